@@ -30,19 +30,14 @@ struct Example {
 void add_convolution(std::vector<Example>& all, const Shape& x, const Shape& weight, int64_t stride, int64_t pad,
                      int64_t groups) {
   const std::vector<int64_t> strides{stride, stride}, dilation{1, 1}, pads{pad, pad, pad, pad};
-  const Attrs forward(Conv2dAttrs{strides, dilation, pads, groups});
+  const Conv2dAttrs attrs{strides, dilation, pads, groups};
+  const Attrs forward(attrs);
   const std::vector<Type> types{{DType::f64, x}, {DType::f64, weight}}, none;
   const Shape y = all_ops().at("conv2d").infer({forward, types, none})[0].shape;
   const double gflop = 2e-9 * static_cast<double>(elements(y) * weight[1] * weight[2] * weight[3]);
   all.push_back({"conv2d", forward, {x, weight}, gflop});
-  all.push_back({"conv2d_grad_input",
-                 Attrs(Conv2dGradInputAttrs{strides, dilation, pads, groups, {x[2], x[3]}}),
-                 {y, weight},
-                 gflop});
-  all.push_back({"conv2d_grad_filter",
-                 Attrs(Conv2dGradFilterAttrs{strides, dilation, pads, groups, {weight[2], weight[3]}}),
-                 {x, y},
-                 gflop});
+  all.push_back({"conv2d_grad_input", Conv2dGradInputAttrs{attrs, {x[2], x[3]}}, {y, weight}, gflop});
+  all.push_back({"conv2d_grad_filter", Conv2dGradFilterAttrs{attrs, {weight[2], weight[3]}}, {x, y}, gflop});
 }
 
 void add_attention(std::vector<Example>& all, int64_t batch, int64_t sequence, int64_t heads, int64_t width) {

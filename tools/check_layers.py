@@ -18,7 +18,7 @@ STOREYS = {
     "base": [],
     "ir": ["sharding", "graph", "ops", "orders", "kernels", "work"],
     "frontend": ["network", "data"],
-    "compiler": ["autodiff", "plan", "search", "partition", "schedule", "emit"],
+    "compiler": ["autodiff", "plan", "evaluation", "search", "partition", "schedule", "emit"],
     "runtime": ["pjrt", "device", "comm", "trace", "execute", "launch", "checkpoint"],
     "job": [],
     "zoo": [],

@@ -3,9 +3,9 @@
 
 #include <functional>
 
+#include "compiler/evaluation/row_passes.h"
 #include "training/rank_run.h"
 #include "training/report/metrics.h"
-#include "training/row_passes.h"
 
 namespace partita {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/evaluation/row_passes.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/partition.h"
 #include "compiler/plan/outputs.h"
@@ -13,7 +14,6 @@
 #include "frontend/network/layers/layers.h"
 #include "frontend/network/test_columns.h"
 #include "ir/ops/registry.h"
-#include "training/row_passes.h"
 #include "training/test_training.h"
 
 namespace partita {

@@ -2,9 +2,7 @@
 // bidirectional transformers for language understanding"). Rows have one segment, so there are no segment embeddings.
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
-#include "zoo/models.h"
-#include "zoo/text_models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -30,16 +28,13 @@ class Bert : public Layer {
         embedding_norm_(layer_norm()),
         dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr),
         head_(dense(options.hidden, {.init = normal_initializer(0, kSigma)})),
-        head_norm_(layer_norm()) {
-    std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options.layers; ++i) {
-      blocks.push_back(transformer_block(options.heads, {.norm_first = false,
-                                                         .dropout = options.dropout,
-                                                         .init = normal_initializer(0, kSigma),
-                                                         .projection_init = normal_initializer(0, kSigma)}));
-    }
-    blocks_ = sequential(std::move(blocks));
-  }
+        head_norm_(layer_norm()),
+        blocks_(repeated(options.layers, [&](int64_t) {
+          return transformer_block(options.heads, {.norm_first = false,
+                                                   .dropout = options.dropout,
+                                                   .init = normal_initializer(0, kSigma),
+                                                   .projection_init = normal_initializer(0, kSigma)});
+        })) {}
 
   std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override {
     const Value tokens = inputs.at(0), positions = inputs.at(1);
@@ -85,7 +80,7 @@ ZooModel make_bert(ModelSizes& options) {
                           .masked = options.integer("masked", usual_masked, 1, seq)};
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
   rows.text = {.tokens = sizes.seq, .task = TextTask::masked, .targets = sizes.masked, .mask = sizes.vocab - 1};
-  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, text_recipe(8, 0.01), {"tokens", "positions"}};
+  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, token_recipe(8, 0.01), {"tokens", "positions"}};
 }
 
 }  // namespace partita

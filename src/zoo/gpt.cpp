@@ -2,10 +2,7 @@
 
 #include <cmath>
 
-#include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
-#include "zoo/models.h"
-#include "zoo/text_models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -35,36 +32,17 @@ const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
 
 /// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer. Throws InvalidArgument for
 /// rows of other sizes.
-class Gpt : public Layer {
- public:
-  explicit Gpt(const GptOptions& options) : options_(options), dropout_(dropout(options.dropout)), norm_(layer_norm()) {
-    const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(options.layers));
-    std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options.layers; ++i) {
-      blocks.push_back(transformer_block(options.heads, {.causal = true,
-                                                         .dropout = options.dropout,
-                                                         .init = normal_initializer(0, sigma),
-                                                         .projection_init = normal_initializer(0, residual)}));
-    }
-    blocks_ = sequential(std::move(blocks));
-  }
-
-  Value construct(Context& context, Value tokens) override {
-    Builder& builder = context.builder();
-    require_tokens("gpt", tokens, options_.seq);
-    const Initializer init = normal_initializer(0, 0.02);
-    const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
-    const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
-    Value x = builder.apply("embedding", {table, tokens}) + positions;
-    if (options_.dropout > 0) x = context.call("drop", *dropout_, x);
-    x = context.call("ln_f", *norm_, context.call("h", *blocks_, x));
-    return matmul(x, table, /*transpose_a=*/false, /*transpose_b=*/true);
-  }
-
- private:
-  GptOptions options_;
-  LayerPtr dropout_, norm_, blocks_;
-};
+LayerPtr gpt(const GptOptions& options) {
+  const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(options.layers));
+  LayerPtr blocks = repeated(options.layers, [&](int64_t) {
+    return transformer_block(options.heads, {.causal = true,
+                                             .dropout = options.dropout,
+                                             .init = normal_initializer(0, sigma),
+                                             .projection_init = normal_initializer(0, residual)});
+  });
+  return token_decoder({"gpt", options.seq, options.vocab, options.hidden, options.dropout}, std::move(blocks),
+                       layer_norm());
+}
 
 }  // namespace
 
@@ -76,7 +54,7 @@ ZooModel make_gpt(ModelSizes& options) {
                          .seq = options.integer("seq", base.seq, 1, 1 << 20),
                          .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                          .dropout = options.number("dropout", 0, 0, 0.99)};
-  return {"gpt", share(Gpt(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, text_recipe(1, 0.1)};
+  return {"gpt", gpt(sizes), text_format(sizes.seq, sizes.vocab), nullptr, token_recipe(1, 0.1)};
 }
 
 }  // namespace partita

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
-#include "zoo/models.h"
-#include "zoo/text_models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -55,34 +53,15 @@ class LlamaBlock : public Layer {
 };
 
 /// Maps tokens [b, s] to logits [b, s, vocab]. Throws InvalidArgument for rows of other sizes.
-class Llama : public Layer {
- public:
-  explicit Llama(const LlamaOptions& options) : options_(options), norm_(rms_norm()) {
-    const double residual = kSigma / std::sqrt(2.0 * static_cast<double>(options.layers));
-    std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options.layers; ++i) {
-      blocks.push_back(share(LlamaBlock(options, normal_initializer(0, kSigma), normal_initializer(0, residual))));
-    }
-    blocks_ = sequential(std::move(blocks));
-    if (!options.tied) head_ = dense(options.vocab, {.bias = false, .init = normal_initializer(0, kSigma)});
-  }
-
-  Value construct(Context& context, Value tokens) override {
-    require_tokens("llama", tokens, options_.seq);
-    const Value table =
-        context.parameter("wte.weight", {options_.vocab, options_.hidden}, normal_initializer(0, kSigma));
-    Value x = context.builder().apply("embedding", {table, tokens});
-    x = context.call("ln_f", *norm_, context.call("h", *blocks_, x));
-    if (head_) return context.call("head", *head_, x);
-    return matmul(x, table, /*transpose_a=*/false, /*transpose_b=*/true);
-  }
-
- private:
-  static constexpr double kSigma = 0.02;
-
-  LlamaOptions options_;
-  LayerPtr norm_, blocks_, head_;
-};
+LayerPtr llama(const LlamaOptions& options) {
+  const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(options.layers));
+  LayerPtr blocks = repeated(options.layers, [&](int64_t) {
+    return share(LlamaBlock(options, normal_initializer(0, sigma), normal_initializer(0, residual)));
+  });
+  LayerPtr head = options.tied ? nullptr : dense(options.vocab, {.bias = false, .init = normal_initializer(0, sigma)});
+  return token_decoder({"llama", options.seq, options.vocab, options.hidden, 0, /*has_positions=*/false},
+                       std::move(blocks), rms_norm(), std::move(head));
+}
 
 /// Returns two thirds of four times the width `hidden`, rounded up to a multiple of 32, as the width of SwiGLU. Its
 /// three matrices then have the parameters of the usual two.
@@ -106,7 +85,9 @@ ZooModel make_llama(ModelSizes& options) {
       .tied = options.integer("tied", base.tied ? 1 : 0, 0, 1) == 1,
       .rotary_base = options.number("rotary_base", base.rotary_base, 1, 1e12),
   };
-  return {"llama", share(Llama(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, text_recipe(1, 0.1, 0.95)};
+  JobConfig recipe = token_recipe(1, 0.1);
+  recipe.optimizer.beta2 = 0.95;
+  return {"llama", llama(sizes), text_format(sizes.seq, sizes.vocab), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

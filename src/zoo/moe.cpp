@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
-#include "zoo/models.h"
-#include "zoo/text_models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -61,40 +59,18 @@ class MoeBlock : public Layer {
 
 /// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer. Throws InvalidArgument for
 /// rows of other sizes.
-class Moe : public Layer {
- public:
-  explicit Moe(MoeOptions options)
-      : options_(std::move(options)), dropout_(dropout(options_.dropout)), norm_(layer_norm()) {
-    std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options_.layers; ++i) {
-      blocks.push_back((i + 1) % options_.every == 0 ? share(MoeBlock(options_)) : dense_block());
-    }
-    blocks_ = sequential(std::move(blocks));
-  }
-
-  Value construct(Context& context, Value tokens) override {
-    require_tokens("moe", tokens, options_.seq);
-    const Initializer init = normal_initializer(0, 0.02);
-    const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
-    const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
-    Value x = apply("embedding", {table, tokens}) + positions;
-    if (options_.dropout > 0) x = context.call("drop", *dropout_, x);
-    return matmul(context.call("ln_f", *norm_, context.call("h", *blocks_, x)), table, /*transpose_a=*/false,
-                  /*transpose_b=*/true);
-  }
-
- private:
-  LayerPtr dense_block() const {
-    return transformer_block(options_.heads, {.inner = options_.experts.inner,
-                                              .causal = true,
-                                              .dropout = options_.dropout,
-                                              .init = options_.experts.init,
-                                              .projection_init = options_.experts.projection_init});
-  }
-
-  MoeOptions options_;
-  LayerPtr dropout_, norm_, blocks_;
-};
+LayerPtr moe(const MoeOptions& options) {
+  LayerPtr blocks = repeated(options.layers, [&](int64_t i) -> LayerPtr {
+    if ((i + 1) % options.every == 0) return share(MoeBlock(options));
+    return transformer_block(options.heads, {.inner = options.experts.inner,
+                                             .causal = true,
+                                             .dropout = options.dropout,
+                                             .init = options.experts.init,
+                                             .projection_init = options.experts.projection_init});
+  });
+  return token_decoder({"moe", options.seq, options.vocab, options.hidden, options.dropout}, std::move(blocks),
+                       layer_norm());
+}
 
 }  // namespace
 
@@ -116,8 +92,7 @@ ZooModel make_moe(ModelSizes& options) {
   const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(sizes.layers));
   sizes.experts.init = normal_initializer(0, sigma);
   sizes.experts.projection_init = normal_initializer(0, residual);
-  const RowFormat rows = text_format(sizes.seq, sizes.vocab);
-  return {"moe", share(Moe(std::move(sizes))), rows, nullptr, text_recipe(1, 0.1)};
+  return {"moe", moe(sizes), text_format(sizes.seq, sizes.vocab), nullptr, token_recipe(1, 0.1)};
 }
 
 }  // namespace partita

@@ -4,10 +4,8 @@
 #include <cmath>
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
 #include "ir/ops/constant.h"
-#include "zoo/models.h"
-#include "zoo/text_models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -167,9 +165,11 @@ ZooModel make_t5(ModelSizes& options) {
                         .target = options.integer("target", base.target, 1, 1 << 20),
                         .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                         .dropout = options.number("dropout", base.dropout, 0, 0.99)};
+  JobConfig recipe = token_recipe(2, 0.01);
+  recipe.schedule.learning_rate = 3e-3;
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
   rows.text = {.tokens = sizes.seq, .task = TextTask::continuation, .targets = sizes.target};
-  return {"t5", share(T5(sizes)), std::move(rows), nullptr, text_recipe(2, 0.01, 0.99, 3e-3), {"tokens", "label"}};
+  return {"t5", share(T5(sizes)), std::move(rows), nullptr, std::move(recipe), {"tokens", "label"}};
 }
 
 }  // namespace partita

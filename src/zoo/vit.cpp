@@ -1,8 +1,7 @@
 // An encoder of the patches of an image (Dosovitskiy et al., 2020, "An image is worth 16x16 words").
 
 #include "frontend/network/functions.h"
-#include "frontend/network/layers/layers.h"
-#include "zoo/models.h"
+#include "zoo/token_model.h"
 
 namespace partita {
 namespace {
@@ -32,13 +31,10 @@ class Vit : public Layer {
                         {.stride = {options.patch, options.patch}, .init = Init::xavier_uniform})),
         dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr),
         norm_(layer_norm()),
-        head_(dense(options.classes, {.init = normal_initializer(0, kSigma)})) {
-    std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options.layers; ++i) {
-      blocks.push_back(transformer_block(options.heads, {.inner = options.inner, .dropout = options.dropout}));
-    }
-    blocks_ = sequential(std::move(blocks));
-  }
+        head_(dense(options.classes, {.init = normal_initializer(0, kSigma)})),
+        blocks_(repeated(options.layers, [&](int64_t) {
+          return transformer_block(options.heads, {.inner = options.inner, .dropout = options.dropout});
+        })) {}
 
   Value construct(Context& context, Value images) override {
     const Value cells = context.call("patches", *patches_, images);

@@ -82,17 +82,12 @@ TEST(EmissionShapes, RandomPools) {
     const Case pooled = case_of("max_pool", Attrs(max), {given});
     EXPECT_EQ(check_emitted(pooled, kExact), "");
     const Array d_y = fill(sample_of(pooled.outputs[0].shape()), k);
-    const MaxPoolGradAttrs max_grad{max.kernel, max.stride, max.pads, {x[2], x[3]}};
+    const MaxPoolGradAttrs max_grad{max, {x[2], x[3]}};
     EXPECT_EQ(check_emitted(case_of("max_pool_grad", Attrs(max_grad), {d_y, pooled.outputs[1]}), kExact), "");
     const bool with_padding = draw(0, 1) == 1;
-    const AvgPoolAttrs avg{max.kernel, max.stride, max.pads, with_padding};
+    const AvgPoolAttrs avg{max, with_padding};
     EXPECT_EQ(check_emitted(case_of("avg_pool", Attrs(avg), {fill(sample_of(x), k)}), 1e-14), "");
-    const AvgPoolGradAttrs avg_grad{.kernel = max.kernel,
-                                    .stride = max.stride,
-                                    .pads = max.pads,
-                                    .count_include_pad = with_padding,
-                                    .size = {x[2], x[3]},
-                                    .whole = {x[2], x[3]}};
+    const AvgPoolGradAttrs avg_grad{avg, {x[2], x[3]}, {0, 0}, {x[2], x[3]}};
     EXPECT_EQ(check_emitted(case_of("avg_pool_grad", Attrs(avg_grad), {d_y}), 1e-14), "");
   }
 }

@@ -71,13 +71,8 @@ void add_convolutions(Cases& cases) {
     const Attrs forward(attrs);
     const Shape y = all_ops().at("conv2d").infer({forward, types, {}})[0].shape;
     cases.add("conv2d", forward, {sample_of(x), sample_of(weight)});
-    cases.add("conv2d_grad_input",
-              Attrs(Conv2dGradInputAttrs{attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {x[2], x[3]}}),
-              {sample_of(y), sample_of(weight)});
-    cases.add(
-        "conv2d_grad_filter",
-        Attrs(Conv2dGradFilterAttrs{attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {weight[2], weight[3]}}),
-        {sample_of(x), sample_of(y)});
+    cases.add("conv2d_grad_input", Conv2dGradInputAttrs{attrs, {x[2], x[3]}}, {sample_of(y), sample_of(weight)});
+    cases.add("conv2d_grad_filter", Conv2dGradFilterAttrs{attrs, {weight[2], weight[3]}}, {sample_of(x), sample_of(y)});
   }
 }
 
@@ -96,19 +91,13 @@ void add_pools(Cases& cases) {
     const Case pooled(all_ops().at("max_pool"), Sample{{sample_of(x, Fill::distinct)}, forward});
     cases.add_filled("max_pool", forward, pooled.inputs);
     const Array d_y = fill(sample_of(pooled.outputs[0].shape()), 7);
-    cases.add_filled("max_pool_grad", Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}),
-                     {d_y, pooled.outputs[1]});
+    cases.add_filled("max_pool_grad", MaxPoolGradAttrs{attrs, {x[2], x[3]}}, {d_y, pooled.outputs[1]});
     // Equal elements, as the zeros after a relu: the first one counts.
     cases.add("max_pool", forward, {SampleInput{Type{DType::f64, x}, {Fill::ids, 3}}});
     for (bool with_padding : {true, false}) {
-      cases.add("avg_pool", Attrs(AvgPoolAttrs{attrs.kernel, attrs.stride, attrs.pads, with_padding}), {sample_of(x)});
-      cases.add("avg_pool_grad",
-                Attrs(AvgPoolGradAttrs{.kernel = attrs.kernel,
-                                       .stride = attrs.stride,
-                                       .pads = attrs.pads,
-                                       .count_include_pad = with_padding,
-                                       .size = {x[2], x[3]},
-                                       .whole = {x[2], x[3]}}),
+      const AvgPoolAttrs avg{attrs, with_padding};
+      cases.add("avg_pool", avg, {sample_of(x)});
+      cases.add("avg_pool_grad", AvgPoolGradAttrs{avg, {x[2], x[3]}, {0, 0}, {x[2], x[3]}},
                 {sample_of(pooled.outputs[0].shape())});
     }
   }
@@ -254,12 +243,12 @@ void add_empty(Cases& cases) {
     const SampleInput x = sample_of({images, channels, 6, 5}), weight = sample_of({filters, channels, 3, 3});
     const SampleInput y = sample_of({images, filters, 6, 5});
     cases.add("conv2d", Attrs(Conv2dAttrs{.pads = pads}), {x, weight});
-    cases.add("conv2d_grad_input", Attrs(Conv2dGradInputAttrs{.pads = pads, .size = {6, 5}}), {y, weight});
-    cases.add("conv2d_grad_filter", Attrs(Conv2dGradFilterAttrs{.pads = pads, .kernel = {3, 3}}), {x, y});
+    cases.add("conv2d_grad_input", Conv2dGradInputAttrs{{.pads = pads}, {6, 5}}, {y, weight});
+    cases.add("conv2d_grad_filter", Conv2dGradFilterAttrs{{.pads = pads}, {3, 3}}, {x, y});
   }
-  const Conv2dGradInputAttrs unused{.stride = {3, 3}, .size = {7, 8}};  // no tap reads the majority of x
+  const Conv2dGradInputAttrs unused{{.stride = {3, 3}}, {7, 8}};  // no tap reads the majority of x
   cases.add("conv2d_grad_input", Attrs(unused), {sample_of({2, 4, 3, 3}), sample_of({4, 3, 1, 1})});
-  cases.add("conv2d_grad_input", Attrs(Conv2dGradInputAttrs{.size = {4, 4}}),
+  cases.add("conv2d_grad_input", Conv2dGradInputAttrs{{}, {4, 4}},
             {sample_of({2, 4, 0, 4}), sample_of({4, 3, 1, 1})});  // a shard that holds no outputs
   cases.add("conv2d_grad_filter", Attrs(Conv2dGradFilterAttrs{}), {sample_of({2, 3, 4, 4}), sample_of({2, 4, 0, 4})});
 }

@@ -7,15 +7,10 @@
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/node_shardings.h"
 #include "compiler/partition/sections.h"
+#include "ir/graph/local_node.h"
 
 namespace partita {
 namespace {
-
-Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const Rules& rules) {
-  const Node& node = local.graph.nodes[id];
-  const std::vector<Type> inputs = local.graph.types(node.inputs), outputs = local.graph.types(node.outputs);
-  return shard(rules[id], local.cuts[id], local.mesh, coordinates, {node.attrs, inputs, outputs});
-}
 
 /// Returns all coordinates of a mesh of up to 64 ranks. Of a larger one, returns those whose sizes differ most: the
 /// first, the last, and for each axis the first with the last place on that axis.
@@ -53,15 +48,11 @@ std::string print_note(const LocalGraph& local, NodeId id) {
 
 void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const Rules& rules) {
   const Node& node = local.graph.nodes[id];
-  std::vector<Type> inputs;
+  std::vector<Type> inputs, outputs;
   for (ValueId input : node.inputs) inputs.push_back(local.type(input, coordinates));
-  const std::vector<Type> none;
-  const std::vector<Type> inferred = rules.op(id).infer({local.attrs(id, coordinates, rules), inputs, none});
-  for (size_t k = 0; k < node.outputs.size(); ++k) {
-    const Type local_type = local.type(node.outputs[k], coordinates);
-    PARTITA_CHECK(inferred[k] == local_type, "{}: result {} is {} on rank {}, its sharding says {}", node.name, k,
-                  print(inferred[k]), local.mesh.rank_of(coordinates), print(local_type));
-  }
+  for (ValueId output : node.outputs) outputs.push_back(local.type(output, coordinates));
+  require_local_results(node, rules.op(id), local.attrs(id, coordinates, rules), inputs, outputs,
+                        fmt::format("on rank {}", local.mesh.rank_of(coordinates)));
 }
 
 /// Text of the attributes and shapes of a node's shards at a coordinate.
@@ -136,10 +127,8 @@ std::vector<std::vector<int64_t>> LocalGraph::distinct_shards(NodeId id, const R
 }
 
 Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, const Rules& rules) const {
-  const Attrs& global = graph.nodes[node].attrs;
-  if (!is_cut(cuts[node])) return global;
-  const OpDef& op = rules.op(node);
-  return op.localize ? op.localize(global, shard_of(*this, node, coordinates, rules)) : global;
+  if (!is_cut(cuts[node])) return graph.nodes[node].attrs;
+  return local_attrs(graph, node, rules, factor_ranges(rules[node], cuts[node], mesh, coordinates));
 }
 
 std::string print(const LocalGraph& local, const OpSet& ops) {

@@ -182,8 +182,7 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
     node.inputs.push_back(input.id());
     input_types.push_back(input.type());
   }
-  const std::vector<Type> no_outputs;
-  std::vector<Type> output_types = op.infer({node.attrs, input_types, no_outputs});
+  std::vector<Type> output_types = op.infer({node.attrs, input_types, {}});
   node.name = unique_name(op.name);
   node.scope = scope;
   node.source = source;

@@ -15,18 +15,18 @@ std::vector<Value> BuildCall::apply_all(std::string_view op, const std::vector<V
 
 namespace {
 
-/// Returns `infer` with a check that rejects results of too many dimensions and results whose elements cannot be
-/// counted. A kernel would write outside its memory for these.
+/// Returns `infer` with checks that reject operands that break the rules, results of too many dimensions and results
+/// whose elements cannot be counted. A kernel would write outside its memory for these.
 std::function<std::vector<Type>(const OpCall&)> checked(const OpDef& op) {
-  return [name = op.name, infer = op.infer](const OpCall& call) {
+  return [name = op.name, operands = op.operands, infer = op.infer](const OpCall& call) {
+    require_rules(name, call, operands);
     std::vector<Type> types = infer(call);
     for (const Type& type : types) {
       if (type.rank() > kMaxDims) {
-        throw InvalidArgument(fmt::format("[{}] result has too many dimensions, got {}, expected at most {}", name,
-                                          type.rank(), kMaxDims));
+        reject(name, "result has too many dimensions", fmt::format("{}", type.rank()),
+               fmt::format("at most {}", kMaxDims));
       }
-      if (is_countable(type.shape)) continue;
-      throw InvalidArgument(fmt::format("[{}] result too large, got {}, expected fewer elements", name, print(type)));
+      if (!is_countable(type.shape)) reject(name, "result too large", print(type), "fewer elements");
     }
     return types;
   };

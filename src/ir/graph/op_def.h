@@ -8,6 +8,7 @@
 #include "base/op_call.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/id_operand.h"
+#include "ir/graph/operand_rules.h"
 #include "ir/graph/traced.h"
 #include "ir/sharding/rule.h"
 
@@ -133,9 +134,10 @@ struct OpDef {
   std::string name;
   std::string summary;  // one line: the formula
   Attrs attrs = {};     // default value; fixes the attribute type
+  OperandRules operands = {};
 
-  /// Infers the output types from global or local input types. Throws InvalidArgument for everything that the kernel
-  /// cannot take.
+  /// Infers the output types from global or local input types that follow `operands`. Throws InvalidArgument for
+  /// everything that the kernel cannot take.
   std::function<std::vector<Type>(const OpCall&)> infer;
   /// Returns the sharding rule. It depends on types and attributes only, never on a mesh or a plan.
   std::function<ShardingRule(const OpCall&)> rule;
@@ -166,8 +168,8 @@ struct OpDef {
 /// The set of all ops. Graph functions receive it, so that `graph` does not depend on `ops`.
 class OpSet {
  public:
-  /// Takes the definitions. Wraps each `infer` so that it also rejects results that exceed the limits on dimensions and
-  /// elements. Throws InternalError if two definitions have one name.
+  /// Takes the definitions. Wraps each `infer` so that it also rejects operands that break the op's rules, and results
+  /// that exceed the limits on dimensions and elements. Throws InternalError if two definitions have one name.
   explicit OpSet(std::vector<OpDef> ops);
   /// Returns the op of this name. Throws InvalidArgument with the nearest name if there is none.
   const OpDef& at(std::string_view name) const;

@@ -157,8 +157,7 @@ class Parser : private Scanner {
     }
     std::vector<Type> inferred;
     try {
-      const std::vector<Type> none;
-      inferred = ops_.at(entry.node.op).infer({entry.node.attrs, input_types, none});
+      inferred = ops_.at(entry.node.op).infer({entry.node.attrs, input_types, {}});
     } catch (const Error& error) {
       throw InvalidArgument(fmt::format("[graph line {}] {}", line(), error.what()), error.kind());
     }

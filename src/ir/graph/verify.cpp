@@ -25,8 +25,7 @@ void verify_node(const Graph& graph, NodeId id, const OpSet& ops, const std::vec
       fail(node.name, "a forward or backward node uses a value of the update", graph.values[input].name,
            "a value made before");
   }
-  const std::vector<Type> none;
-  const std::vector<Type> inferred = op.infer({node.attrs, graph.types(node.inputs), none});
+  const std::vector<Type> inferred = op.infer({node.attrs, graph.types(node.inputs), {}});
   if (inferred != graph.types(node.outputs)) {
     fail(node.name, "wrong types of the results", print(graph.types(node.outputs)), print(inferred));
   }

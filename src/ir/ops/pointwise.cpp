@@ -68,16 +68,11 @@ std::function<std::vector<Hlo>(const EmitCall&)> emission_of(const Pointwise& lo
 }
 
 OpDef pointwise_op(std::string name, std::string summary, Attrs attrs, std::function<Pointwise(const Attrs&)> bind) {
-  OpDef op;
-  op.name = name;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = std::move(summary);
-  op.attrs = std::move(attrs);
+  OpDef op = new_op(name, std::move(summary), {}, std::move(attrs), kFollowsHalves);
   const Pointwise loops = bind(op.attrs);
-  op.infer = [name, operands = static_cast<size_t>(loops.operands), any = loops.i64 != nullptr](const OpCall& call) {
-    require_operands(name, call, operands);
-    return any ? infer_pointwise(name, call) : infer_pointwise_float(name, call);
-  };
+  op.operands = {.count = static_cast<size_t>(loops.operands), .same_dtype = true};
+  if (!loops.i64) op.operands.floats = {0};
+  op.infer = [name](const OpCall& call) { return infer_pointwise(name, call); };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
   op.kernel = [bind](const Attrs& given, Inputs in, Outputs out) { run_pointwise(bind(given), in, out[0]); };
   op.pointwise = std::move(bind);

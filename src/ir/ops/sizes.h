@@ -13,12 +13,17 @@ inline void require_shape(std::string_view op, const Shape& shape) {
   if (!is_countable(shape)) reject(op, "shape too large", print(shape), "fewer elements");
 }
 
+/// Whether a part of `size` elements, starting at `begin`, lies in a dimension of `total`.
+inline bool lies_in(int64_t size, int64_t total, int64_t begin) {
+  return size >= 0 && size <= total && begin >= 0 && begin <= total - size;
+}
+
 /// Whether a part of this shape, starting at `begin`, lies in `whole`. Both lists are empty if the part is the whole.
 inline bool lies_in(const Shape& part, const std::vector<int64_t>& whole, const std::vector<int64_t>& begin) {
   if (whole.empty() && begin.empty()) return true;
   if (whole.size() != part.size() || begin.size() != part.size()) return false;
   for (size_t d = 0; d < part.size(); ++d) {
-    if (part[d] > whole[d] || begin[d] < 0 || begin[d] > whole[d] - part[d]) return false;
+    if (!lies_in(part[d], whole[d], begin[d])) return false;
   }
   return true;
 }

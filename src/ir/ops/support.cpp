@@ -7,11 +7,6 @@
 
 namespace partita {
 
-void reject(std::string_view op, std::string_view what, const std::string& got, const std::string& expected,
-            ErrorKind kind) {
-  throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", op, what, got, expected), kind);
-}
-
 std::optional<int> degree_of_first(const Attrs&, const std::vector<int>& degrees) { return degrees.front(); }
 
 std::optional<int> degree_of_all(const Attrs&, const std::vector<int>& degrees) {
@@ -23,33 +18,9 @@ std::optional<int> highest_degree(const Attrs&, const std::vector<int>& degrees)
   return *std::max_element(degrees.begin(), degrees.end());
 }
 
-void require_operands(std::string_view op, const OpCall& call, size_t count) {
-  if (call.inputs.size() == count) return;
-  reject(op, "wrong number of operands", fmt::format("{}", call.inputs.size()), fmt::format("{}", count));
-}
-
-void require_same_dtype(std::string_view op, const OpCall& call) {
-  for (const Type& type : call.inputs) {
-    if (type.dtype == call.inputs[0].dtype) continue;
-    reject(op, "operands differ in element type", print(call.inputs), "one element type", ErrorKind::type);
-  }
-}
-
-void require_float(std::string_view op, const OpCall& call, size_t operand) {
-  if (is_float(call.inputs[operand].dtype)) return;
-  reject(op, fmt::format("operand {} is not a float", operand), print(call.inputs[operand]), "f64, f32, bf16 or f16",
-         ErrorKind::type);
-}
-
 void require_number(std::string_view op, const Type& type) {
   if (type.dtype != DType::boolean) return;
   reject(op, "operands are not numbers", print(type), "a float or an integer type", ErrorKind::type);
-}
-
-void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank) {
-  if (call.inputs[operand].rank() == rank) return;
-  reject(op, fmt::format("operand {} has the wrong number of dimensions", operand), print(call.inputs[operand]),
-         fmt::format("{} dimensions", rank));
 }
 
 void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected) {
@@ -71,6 +42,16 @@ ShardingRule whole_along(const OpCall& call, int64_t axis) {
   return rule;
 }
 
+std::vector<Value> no_gradients(const GradCall& call) { return std::vector<Value>(call.inputs.size()); }
+
+void require_first_gradient(std::string_view op, const GradCall& call, std::string_view rest, std::string_view uses) {
+  for (size_t i = 1; i < call.d_outputs.size(); ++i) {
+    if (!call.d_outputs[i]) continue;
+    reject(op, fmt::format("no gradient is defined through {}", rest), fmt::format("a use of {} in the loss", uses),
+           "a use of y only");
+  }
+}
+
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
   Shape shape(std::max(a.size(), b.size()), 1);
   for (size_t back = 1; back <= shape.size(); ++back) {
@@ -85,15 +66,9 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
 }
 
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call) {
-  require_same_dtype(op, call);
   Shape shape = call.inputs[0].shape;
   for (const Type& type : call.inputs) shape = broadcast(op, shape, type.shape);
   return {Type{call.inputs[0].dtype, shape}};
-}
-
-std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call) {
-  require_float(op, call);
-  return infer_pointwise(op, call);
 }
 
 Value sum_to(const GradCall& call, Value d, const Type& target) {

@@ -7,26 +7,23 @@
 
 namespace partita {
 
-/// Throws InvalidArgument "[op] what, got GOT, expected EXPECTED".
-[[noreturn]] void reject(std::string_view op, std::string_view what, const std::string& got,
-                         const std::string& expected, ErrorKind kind = ErrorKind::value);
+/// The halves of an op whose first result has 16 bits if an operand has (OpTraits::halves).
+inline const Halves kFollowsHalves{.results = 1, .follow = true};
 
-/// Checks that an id is a row of a table. Throws InvalidArgument otherwise.
-inline void require_id(std::string_view op, int64_t id, int64_t rows) {
-  if (id >= 0 && id < rows) return;
-  reject(op, "id is outside the table", fmt::format("{}", id), fmt::format("0 to {}", rows - 1), ErrorKind::index);
+/// Returns an op with these members and no function.
+inline OpDef new_op(std::string name, std::string summary, OperandRules operands, Attrs attrs = {},
+                    const Halves& halves = {}) {
+  OpDef op;
+  op.name = std::move(name);
+  op.summary = std::move(summary);
+  op.attrs = std::move(attrs);
+  op.operands = std::move(operands);
+  op.traits.halves = halves;
+  return op;
 }
 
-/// Checks that there are `count` operands. Throws InvalidArgument otherwise.
-void require_operands(std::string_view op, const OpCall& call, size_t count);
-/// Checks that all operands have one element type. Throws InvalidArgument otherwise.
-void require_same_dtype(std::string_view op, const OpCall& call);
-/// Checks that the operand has a float type. Throws InvalidArgument otherwise.
-void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
 /// Checks that the type is not bool. Throws InvalidArgument otherwise.
 void require_number(std::string_view op, const Type& type);
-/// Checks that the operand has `rank` dimensions. Throws InvalidArgument otherwise.
-void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank);
 /// Checks that the operands from `first` on have exactly these types. Throws InvalidArgument otherwise.
 void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected);
 
@@ -35,6 +32,22 @@ void require_axis(std::string_view op, const OpCall& call, int64_t axis);
 
 /// Returns `pointwise_rule` for an op that needs whole lines along `axis`, which is therefore never cut.
 ShardingRule whole_along(const OpCall& call, int64_t axis);
+
+/// Returns the `localize` of an op: a copy of its attributes, an A, that `change(attributes, shard)` changed.
+template <class A, class Fn>
+std::function<Attrs(const Attrs&, const Shard&)> localized(const Fn& change) {
+  return [change](const Attrs& given, const Shard& shard) -> Attrs {
+    A attrs = given.as<A>();
+    change(attrs, shard);
+    return attrs;
+  };
+}
+
+/// Returns no gradient for any operand. For ops that are constant wherever they have a slope.
+std::vector<Value> no_gradients(const GradCall& call);
+/// Checks that no gradient arrived at a result after the first one. `rest` names those, `uses` what a use of them is a
+/// use of. Throws InvalidArgument otherwise.
+void require_first_gradient(std::string_view op, const GradCall& call, std::string_view rest, std::string_view uses);
 
 /// Returns the degree of the first operand. For OpTraits::degree.
 std::optional<int> degree_of_first(const Attrs& attrs, const std::vector<int>& degrees);
@@ -47,10 +60,8 @@ std::optional<int> highest_degree(const Attrs& attrs, const std::vector<int>& de
 /// message.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
 /// Returns the broadcast of all operands, in the type of the first; the `infer` of pointwise ops. Throws
-/// InvalidArgument unless they have one element type and broadcast.
+/// InvalidArgument unless they broadcast.
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
-/// Returns what `infer_pointwise` does. Throws as it does, and InvalidArgument unless the operands are floats.
-std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call);
 
 /// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target` by nodes that it adds; `d` itself if
 /// it has that shape.
@@ -59,6 +70,14 @@ Value sum_to(const GradCall& call, Value d, const Type& target);
 /// Returns the strides with which a shape is read in a broadcast to `out`: 0 where its size is 1 or it lacks the
 /// dimension.
 Shape broadcast_strides(const Shape& shape, const Shape& out);
+
+/// Returns the strides of the first N operands in their broadcast to `out`.
+template <size_t N>
+std::array<Shape, N> broadcast_strides(Inputs in, const Shape& out) {
+  std::array<Shape, N> strides;
+  for (size_t k = 0; k < N; ++k) strides[k] = broadcast_strides(in[k].type.shape, out);
+  return strides;
+}
 
 /// Calls fn(output element, element of each operand) over the row-major broadcast to `out`, with the strides of each
 /// operand.
@@ -77,15 +96,6 @@ void for_broadcast(const Shape& out, const std::array<Shape, N>& strides, Fn&& f
       for (size_t k = 0; k < N; ++k) at[k] -= strides[k][d] * out[d];
       index[d] = 0;
     }
-  }
-}
-
-/// Calls fn(first element, stride) for every line of a dense tensor along `axis`. A tensor without elements has none.
-template <class Fn>
-void for_lines(const Shape& shape, int64_t axis, Fn&& fn) {
-  const int64_t stride = strides_of(shape)[axis], block = shape[axis] * stride, total = elements(shape);
-  for (int64_t outer = 0; outer < total; outer += block) {
-    for (int64_t inner = 0; inner < stride; ++inner) fn(outer + inner, stride);
   }
 }
 

@@ -58,6 +58,16 @@ void require_grad_rows(std::string_view op, const Span& span, int64_t size, int6
          fmt::format("{} outputs", expected));
 }
 
+void require_grad_size(std::string_view op, const Spans& spans, const std::vector<int64_t>& size, const Shape& d_y) {
+  if (size.size() != 2) reject(op, "size is not legal", to_text(size), "height and width");
+  require_grad_rows(op, spans.h, size[0], d_y[2]);
+  require_grad_rows(op, spans.w, size[1], d_y[3]);
+}
+
+Shape checked_shape(std::string_view op, const Spans& spans, const Shape& x, int64_t channels) {
+  return {x[0], channels, checked_outputs(op, spans.h, x[2]), checked_outputs(op, spans.w, x[3])};
+}
+
 void require_pool_pads(std::string_view op, const Spans& spans) {
   for (const Span& span : {spans.h, spans.w}) {
     if (span.before < span.taps && span.after < span.taps) continue;

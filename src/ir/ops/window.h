@@ -40,6 +40,13 @@ int64_t checked_outputs(std::string_view op, const Span& span, int64_t size);
 /// InvalidArgument otherwise, and unless `size` is 0 to kMaxElements.
 void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs);
 
+/// Checks that a gradient d_y[n, c, h, w] has the outputs of inputs of `size`, height and width, as `require_grad_rows`
+/// does. Throws InvalidArgument otherwise, and unless `size` has two numbers.
+void require_grad_size(std::string_view op, const Spans& spans, const std::vector<int64_t>& size, const Shape& d_y);
+/// Returns the shape [n, c, h, w] of the outputs of inputs x[n, .., h, w] for c channels. Throws as `checked_outputs`
+/// does.
+Shape checked_shape(std::string_view op, const Spans& spans, const Shape& x, int64_t channels);
+
 /// Checks that no window can lie entirely in the padding. Throws InvalidArgument otherwise.
 void require_pool_pads(std::string_view op, const Spans& spans);
 /// Returns the part of [0, size) under window `output`, empty if the window lies outside. Ignores dilation.
@@ -53,6 +60,12 @@ std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const 
 /// ranges are whole, else 0 if `out` is empty.
 std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out);
 
+/// Sets the pads of an op that computes the outputs y[n, c, h, w] under a window from the inputs x[n, c, h, w].
+template <class WindowAttrs>
+void localize_window(WindowAttrs& attrs, const Spans& spans, const Box& x, const Box& y) {
+  std::tie(attrs.pads[0], attrs.pads[2]) = local_pads(spans.h, x[2], y[2]);
+  std::tie(attrs.pads[1], attrs.pads[3]) = local_pads(spans.w, x[3], y[3]);
+}
 /// Sets the pads and size of a gradient that computes the rows d_x[n, c, h, w] from those of d_y.
 template <class GradAttrs>
 void localize_grad_window(GradAttrs& attrs, const Spans& spans, const Box& d_y, const Box& d_x) {

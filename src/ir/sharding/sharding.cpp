@@ -186,16 +186,21 @@ std::vector<Box> ranges_of(const std::vector<TensorMap>& maps, const std::vector
 
 }  // namespace
 
-Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
-            const OpCall& call) {
-  PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());
-  Shard result;
-  for (size_t f = 0; f < cut.size(); ++f) {
-    result.factors.push_back(chunk(rule.factors[f].size, mesh.index_on(coordinates, cut[f]), mesh.ways(cut[f])));
-  }
+Shard shard(const ShardingRule& rule, std::vector<Range> factors, const OpCall& call) {
+  Shard result{.factors = std::move(factors), .inputs = {}, .outputs = {}};
   result.inputs = ranges_of(rule.inputs, call.inputs, result.factors);
   result.outputs = ranges_of(rule.outputs, call.outputs, result.factors);
   return result;
+}
+
+std::vector<Range> factor_ranges(const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
+                                 const std::vector<int64_t>& coordinates) {
+  PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());
+  std::vector<Range> ranges;
+  for (size_t f = 0; f < cut.size(); ++f) {
+    ranges.push_back(chunk(rule.factors[f].size, mesh.index_on(coordinates, cut[f]), mesh.ways(cut[f])));
+  }
+  return ranges;
 }
 
 Box local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh,

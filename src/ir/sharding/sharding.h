@@ -76,11 +76,18 @@ std::vector<Axes> dims_from_factors(const ShardingRule& rule, const Cut& cut, co
 std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const ShardingRule& rule, const DimMap& dim,
                                                                    const Axes& axes, const Mesh& mesh);
 
-/// Returns what the rank at `coordinates` holds of a node: the ranges of factors and of every dimension of every
-/// operand and result. A windowed dimension has the range that the rank needs. Throws InternalError if the cut leaves a
-/// part that is not contiguous, or the rule is for other types.
-Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
-            const OpCall& call);
+/// Returns what a node with these ranges of its factors has of every dimension of every operand and result. A windowed
+/// dimension has the range that it needs. Throws InternalError if a part is not contiguous, or the rule is for other
+/// types.
+Shard shard(const ShardingRule& rule, std::vector<Range> factors, const OpCall& call);
+/// Returns the ranges of the factors of a node that the rank at `coordinates` computes.
+std::vector<Range> factor_ranges(const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
+                                 const std::vector<int64_t>& coordinates);
+/// Returns what the rank at `coordinates` holds of a node.
+inline Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
+                   const OpCall& call) {
+  return shard(rule, factor_ranges(rule, cut, mesh, coordinates), call);
+}
 
 /// Returns what the rank at `coordinates` holds of a value, halos included. Throws InternalError for a sharding of
 /// another number of dimensions.

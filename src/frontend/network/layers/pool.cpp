@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-MaxPoolAttrs window_attrs(std::string_view layer, const Type& x, int64_t size, const PoolOptions& options) {
+PoolAttrs window_attrs(std::string_view layer, const Type& x, int64_t size, const PoolOptions& options) {
   const std::vector<int64_t> kernel(2, size), stride(2, options.stride != 0 ? options.stride : size);
   require_images(layer, x);
   require_pair(layer, "kernel", kernel);
@@ -23,12 +23,8 @@ Value MaxPool2d::construct(Context& context, Value x) {
 }
 
 Value AvgPool2d::construct(Context& context, Value x) {
-  const MaxPoolAttrs window = window_attrs("avg_pool", x.type(), kernel_, options_);
-  return context.builder().apply("avg_pool", {x},
-                                 AvgPoolAttrs{.kernel = window.kernel,
-                                              .stride = window.stride,
-                                              .pads = window.pads,
-                                              .count_include_pad = options_.count_include_pad});
+  const PoolAttrs window = window_attrs("avg_pool", x.type(), kernel_, options_);
+  return context.builder().apply("avg_pool", {x}, AvgPoolAttrs{window, options_.count_include_pad});
 }
 
 Value GlobalAvgPool::construct(Context& context, Value x) {

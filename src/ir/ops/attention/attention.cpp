@@ -28,8 +28,13 @@ AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const
           .value_width = v.shape[2] / std::max<int64_t>(1, kv_heads)};
 }
 
+OpDef attention_part(const char* name, const char* summary, size_t operands) {
+  OpDef op = new_op(name, summary, {.count = operands, .floats = {0}}, AttentionAttrs{});
+  op.localize = localize_attention;
+  return op;
+}
+
 void require_attention(std::string_view op, const OpCall& call, const Type& v) {
-  require_float(op, call);
   const auto& attrs = call.attrs.as<AttentionAttrs>();
   for (size_t i = 0; i < std::min<size_t>(3, call.inputs.size()); ++i) require_rank(op, call, i, 3);
   const Type &q = call.inputs[0], &k = call.inputs[1];
@@ -91,7 +96,6 @@ namespace {
 constexpr auto kAttention = "attention";
 
 std::vector<Type> infer_attention(const OpCall& call) {
-  require_operands(kAttention, call, 3);
   require_attention(kAttention, call, call.inputs[2]);
   const int64_t begin = call.attrs.as<AttentionAttrs>().begin;
   if (begin < 0) {
@@ -103,18 +107,14 @@ std::vector<Type> infer_attention(const OpCall& call) {
 }
 
 std::vector<Value> grad_attention(const GradCall& call) {
-  if (call.d_outputs[1]) {
-    throw InvalidArgument(
-        "[attention] no gradient is defined through lse, got a use of it in the loss, expected a use of y only");
-  }
+  require_first_gradient(kAttention, call, "lse", "it");
   return call.apply_all(
       "attention_grad",
       {call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0], call.outputs[1], call.d_outputs[0]},
       call.attrs);
 }
 
-template <class T>
-void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+constexpr auto run_attention = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
   const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
   const double scale = sizes.scale(attrs);
@@ -123,7 +123,7 @@ void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
     const AttentionHead at = sizes.head(pair);
     const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
     T* y = out[0].as<T>() + at.y;
-    auto* lse = out[1].as<Wide<T>>() + at.lse;
+    auto* lse = out[1].as<T>() + at.lse;
     for (int64_t i = 0; i < sizes.queries; ++i) {
       const int64_t seen = sizes.seen(attrs, i);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -134,7 +134,7 @@ void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
         largest = std::max(largest, scores[j]);
       }
       for (int64_t j = 0; j < seen; ++j) sum += scores[j] = std::exp(scores[j] - largest);
-      lse[i] = static_cast<Wide<T>>(largest + std::log(sum));
+      lse[i] = static_cast<T>(largest + std::log(sum));
       std::fill(sums.begin(), sums.end(), 0);
       for (int64_t j = 0; j < seen; ++j) {
         for (int64_t e = 0; e < sizes.value_width; ++e) sums[e] += scores[j] / sum * double(v[j * v_row + e]);
@@ -142,42 +142,35 @@ void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
       for (int64_t e = 0; e < sizes.value_width; ++e) y[i * y_row + e] = T(sums[e]);
     }
   }
-}
+};
 
 OpDef attention_op() {
-  OpDef op;
-  op.name = kAttention;
+  OpDef op = attention_part(
+      kAttention, "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse", 3);
   op.traits.halves = {.operands = {0, 1, 2}, .results = 1};
-  op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
-  op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention;
   op.rule = [](const OpCall& call) {
     return attention_rule("bq(hgd),bk(hd),bk(he)->bq(hge),b(hg)q", " k:expand", call);
   };
-  op.localize = localize_attention;
   op.grad = grad_attention;
   op.expand = expand_attention;
   op.emit = emit_attention;
   op.cudnn = cudnn_attention();
   op.traits.is_selected_for_recompute = true;
   op.flops_per_point = 4;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
-  };
-  op.samples = {
-      {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, Attrs(AttentionAttrs{2})},
-      {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, Attrs(AttentionAttrs{4, true, 0.7})},
-      {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4})}, Attrs(AttentionAttrs{2, true, 0, 2})},
-      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, Attrs(AttentionAttrs{2, true})},
-      {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6})},
-       Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
+  op.kernel = float_kernel<double, AttentionAttrs>(run_attention);
+  op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, AttentionAttrs{2}},
+                {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, AttentionAttrs{4, true, 0.7}},
+                {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4})}, AttentionAttrs{2, true, 0, 2}},
+                {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, AttentionAttrs{2, true}},
+                {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6})},
+                 AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2}}};
   return op;
 }
 
 constexpr auto kAttentionGrad = "attention_grad";
 
 std::vector<Type> infer_attention_grad(const OpCall& call) {
-  require_operands(kAttentionGrad, call, 6);
   require_attention(kAttentionGrad, call, call.inputs[2]);
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
@@ -191,8 +184,7 @@ std::vector<Type> infer_attention_grad(const OpCall& call) {
 
 /// Computes, with p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
 /// d_k = scale d_scores^T q.
-template <class T>
-void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+constexpr auto run_attention_grad = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
   const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
   const double scale = sizes.scale(attrs);
@@ -201,7 +193,7 @@ void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
     const AttentionHead at = sizes.head(pair);
     const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
     const T *y = in[3].as<T>() + at.y, *d_y = in[5].as<T>() + at.y;
-    const auto* lse = in[4].as<Wide<T>>() + at.lse;
+    const auto* lse = in[4].as<T>() + at.lse;
     if (pair % sizes.group() == 0) {  // the first head with this k and v
       std::fill(d_k.begin(), d_k.end(), 0);
       std::fill(d_v.begin(), d_v.end(), 0);
@@ -234,14 +226,11 @@ void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
       }
     }
   }
-}
+};
 
 OpDef attention_grad_op() {
-  OpDef op;
-  op.name = kAttentionGrad;
+  OpDef op = attention_part(kAttentionGrad, "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y", 6);
   op.traits.halves = {.operands = {0, 1, 2, 3, 5}, .results = 3};
-  op.summary = "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y";
-  op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention_grad;
   op.rule = [](const OpCall& call) {
     return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)
@@ -249,24 +238,20 @@ OpDef attention_grad_op() {
   };
   op.emit = emit_attention_grad;
   op.cudnn = cudnn_attention_grad();
-  op.localize = localize_attention;
   op.flops_per_point = 10;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype,
-              [&](auto zero) { run_attention_grad<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
-  };
+  op.kernel = float_kernel<double, AttentionAttrs>(run_attention_grad);
   op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4}), sample_of({2, 4, 4}),
                   sample_of({2, 2, 4}), sample_of({2, 4, 4})},
-                 Attrs(AttentionAttrs{2})},
+                 AttentionAttrs{2}},
                 {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}),
                   sample_of({3, 4, 4}), sample_of({3, 4, 4})},
-                 Attrs(AttentionAttrs{4, true, 0.7})},
+                 AttentionAttrs{4, true, 0.7}},
                 {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4}), sample_of({2, 4, 4}),
                   sample_of({2, 2, 4}), sample_of({2, 4, 4})},
-                 Attrs(AttentionAttrs{2, true, 0, 2})},
+                 AttentionAttrs{2, true, 0, 2}},
                 {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6}), sample_of({2, 4, 18}),
                   sample_of({2, 6, 4}), sample_of({2, 4, 18})},
-                 Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
+                 AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2}}};
   return op;
 }
 

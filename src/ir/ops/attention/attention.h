@@ -1,7 +1,7 @@
 #pragma once
 // Attributes of the ops of this folder, and helpers that attention and its gradient share.
 
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
@@ -82,6 +82,8 @@ struct AttentionSizes {
 /// Returns the sizes of a call that passed `require_attention`.
 AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v);
 
+/// Returns an op of attention with `operands` operands, which begin with q and k.
+OpDef attention_part(const char* name, const char* summary, size_t operands);
 /// Checks that q and k, operands 0 and 1, and v fit each other and the attributes. Throws InvalidArgument otherwise.
 void require_attention(std::string_view op, const OpCall& call, const Type& v);
 /// Returns the type of lse[b, heads, q]: the logarithm of the sum of the exponentials of each query's scores.

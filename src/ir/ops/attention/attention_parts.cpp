@@ -31,29 +31,25 @@ void for_scores(const AttentionAttrs& attrs, const AttentionSizes& sizes, const 
 constexpr auto kAttentionMax = "attention_max";
 
 std::vector<Type> infer_attention_max(const OpCall& call) {
-  require_operands(kAttentionMax, call, 2);
   require_attention(kAttentionMax, call, call.inputs[1]);
   return {lse_type(attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[1]),
                    call.inputs[0].dtype)};
 }
 
-template <class T>
-void run_attention_max(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+constexpr auto run_attention_max = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[1].type);
-  auto* largest = out[0].as<Wide<T>>();
-  std::fill_n(largest, out[0].type.elements(), std::numeric_limits<Wide<T>>::lowest());
+  auto* largest = out[0].as<T>();
+  std::fill_n(largest, out[0].type.elements(), std::numeric_limits<T>::lowest());
   for_scores(attrs, sizes, in[0].as<T>(), in[1].as<T>(), [&](int64_t pair, int64_t i, int64_t, double score) {
-    Wide<T>& one = largest[pair * sizes.queries + i];
-    one = std::max(one, static_cast<Wide<T>>(score));
+    T& one = largest[pair * sizes.queries + i];
+    one = std::max(one, static_cast<T>(score));
   });
-}
+};
 
 OpDef attention_max_op() {
-  OpDef op;
-  op.name = kAttentionMax;
-  op.summary =
-      "the largest of each query's scores scale q k^T, of keys up to the query when causal; else the least float";
-  op.attrs = Attrs(AttentionAttrs{});
+  OpDef op = attention_part(
+      kAttentionMax,
+      "the largest of each query's scores scale q k^T, of keys up to the query when causal; else the least float", 2);
   op.infer = infer_attention_max;
   op.rule = [](const OpCall& call) {
     const Type &q = call.inputs[0], &k = call.inputs[1];
@@ -61,24 +57,19 @@ OpDef attention_max_op() {
     return einsum("bq(hgd),bk(hd)->b(hg)q | d:whole k:max", call,
                   {{'h', sizes.kv_heads}, {'g', sizes.group()}, {'d', sizes.width}});
   };
-  op.localize = localize_attention;
   op.emit = emit_attention_max;
   op.flops_per_point = 2;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype,
-              [&](auto zero) { run_attention_max<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
-  };
-  op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6})}, Attrs(AttentionAttrs{2})},
-                {{sample_of({1, 6, 4}), sample_of({1, 3, 4})}, Attrs(AttentionAttrs{2, true})},
+  op.kernel = float_kernel<float, AttentionAttrs>(run_attention_max);
+  op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6})}, AttentionAttrs{2}},
+                {{sample_of({1, 6, 4}), sample_of({1, 3, 4})}, AttentionAttrs{2, true}},
                 {{sample_of({2, 4, 12}), sample_of({2, 5, 4})},
-                 Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
+                 AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2}}};
   return op;
 }
 
 constexpr auto kAttentionSums = "attention_sums";
 
 std::vector<Type> infer_attention_sums(const OpCall& call) {
-  require_operands(kAttentionSums, call, 4);
   require_attention(kAttentionSums, call, call.inputs[2]);
   const Type& q = call.inputs[0];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], call.inputs[2]);
@@ -87,11 +78,10 @@ std::vector<Type> infer_attention_sums(const OpCall& call) {
   return {Type{lse.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse};
 }
 
-template <class T>
-void run_attention_sums(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+constexpr auto run_attention_sums = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
   const T* v = in[2].as<T>();
-  const auto* largest = in[3].as<Wide<T>>();
+  const auto* largest = in[3].as<T>();
   std::vector<double> weighted(out[0].type.elements()), sums(out[1].type.elements());
   for_scores(attrs, sizes, in[0].as<T>(), in[1].as<T>(), [&](int64_t pair, int64_t i, int64_t j, double score) {
     const AttentionHead at = sizes.head(pair);
@@ -101,30 +91,25 @@ void run_attention_sums(const AttentionAttrs& attrs, Inputs in, Outputs out) {
       weighted[at.y + i * sizes.y_row() + e] += p * double(v[at.v + j * sizes.v_row() + e]);
     }
   });
-  std::transform(weighted.begin(), weighted.end(), out[0].as<Wide<T>>(), [](double x) { return Wide<T>(x); });
-  std::transform(sums.begin(), sums.end(), out[1].as<Wide<T>>(), [](double x) { return Wide<T>(x); });
-}
+  std::copy(weighted.begin(), weighted.end(), out[0].as<T>());
+  std::copy(sums.begin(), sums.end(), out[1].as<T>());
+};
 
 OpDef attention_sums_op() {
-  OpDef op;
-  op.name = kAttentionSums;
-  op.summary = "with p = exp(scale q k^T - m), of keys up to the query when causal: p v, and the sum of p over keys";
-  op.attrs = Attrs(AttentionAttrs{});
+  OpDef op = attention_part(
+      kAttentionSums,
+      "with p = exp(scale q k^T - m), of keys up to the query when causal: p v, and the sum of p over keys", 4);
   op.infer = infer_attention_sums;
   op.rule = [](const OpCall& call) { return attention_rule("bq(hgd),bk(hd),bk(he),b(hg)q->bq(hge),b(hg)q", "", call); };
-  op.localize = localize_attention;
   op.emit = emit_attention_sums;
   op.flops_per_point = 4;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype,
-              [&](auto zero) { run_attention_sums<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
-  };
-  op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4}), sample_of({2, 2, 4})},
-                 Attrs(AttentionAttrs{2})},
-                {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6}), sample_of({1, 2, 6})},
-                 Attrs(AttentionAttrs{2, true})},
-                {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6}), sample_of({2, 6, 4})},
-                 Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
+  op.kernel = float_kernel<float, AttentionAttrs>(run_attention_sums);
+  op.samples = {
+      {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4}), sample_of({2, 2, 4})}, AttentionAttrs{2}},
+      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6}), sample_of({1, 2, 6})},
+       AttentionAttrs{2, true}},
+      {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6}), sample_of({2, 6, 4})},
+       AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2}}};
   return op;
 }
 
@@ -133,10 +118,6 @@ constexpr auto kAttentionFinish = "attention_finish";
 /// Infers the types of y[b, q, (h e)] and lse[b, h, q] from the operands: p v[b, q, (h e)], the sums of p[b, h, q], and
 /// m[b, h, q]. Throws InvalidArgument if they do not fit.
 std::vector<Type> infer_attention_finish(const OpCall& call) {
-  require_operands(kAttentionFinish, call, 3);
-  require_float(kAttentionFinish, call);
-  require_same_dtype(kAttentionFinish, call);
-  require_rank(kAttentionFinish, call, 0, 3);
   const Shape &y = call.inputs[0].shape, &sums = call.inputs[1].shape;
   const bool fits = sums.size() == 3 && sums[0] == y[0] && sums[2] == y[1] && call.inputs[2] == call.inputs[1];
   if (!fits || (sums[1] == 0 ? y[2] != 0 : y[2] % sums[1] != 0)) {
@@ -145,8 +126,7 @@ std::vector<Type> infer_attention_finish(const OpCall& call) {
   return {call.inputs[0], call.inputs[1]};
 }
 
-template <class T>
-void run_attention_finish(Inputs in, Outputs out) {
+constexpr auto run_attention_finish = []<class T>(Inputs in, Outputs out) {
   const Shape &shape = in[0].type.shape, &rows = in[1].type.shape;
   const int64_t batch = rows[0], heads = rows[1], queries = rows[2], width = shape[2] / std::max<int64_t>(1, heads);
   for (int64_t b = 0; b < batch; ++b) {
@@ -159,22 +139,20 @@ void run_attention_finish(Inputs in, Outputs out) {
       }
     }
   }
-}
+};
 
 OpDef attention_finish_op() {
-  OpDef op;
-  op.name = kAttentionFinish;
-  op.summary =
-      "from p v, the sums s of p and the largest scores m of attention_sums: p v / s for each head, and m + log s";
+  OpDef op = new_op(
+      kAttentionFinish,
+      "from p v, the sums s of p and the largest scores m of attention_sums: p v / s for each head, and m + log s",
+      {.count = 3, .floats = {0}, .same_dtype = true, .ranks = {{0, 3}}});
   op.infer = infer_attention_finish;
   op.rule = [](const OpCall& call) {
     return einsum("bq(he),bhq,bhq->bq(he),bhq | e:whole", call, {{'h', call.inputs[1].shape[1]}});
   };
   op.emit = emit_attention_finish;
   op.flops_per_point = 1;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run_attention_finish<decltype(zero)>(in, out); });
-  };
+  op.kernel = float_kernel<double>(run_attention_finish);
   op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 3, 4}, Fill::positive), sample_of({2, 3, 4})}},
                 {{sample_of({3, 5, 4}), sample_of({3, 4, 5}, Fill::positive), sample_of({3, 4, 5})}}};
   return op;

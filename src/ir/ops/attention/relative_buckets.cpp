@@ -66,7 +66,6 @@ std::vector<Hlo> emit_relative_buckets(const EmitCall& call) {
 }
 
 std::vector<Type> infer_relative_buckets(const OpCall& call) {
-  require_operands("relative_buckets", call, 0);
   const auto& attrs = call.attrs.as<RelativeBucketsAttrs>();
   const int64_t least = attrs.both_sides ? 2 : 1;
   const bool even = !attrs.both_sides || attrs.buckets % 2 == 0;
@@ -84,21 +83,17 @@ std::vector<Type> infer_relative_buckets(const OpCall& call) {
 }  // namespace
 
 std::vector<OpDef> relative_buckets_ops() {
-  OpDef op;
-  op.name = "relative_buckets";
-  op.summary = "the class of the distance of each key from each query: [queries, keys]";
-  op.attrs = Attrs(RelativeBucketsAttrs{});
+  OpDef op = new_op("relative_buckets", "the class of the distance of each key from each query: [queries, keys]",
+                    {.count = 0}, RelativeBucketsAttrs{});
   op.infer = infer_relative_buckets;
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.localize = [](const Attrs& given, const Shard& shard) {
-    auto attrs = given.as<RelativeBucketsAttrs>();
+  op.localize = localized<RelativeBucketsAttrs>([](RelativeBucketsAttrs& attrs, const Shard& shard) {
     const Range &queries = shard.outputs[0][0], &keys = shard.outputs[0][1];
     attrs.begin += queries.begin - keys.begin;
     attrs.queries = queries.count();
     attrs.keys = keys.count();
-    return Attrs(attrs);
-  };
-  op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  });
+  op.grad = no_gradients;
   op.emit = emit_relative_buckets;
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& given, Inputs, Outputs out) {

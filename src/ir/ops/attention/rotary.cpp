@@ -6,15 +6,12 @@
 #include "ir/ops/attention/attention.h"
 #include "ir/ops/attention/rotations.h"
 #include "ir/ops/emission.h"
-#include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
 
 std::vector<Type> infer_rotary(const OpCall& call) {
-  require_operands("rotary", call, 1);
-  require_float("rotary", call);
   const Type& x = call.inputs[0];
   const RotaryAttrs& attrs = call.attrs.as<RotaryAttrs>();
   if (attrs.heads < 1) reject("rotary", "bad number of heads", fmt::format("{}", attrs.heads), "at least 1");
@@ -32,23 +29,24 @@ std::vector<Type> infer_rotary(const OpCall& call) {
   return {x};
 }
 
-template <class T>
-void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
-  using Number = Wide<T>;
+constexpr auto run_rotary = []<class T>(const RotaryAttrs& attrs, Inputs in, Outputs out) {
+  const Type& type = in[0].type;
   const int64_t total = type.elements(), positions = type.shape[type.rank() - 2];
   if (total == 0) return;
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
   const int64_t pairs = type.shape.back() / attrs.heads / 2;
-  const Rotations<Number> rotations(attrs, positions, pairs);
+  const Rotations<T> rotations(attrs, positions, pairs);
   for (int64_t head = 0; head < total / (2 * pairs); ++head, x += 2 * pairs, y += 2 * pairs) {
     const int64_t position = head / attrs.heads % positions;
-    const Number *cosine = rotations.cosine(position), *sine = rotations.sine(position);
+    const T *cosine = rotations.cosine(position), *sine = rotations.sine(position);
     for (int64_t i = 0; i < pairs; ++i) {
-      const Number first = static_cast<Number>(x[i]), second = static_cast<Number>(x[pairs + i]);
-      y[i] = T(first * cosine[i] - second * sine[i]);
-      y[pairs + i] = T(second * cosine[i] + first * sine[i]);
+      const T first = x[i], second = x[pairs + i];
+      y[i] = first * cosine[i] - second * sine[i];
+      y[pairs + i] = second * cosine[i] + first * sine[i];
     }
   }
-}
+};
 
 /// Angles are computed in f64, as in the kernels.
 std::vector<Hlo> emit_rotary(const EmitCall& call) {
@@ -90,22 +88,18 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> rotary_ops() {
-  OpDef op;
-  op.name = "rotary";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)";
-  op.attrs = Attrs(RotaryAttrs{});
+  OpDef op = new_op(
+      "rotary", "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)",
+      {.count = 1, .floats = {0}}, RotaryAttrs{}, kFollowsHalves);
   op.infer = infer_rotary;
   op.rule = [](const OpCall& call) {
     return einsum("..s(hd)->..s(hd) | d:whole", call, {{'h', call.attrs.as<RotaryAttrs>().heads}}).linear_in({0});
   };
-  op.localize = [](const Attrs& attrs, const Shard& shard) {
-    RotaryAttrs local = attrs.as<RotaryAttrs>();
+  op.localize = localized<RotaryAttrs>([](RotaryAttrs& attrs, const Shard& shard) {
     const Box& ranges = shard.outputs[0];
-    local.begin += ranges[ranges.size() - 2].begin;
-    if (ranges.back().size > 0) local.heads = local.heads * ranges.back().count() / ranges.back().size;
-    return Attrs(local);
-  };
+    attrs.begin += ranges[ranges.size() - 2].begin;
+    if (ranges.back().size > 0) attrs.heads = attrs.heads * ranges.back().count() / ranges.back().size;
+  });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     RotaryAttrs back = call.attrs.as<RotaryAttrs>();
     back.inverse = !back.inverse;
@@ -113,16 +107,11 @@ std::vector<OpDef> rotary_ops() {
   };
   op.emit = emit_rotary;
   op.flops_per_point = 3;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      run_rotary(attrs.as<RotaryAttrs>(), in[0].type, in[0].as<T>(), out[0].as<T>());
-    });
-  };
-  op.samples = {{{sample_of({6, 4})}, Attrs(RotaryAttrs{100})},
-                {{sample_of({2, 3, 5, 6})}, Attrs(RotaryAttrs{10000, 7})},
-                {{sample_of({4, 5, 2})}, Attrs(RotaryAttrs{10000, 0, true})},
-                {{sample_of({2, 5, 12})}, Attrs(RotaryAttrs{.base = 50, .begin = 1, .heads = 3})}};
+  op.kernel = float_kernel<float, RotaryAttrs>(run_rotary);
+  op.samples = {{{sample_of({6, 4})}, RotaryAttrs{100}},
+                {{sample_of({2, 3, 5, 6})}, RotaryAttrs{10000, 7}},
+                {{sample_of({4, 5, 2})}, RotaryAttrs{10000, 0, true}},
+                {{sample_of({2, 5, 12})}, RotaryAttrs{.base = 50, .begin = 1, .heads = 3}}};
   return {op};
 }
 

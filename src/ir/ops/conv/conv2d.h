@@ -17,27 +17,19 @@ struct Conv2dAttrs {
   }
 };
 
-/// Attributes as in Conv2dAttrs; `size`: height and width of x.
-struct Conv2dGradInputAttrs {
-  std::vector<int64_t> stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0};
-  int64_t groups = 1;
+/// `size`: height and width of x.
+struct Conv2dGradInputAttrs : Conv2dAttrs {
   std::vector<int64_t> size{1, 1};
   static constexpr auto fields() {
-    using A = Conv2dGradInputAttrs;
-    return std::tuple{field("stride", &A::stride), field("dilation", &A::dilation), field("pads", &A::pads),
-                      field("groups", &A::groups), field("size", &A::size)};
+    return std::tuple_cat(Conv2dAttrs::fields(), std::tuple{field("size", &Conv2dGradInputAttrs::size)});
   }
 };
 
-/// Attributes as in Conv2dAttrs; `kernel`: height and width of the filter.
-struct Conv2dGradFilterAttrs {
-  std::vector<int64_t> stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0};
-  int64_t groups = 1;
+/// `kernel`: height and width of the filter.
+struct Conv2dGradFilterAttrs : Conv2dAttrs {
   std::vector<int64_t> kernel{1, 1};
   static constexpr auto fields() {
-    using A = Conv2dGradFilterAttrs;
-    return std::tuple{field("stride", &A::stride), field("dilation", &A::dilation), field("pads", &A::pads),
-                      field("groups", &A::groups), field("kernel", &A::kernel)};
+    return std::tuple_cat(Conv2dAttrs::fields(), std::tuple{field("kernel", &Conv2dGradFilterAttrs::kernel)});
   }
 };
 

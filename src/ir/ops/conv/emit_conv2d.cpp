@@ -16,10 +16,23 @@ struct HloWindow {
 /// Number of places that `count` elements take with `step` from each to the next.
 int64_t dilated(int64_t count, int64_t step) { return (count - 1) * step + 1; }
 
-/// Padding after the last element, with which the window stands in `results` places. Elements that no place reaches are
-/// cut off.
-int64_t padding_after(int64_t results, int64_t size, int64_t window, int64_t stride, int64_t before) {
-  return (results - 1) * stride + window - size - before;
+/// Sets the padding after the last element, with which a window of `window` places stands in `results` places of
+/// `size`. Elements that no place reaches are cut off.
+HloWindow padded(HloWindow sizes, int64_t results, int64_t size, int64_t window) {
+  sizes.after = (results - 1) * sizes.stride + window - size - sizes.before;
+  return sizes;
+}
+
+/// Returns the windows of `kernel` over `x`, both [.., h, w], of a convolution with these results.
+std::array<HloWindow, 2> windows_over(const Shape& x, const Shape& kernel, const int64_t* results,
+                                      const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
+                                      const std::vector<int64_t>& pads) {
+  std::array<HloWindow, 2> windows;
+  for (size_t d = 0; d < 2; ++d) {
+    windows[d] = padded({.stride = stride[d], .between_w = dilation[d], .before = pads[d]}, results[d], x[d + 2],
+                        dilated(kernel[d + 2], dilation[d]));
+  }
+  return windows;
 }
 
 struct HloGroups {
@@ -48,13 +61,8 @@ Hlo hlo_convolution(const EmitCall& call, const Hlo& x, const Hlo& w, const std:
 std::vector<Hlo> emit_conv2d(const EmitCall& call) {
   const auto& attrs = call.attrs.as<Conv2dAttrs>();
   const Hlo &x = call.inputs[0], &w = call.inputs[1];
-  std::array<HloWindow, 2> windows;
-  for (size_t d = 0; d < 2; ++d) {
-    const int64_t window = dilated(w.type.shape[d + 2], attrs.dilation[d]), before = attrs.pads[d];
-    windows[d] = {.stride = attrs.stride[d], .between_w = attrs.dilation[d], .before = before};
-    windows[d].after =
-        padding_after(call.outputs[0].shape[d + 2], x.type.shape[d + 2], window, attrs.stride[d], before);
-  }
+  const auto windows = windows_over(x.type.shape, w.type.shape, call.outputs[0].shape.data() + 2, attrs.stride,
+                                    attrs.dilation, attrs.pads);
   return {
       hlo_convolution(call, x, w, "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", windows, {.of_features = attrs.groups})};
 }
@@ -74,9 +82,9 @@ std::vector<Hlo> emit_conv2d_grad_input(const EmitCall& call) {
   std::array<HloWindow, 2> windows;
   for (size_t d = 0; d < 2; ++d) {
     const int64_t window = dilated(filter[d + 2], attrs.dilation[d]);
-    windows[d] = {.between_x = attrs.stride[d], .between_w = attrs.dilation[d], .before = window - 1 - attrs.pads[d]};
-    windows[d].after =
-        padding_after(attrs.size[d], dilated(d_y.type.shape[d + 2], attrs.stride[d]), window, 1, windows[d].before);
+    windows[d] =
+        padded({.between_x = attrs.stride[d], .between_w = attrs.dilation[d], .before = window - 1 - attrs.pads[d]},
+               attrs.size[d], dilated(d_y.type.shape[d + 2], attrs.stride[d]), window);
   }
   return {
       hlo_convolution(call, d_y, turned, "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", windows, {.of_features = groups})};
@@ -85,12 +93,8 @@ std::vector<Hlo> emit_conv2d_grad_input(const EmitCall& call) {
 std::vector<Hlo> emit_conv2d_grad_filter(const EmitCall& call) {
   const auto& attrs = call.attrs.as<Conv2dGradFilterAttrs>();
   const Hlo &x = call.inputs[0], &d_y = call.inputs[1];
-  std::array<HloWindow, 2> windows;
-  for (size_t d = 0; d < 2; ++d) {
-    const int64_t window = dilated(d_y.type.shape[d + 2], attrs.stride[d]), before = attrs.pads[d];
-    windows[d] = {.stride = attrs.dilation[d], .between_w = attrs.stride[d], .before = before};
-    windows[d].after = padding_after(attrs.kernel[d], x.type.shape[d + 2], window, attrs.dilation[d], before);
-  }
+  const auto windows =
+      windows_over(x.type.shape, d_y.type.shape, attrs.kernel.data(), attrs.dilation, attrs.stride, attrs.pads);
   // Rows of the batch are the features that are added up; channels of x are the batch.
   return {
       hlo_convolution(call, x, d_y, "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]", windows, {.of_batch = attrs.groups})};

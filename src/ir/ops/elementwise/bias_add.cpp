@@ -1,19 +1,13 @@
 #include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/reduce/attrs.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 
 std::vector<OpDef> bias_add_ops() {
-  OpDef op;
-  op.name = "bias_add";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x + bias along one axis";
-  op.attrs = Attrs(BiasAddAttrs{});
+  OpDef op = new_op("bias_add", "x + bias along one axis", {.count = 2, .floats = {0}, .same_dtype = true},
+                    BiasAddAttrs{}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("bias_add", call, 2);
-    require_float("bias_add", call);
-    require_same_dtype("bias_add", call);
     const int64_t axis = call.attrs.as<BiasAddAttrs>().axis;
     const Type &x = call.inputs[0], &bias = call.inputs[1];
     if (axis < 0 || axis >= x.rank() || bias.shape != Shape{x.shape[axis]}) {
@@ -41,22 +35,19 @@ std::vector<OpDef> bias_add_ops() {
     return {call.body.add_same("stablehlo.add",
                                {call.inputs[0], call.broadcast_in(call.inputs[1], dims, call.outputs[0].shape)})};
   };
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+  op.kernel = float_kernel<float, BiasAddAttrs>([]<class T>(const BiasAddAttrs& attrs, Inputs in, Outputs out) {
     const Shape& shape = in[0].type.shape;
-    const int64_t axis = attrs.as<BiasAddAttrs>().axis, size = shape[axis], inner = strides_of(shape)[axis];
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T *x = in[0].as<T>(), *bias = in[1].as<T>();
-      T* y = out[0].as<T>();
-      const int64_t rows = size * inner > 0 ? in[0].type.elements() / inner : 0;
-      for (int64_t row = 0; row < rows; ++row) {
-        for (int64_t i = 0; i < inner; ++i) y[row * inner + i] = T(x[row * inner + i] + bias[row % size]);
-      }
-    });
-  };
-  op.samples = {{{sample_of({4, 6}), sample_of({6})}, Attrs(BiasAddAttrs{1})},
-                {{sample_of({2, 4, 3}), sample_of({4})}, Attrs(BiasAddAttrs{1})},
-                {{sample_of({4, 3}), sample_of({4})}, Attrs(BiasAddAttrs{0})}};
+    const int64_t size = shape[attrs.axis], inner = strides_of(shape)[attrs.axis];
+    const T *x = in[0].as<T>(), *bias = in[1].as<T>();
+    T* y = out[0].as<T>();
+    const int64_t rows = size * inner > 0 ? in[0].type.elements() / inner : 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < inner; ++i) y[row * inner + i] = x[row * inner + i] + bias[row % size];
+    }
+  });
+  op.samples = {{{sample_of({4, 6}), sample_of({6})}, BiasAddAttrs{1}},
+                {{sample_of({2, 4, 3}), sample_of({4})}, BiasAddAttrs{1}},
+                {{sample_of({4, 3}), sample_of({4})}, BiasAddAttrs{0}}};
   return {op};
 }
 

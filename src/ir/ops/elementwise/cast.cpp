@@ -86,12 +86,9 @@ Hlo rounded_once(const EmitCall& call, const Hlo& x, DType to) {
 }  // namespace
 
 std::vector<OpDef> cast_ops() {
-  OpDef op;
-  op.name = "cast";
-  op.summary = "the same values in another element type; integers clamp, NaN becomes their 0";
-  op.attrs = Attrs(CastAttrs{});
+  OpDef op = new_op("cast", "the same values in another element type; integers clamp, NaN becomes their 0",
+                    {.count = 1}, CastAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("cast", call, 1);
     return {Type{call.attrs.as<CastAttrs>().dtype, call.inputs[0].shape}};
   };
   op.rule = [](const OpCall& call) {
@@ -103,7 +100,7 @@ std::vector<OpDef> cast_ops() {
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     if (!is_float(call.inputs[0].dtype())) return {Value()};
-    return {call.apply("cast", {call.d_outputs[0]}, Attrs(CastAttrs{call.inputs[0].dtype()}))};
+    return {call.apply("cast", {call.d_outputs[0]}, CastAttrs{call.inputs[0].dtype()})};
   };
   op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
@@ -116,9 +113,9 @@ std::vector<OpDef> cast_ops() {
     convert_elements(in[0].type.dtype, in[0].data, out[0].type.dtype, out[0].data, out[0].type.elements());
   };
   op.traits = {.moves_elements = true, .is_conversion = true, .degree = degree_of_first};
-  op.samples = {{{sample_of({4, 6})}, Attrs(CastAttrs{DType::f64})},
-                {{ids_of({5}, 7)}, Attrs(CastAttrs{DType::f64})},
-                {{sample_of({6})}, Attrs(CastAttrs{DType::i32})}};
+  op.samples = {{{sample_of({4, 6})}, CastAttrs{DType::f64}},
+                {{ids_of({5}, 7)}, CastAttrs{DType::f64}},
+                {{sample_of({6})}, CastAttrs{DType::i32}}};
   return {op};
 }
 

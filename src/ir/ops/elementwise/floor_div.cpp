@@ -88,9 +88,7 @@ void divide_integers(Inputs in, const Tensor& out) {
       const T *a = in[0].as<T>(), *b = in[1].as<T>();
       T* y = out.as<T>();
       const Shape& shape = out.type.shape;
-      const std::array<Shape, 2> strides{broadcast_strides(in[0].type.shape, shape),
-                                         broadcast_strides(in[1].type.shape, shape)};
-      for_broadcast<2>(shape, strides, [&](int64_t i, const std::array<int64_t, 2>& at) {
+      for_broadcast<2>(shape, broadcast_strides<2>(in, shape), [&](int64_t i, const std::array<int64_t, 2>& at) {
         y[i] = Division<kQuotient>()(a[at[0]], b[at[1]]);
       });
     }
@@ -182,7 +180,7 @@ OpDef division_op(const char* name, const char* summary) {
 
 OpDef floor_div_op() {
   OpDef op = division_op<true>("floor_div", "the largest integer that is not above a / b, broadcast");
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
+  op.grad = no_gradients;
   return op;
 }
 

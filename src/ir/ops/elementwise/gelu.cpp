@@ -33,7 +33,7 @@ OpDef gelu_op() {
     return {call.apply("gelu_grad", {call.d_outputs[0], call.inputs[0]}, call.attrs)};
   };
   op.flops_per_point = 20;
-  op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}, Attrs(GeluAttrs{true})}};
+  op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}, GeluAttrs{true}}};
   return op;
 }
 
@@ -46,7 +46,7 @@ OpDef gelu_grad_op() {
   });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}); };
   op.flops_per_point = 25;
-  op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({5}), sample_of({5})}, Attrs(GeluAttrs{true})}};
+  op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({5}), sample_of({5})}, GeluAttrs{true}}};
   return op;
 }
 

@@ -3,68 +3,52 @@
 namespace partita {
 namespace {
 
-/// Infers the broadcast of `count` operands, all of them bool. Throws InvalidArgument for another number or type of
-/// operands and shapes that do not broadcast.
-inline std::vector<Type> infer_logical(std::string_view op, const OpCall& call, size_t count) {
-  require_operands(op, call, count);
-  for (const Type& type : call.inputs) {
-    if (type.dtype != DType::boolean) reject(op, "operands are not bool", print(call.inputs), "bool", ErrorKind::type);
-  }
-  return infer_pointwise(op, call);
-}
-
-/// Returns the op whose result is fn(a, b) over the broadcast of both.
-template <class Fn>
+/// Returns the op of N bools whose result is fn(bools) over their broadcast.
+template <size_t N, class Fn>
 OpDef logical_op(const char* name, const char* summary, const char* hlo, Fn fn) {
-  OpDef op;
-  op.emit = [hlo](const EmitCall& call) -> std::vector<Hlo> {
-    const Shape& shape = call.outputs[0].shape;
-    return {call.body.add_same(hlo, {call.broadcast(call.inputs[0], shape), call.broadcast(call.inputs[1], shape)})};
+  OpDef op = new_op(name, summary, {.count = N});
+  op.infer = [name](const OpCall& call) {
+    for (const Type& type : call.inputs) {
+      if (type.dtype == DType::boolean) continue;
+      reject(name, "operands are not bool", print(call.inputs), "bool", ErrorKind::type);
+    }
+    return infer_pointwise(name, call);
   };
-  op.name = name;
-  op.summary = summary;
-  op.infer = [name](const OpCall& call) { return infer_logical(name, call, 2); };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
+  op.grad = no_gradients;
+  op.emit = [hlo](const EmitCall& call) -> std::vector<Hlo> {
+    std::vector<Hlo> operands;
+    for (const Hlo& input : call.inputs) operands.push_back(call.broadcast(input, call.outputs[0].shape));
+    return {call.body.add_same(hlo, operands)};
+  };
   op.kernel = [fn](const Attrs&, Inputs in, Outputs out) {
-    const bool *a = in[0].as<bool>(), *b = in[1].as<bool>();
     bool* y = out[0].as<bool>();
     const Shape& shape = out[0].type.shape;
-    const std::array<Shape, 2> strides{broadcast_strides(in[0].type.shape, shape),
-                                       broadcast_strides(in[1].type.shape, shape)};
-    for_broadcast<2>(shape, strides,
-                     [&](int64_t i, const std::array<int64_t, 2>& at) { y[i] = fn(a[at[0]], b[at[1]]); });
+    for_broadcast<N>(shape, broadcast_strides<N>(in, shape), [&](int64_t i, const std::array<int64_t, N>& at) {
+      std::array<bool, N> bools;
+      for (size_t k = 0; k < N; ++k) bools[k] = in[k].as<bool>()[at[k]];
+      y[i] = fn(bools);
+    });
   };
-  const auto sample = [](Shape shape) { return SampleInput{{DType::boolean, std::move(shape)}, {Fill::boolean, 0}}; };
-  op.samples = {{{sample({4, 6}), sample({4, 6})}}, {{sample({3, 4}), sample({4})}}};
+  for (const Shape& other : {Shape{4, 6}, Shape{6}}) {
+    Sample sample{{{{DType::boolean, {4, 6}}, {Fill::boolean, 0}}}};
+    sample.inputs.resize(N, {{DType::boolean, other}, {Fill::boolean, 0}});
+    op.samples.push_back(sample);
+  }
   return op;
 }
 
 OpDef logical_and_op() {
-  return logical_op("logical_and", "a and b, broadcast", "stablehlo.and", [](bool a, bool b) { return a && b; });
+  return logical_op<2>("logical_and", "a and b, broadcast", "stablehlo.and",
+                       [](const auto& x) { return x[0] && x[1]; });
 }
 
 OpDef logical_or_op() {
-  return logical_op("logical_or", "a or b, broadcast", "stablehlo.or", [](bool a, bool b) { return a || b; });
+  return logical_op<2>("logical_or", "a or b, broadcast", "stablehlo.or", [](const auto& x) { return x[0] || x[1]; });
 }
 
 OpDef logical_not_op() {
-  OpDef op;
-  op.name = "logical_not";
-  op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
-    return {call.body.add_same("stablehlo.not", {call.inputs[0]})};
-  };
-  op.summary = "true where x is false";
-  op.infer = [](const OpCall& call) { return infer_logical("logical_not", call, 1); };
-  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    const bool* x = in[0].as<bool>();
-    bool* y = out[0].as<bool>();
-    for (int64_t i = 0; i < out[0].type.elements(); ++i) y[i] = !x[i];
-  };
-  op.samples = {{{SampleInput{{DType::boolean, {4, 6}}, {Fill::boolean, 0}}}}};
-  return op;
+  return logical_op<1>("logical_not", "true where x is false", "stablehlo.not", [](const auto& x) { return !x[0]; });
 }
 
 }  // namespace

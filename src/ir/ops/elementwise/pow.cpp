@@ -29,8 +29,7 @@ std::vector<Value> grad_pow(const GradCall& call) {
   const Value d = call.d_outputs[0];
   if (exponent == 0) return {Value()};
   if (exponent == 1) return {d};
-  const Value power =
-      exponent == 2 ? call.inputs[0] : call.apply("pow", {call.inputs[0]}, Attrs(PowAttrs{exponent - 1}));
+  const Value power = exponent == 2 ? call.inputs[0] : call.apply("pow", {call.inputs[0]}, PowAttrs{exponent - 1});
   return {call.apply("mul", {d, call.apply("scale", {power}, ScaleAttrs{.scale = exponent})})};
 }
 
@@ -53,13 +52,13 @@ std::vector<OpDef> pow_ops() {
   };
   op.grad = grad_pow;
   op.flops_per_point = 20;
-  op.samples = {{{sample_of({4, 6})}, Attrs(PowAttrs{2})},
-                {{sample_of({4, 6}, Fill::positive)}, Attrs(PowAttrs{-1.3})},
-                {{sample_of({5})}, Attrs(PowAttrs{3})},
-                {{sample_of({5})}, Attrs(PowAttrs{1})},
-                {{sample_of({5})}, Attrs(PowAttrs{0})},
-                {{sample_of({5})}, Attrs(PowAttrs{-2})},
-                {{sample_of({5}, Fill::positive)}, Attrs(PowAttrs{0.5})}};
+  op.samples = {{{sample_of({4, 6})}, PowAttrs{2}},
+                {{sample_of({4, 6}, Fill::positive)}, PowAttrs{-1.3}},
+                {{sample_of({5})}, PowAttrs{3}},
+                {{sample_of({5})}, PowAttrs{1}},
+                {{sample_of({5})}, PowAttrs{0}},
+                {{sample_of({5})}, PowAttrs{-2}},
+                {{sample_of({5}, Fill::positive)}, PowAttrs{0.5}}};
   return {op};
 }
 

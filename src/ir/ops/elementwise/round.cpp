@@ -75,7 +75,7 @@ std::vector<OpDef> round_ops() {
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
   op.emit = emit_round;
-  op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}, Attrs(RoundAttrs{DType::f16})}};
+  op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}, RoundAttrs{DType::f16}}};
   return {op};
 }
 

@@ -16,14 +16,14 @@ std::vector<OpDef> scale_ops() {
     return kinds.sum || kinds.max ? rule.linear_in({0}, kinds) : rule;
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
-    return {call.apply("scale", {call.d_outputs[0]}, Attrs(ScaleAttrs{call.attrs.as<ScaleAttrs>().scale, 0}))};
+    return {call.apply("scale", {call.d_outputs[0]}, ScaleAttrs{call.attrs.as<ScaleAttrs>().scale, 0})};
   };
   op.traits.degree = [](const Attrs& attrs, const std::vector<int>& degrees) {
     return attrs.as<ScaleAttrs>().bias == 0 ? std::optional(degrees[0]) : std::nullopt;
   };
-  op.samples = {{{sample_of({4, 6})}, Attrs(ScaleAttrs{2.5, 0})},
-                {{sample_of({5})}, Attrs(ScaleAttrs{0.5, 1})},
-                {{sample_of({5})}, Attrs(ScaleAttrs{-0.5, 1})}};
+  op.samples = {{{sample_of({4, 6})}, ScaleAttrs{2.5, 0}},
+                {{sample_of({5})}, ScaleAttrs{0.5, 1}},
+                {{sample_of({5})}, ScaleAttrs{-0.5, 1}}};
   return {op};
 }
 

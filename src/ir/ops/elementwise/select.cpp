@@ -1,15 +1,11 @@
 #include "ir/ops/constant.h"
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 
 std::vector<OpDef> select_ops() {
-  OpDef op;
-  op.name = "select";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "a where the condition holds, else b; broadcast";
+  OpDef op = new_op("select", "a where the condition holds, else b; broadcast", {.count = 3}, {}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("select", call, 3);
     if (call.inputs[0].dtype != DType::boolean) {
       reject("select", "the condition is not a bool", print(call.inputs[0]), "bool", ErrorKind::type);
     }
@@ -27,16 +23,13 @@ std::vector<OpDef> select_ops() {
             sum_to(call, call.apply("select", {call.inputs[0], zero, d}), call.inputs[2].type())};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_dtype(in[1].type.dtype, [&](auto zero) {
+    const Shape& shape = out[0].type.shape;
+    const bool* condition = in[0].as<bool>();
+    for_element_size(in[1].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      const bool* condition = in[0].as<bool>();
-      const T *a = in[1].as<T>(), *b = in[2].as<T>();
-      T* y = out[0].as<T>();
-      const Shape& shape = out[0].type.shape;
-      const std::array<Shape, 3> strides{broadcast_strides(in[0].type.shape, shape),
-                                         broadcast_strides(in[1].type.shape, shape),
-                                         broadcast_strides(in[2].type.shape, shape)};
-      for_broadcast<3>(shape, strides, [&](int64_t i, const std::array<int64_t, 3>& at) {
+      const T *a = static_cast<const T*>(in[1].data), *b = static_cast<const T*>(in[2].data);
+      T* y = static_cast<T*>(out[0].data);
+      for_broadcast<3>(shape, broadcast_strides<3>(in, shape), [&](int64_t i, const std::array<int64_t, 3>& at) {
         y[i] = condition[at[0]] ? a[at[1]] : b[at[2]];
       });
     });

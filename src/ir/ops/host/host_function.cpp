@@ -142,9 +142,7 @@ ShardingRule rule_of_host_function(const OpCall& call) {
 }
 
 OpDef host_function() {
-  OpDef op;
-  op.name = kOp;
-  op.summary = "a function of the program, applied to the operands; texts of graphs do not contain it";
+  OpDef op = new_op(kOp, "a function of the program, applied to the operands; texts of graphs do not contain it", {});
   const auto squares = std::make_shared<const HostFunction>([](Inputs in, Outputs out) {
     const double* x = in[0].as<double>();
     for (int64_t i = 0; i < out[0].type.elements(); ++i) out[0].as<double>()[i] = x[i] * x[i];

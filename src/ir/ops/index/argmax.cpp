@@ -2,8 +2,8 @@
 
 #include "base/number.h"
 #include "ir/ops/index/attrs.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/reduce/attrs.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {
@@ -20,11 +20,8 @@ int64_t largest_argmax(const T* x, int64_t count) {
 }
 
 OpDef argmax_op() {
-  OpDef op;
-  op.name = "argmax";
-  op.summary = "index of the largest x[.., z]; the lowest of equal ones, or of NaNs";
+  OpDef op = new_op("argmax", "index of the largest x[.., z]; the lowest of equal ones, or of NaNs", {.count = 1});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("argmax", call, 1);
     const Shape& shape = call.inputs[0].shape;
     if (shape.empty() || shape.back() == 0) {
       reject("argmax", "no elements", print(call.inputs[0]), "a last dimension of at least 1");
@@ -38,27 +35,33 @@ OpDef argmax_op() {
         call.apply("reduce", {call.inputs[0]}, ReduceAttrs{.kind = Reduce::max, .axes = last, .keep_dims = true});
     return {call.apply("first_equal", {call.inputs[0], m})};
   };
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+  op.kernel = number_kernel([]<class T>(Inputs in, Outputs out) {
     const int64_t columns = in[0].type.shape.back();
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      int64_t* y = out[0].as<int64_t>();
-      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) y[i] = largest_argmax(x, columns);
-    });
-  };
+    const T* x = in[0].as<T>();
+    int64_t* y = out[0].as<int64_t>();
+    for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) y[i] = largest_argmax(x, columns);
+  });
   op.samples = {{{sample_of({4, 6}, Fill::distinct)}}, {{ids_of({3, 5}, 3)}}};
   return op;
 }
 
+constexpr auto run_first_equal = []<class T>(const FirstEqualAttrs& attrs, Inputs in, Outputs out) {
+  const int64_t columns = in[0].type.shape.back();
+  const T *x = in[0].as<T>(), *m = in[1].as<T>();
+  int64_t* y = out[0].as<int64_t>();
+  for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) {
+    y[i] = std::numeric_limits<int64_t>::max();
+    for (int64_t z = columns - 1; z >= 0; --z) {
+      if (x[z] == m[i] || (is_nan(x[z]) && is_nan(m[i]))) y[i] = attrs.begin + z;
+    }
+  }
+};
+
 OpDef first_equal_op() {
-  OpDef op;
-  op.name = "first_equal";
-  op.summary = "index of the first x[.., z] equal to m[.., 0] (NaN to NaN); the largest i64 when there is none";
-  op.attrs = Attrs(FirstEqualAttrs{});
+  OpDef op = new_op("first_equal",
+                    "index of the first x[.., z] equal to m[.., 0] (NaN to NaN); the largest i64 when there is none",
+                    {.count = 2, .same_dtype = true}, FirstEqualAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("first_equal", call, 2);
-    require_same_dtype("first_equal", call);
     Shape rows = call.inputs[0].shape;
     if (!rows.empty()) rows.back() = 1;
     if (rows.empty() || rows != call.inputs[1].shape) {
@@ -72,10 +75,8 @@ OpDef first_equal_op() {
     return {Type{DType::i64, rows}};
   };
   op.rule = [](const OpCall& call) { return einsum("..z,..1->.. | z:min", call); };
-  op.localize = [](const Attrs& attrs, const Shard& shard) {
-    return Attrs(FirstEqualAttrs{attrs.as<FirstEqualAttrs>().begin + shard.inputs[0].back().begin});
-  };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
+  op.localize = localized<FirstEqualAttrs>(localize_first_column);
+  op.grad = no_gradients;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const Hlo &x = call.inputs[0], m = call.broadcast(call.inputs[1], x.type.shape);
     Hlo equal = call.compare("EQ", x, m);
@@ -91,22 +92,9 @@ OpDef first_equal_op() {
     return {call.reduce(call.select(equal, column, call.splat_integer(none, indices)), "minimum",
                         call.splat_integer(none, {DType::i64, {}}), {last})};
   };
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const int64_t columns = in[0].type.shape.back(), begin = attrs.as<FirstEqualAttrs>().begin;
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T *x = in[0].as<T>(), *m = in[1].as<T>();
-      int64_t* y = out[0].as<int64_t>();
-      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) {
-        y[i] = std::numeric_limits<int64_t>::max();
-        for (int64_t z = columns - 1; z >= 0; --z) {
-          if (x[z] == m[i] || (is_nan(x[z]) && is_nan(m[i]))) y[i] = begin + z;
-        }
-      }
-    });
-  };
-  op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 1}, 2)}, Attrs(FirstEqualAttrs{})},
-                {{ids_of({2, 3, 5}, 2), ids_of({2, 3, 1}, 2)}, Attrs(FirstEqualAttrs{3})}};
+  op.kernel = number_kernel<FirstEqualAttrs>(run_first_equal);
+  op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 1}, 2)}, FirstEqualAttrs{}},
+                {{ids_of({2, 3, 5}, 2), ids_of({2, 3, 1}, 2)}, FirstEqualAttrs{3}}};
   return op;
 }
 

@@ -2,16 +2,28 @@
 // Attributes of the ops of this folder. The whole = the tensor before it is cut.
 
 #include "base/fields.h"
+#include "ir/sharding/rule.h"
 
 namespace partita {
 
-struct EmbeddingAttrs {
+/// Rows of a table.
+struct TableRowsAttrs {
   int64_t begin = 0;  // global index of the first local row
   int64_t rows = 0;   // rows of the whole table; 0 = those of the operand
   static constexpr auto fields() {
-    return std::tuple{field("begin", &EmbeddingAttrs::begin), field("rows", &EmbeddingAttrs::rows)};
+    return std::tuple{field("begin", &TableRowsAttrs::begin), field("rows", &TableRowsAttrs::rows)};
   }
+  /// Returns the rows of the whole table.
+  int64_t total(int64_t local_rows) const { return rows > 0 ? rows : local_rows; }
 };
+/// Sets the rows of a shard of the table, operand 0.
+inline void localize_rows(TableRowsAttrs& attrs, const Shard& shard) {
+  const Range& range = shard.inputs[0][0];
+  if (range.whole()) return;
+  attrs = {attrs.begin + range.begin, attrs.total(range.size)};
+}
+using EmbeddingAttrs = TableRowsAttrs;
+using ScatterAddAttrs = TableRowsAttrs;
 
 struct ScatterRowsAttrs {
   int64_t rows = 1;   // rows of the result
@@ -20,14 +32,6 @@ struct ScatterRowsAttrs {
   static constexpr auto fields() {
     return std::tuple{field("rows", &ScatterRowsAttrs::rows), field("begin", &ScatterRowsAttrs::begin),
                       field("total", &ScatterRowsAttrs::total)};
-  }
-};
-
-struct ScatterAddAttrs {
-  int64_t begin = 0;  // global index of the first local row
-  int64_t rows = 0;   // rows of the whole table; 0 = those of the operand
-  static constexpr auto fields() {
-    return std::tuple{field("begin", &ScatterAddAttrs::begin), field("rows", &ScatterAddAttrs::rows)};
   }
 };
 
@@ -44,37 +48,55 @@ struct OneHotAttrs {
   }
 };
 
-struct PickAttrs {
-  int64_t begin = 0;  // global index of the first local column
-  static constexpr auto fields() { return std::tuple{field("begin", &PickAttrs::begin)}; }
-};
-
-struct TakeAlongAttrs {
+/// A part of the columns, or slots, of the operand.
+struct PartAttrs {
   int64_t begin = 0;  // global index of the first local column
   int64_t total = 0;  // columns of the whole; 0 = those of the operand
   static constexpr auto fields() {
-    return std::tuple{field("begin", &TakeAlongAttrs::begin), field("total", &TakeAlongAttrs::total)};
+    return std::tuple{field("begin", &PartAttrs::begin), field("total", &PartAttrs::total)};
   }
+  /// Returns the columns of the whole.
+  int64_t whole(int64_t local) const { return total != 0 ? total : local; }
 };
+/// Sets the part of a shard that holds `range` of the columns.
+inline void localize_part(PartAttrs& attrs, const Range& range) {
+  if (range.whole()) return;
+  attrs = {attrs.begin + range.begin, attrs.whole(range.size)};
+}
+using TakeAlongAttrs = PartAttrs;
 
-struct PutAlongAttrs {
+/// A part of the columns, or slots, of the result.
+struct ResultPartAttrs {
   int64_t size = 1;   // columns of the result
   int64_t begin = 0;  // global index of its first column
   int64_t total = 0;  // columns of the whole; 0 = those of the result
   static constexpr auto fields() {
-    return std::tuple{field("size", &PutAlongAttrs::size), field("begin", &PutAlongAttrs::begin),
-                      field("total", &PutAlongAttrs::total)};
+    return std::tuple{field("size", &ResultPartAttrs::size), field("begin", &ResultPartAttrs::begin),
+                      field("total", &ResultPartAttrs::total)};
   }
+  /// Returns the columns of the whole.
+  int64_t whole() const { return total != 0 ? total : size; }
 };
+inline void localize_part(ResultPartAttrs& attrs, const Range& range) {
+  if (range.whole()) return;
+  attrs = {range.count(), attrs.begin + range.begin, attrs.whole()};
+}
+using PutAlongAttrs = ResultPartAttrs;
+
+struct FirstColumnAttrs {
+  int64_t begin = 0;  // global index of the first local column
+  static constexpr auto fields() { return std::tuple{field("begin", &FirstColumnAttrs::begin)}; }
+};
+/// Sets the column of a shard of operand 0.
+inline void localize_first_column(FirstColumnAttrs& attrs, const Shard& shard) {
+  attrs.begin += shard.inputs[0].back().begin;
+}
+using PickAttrs = FirstColumnAttrs;
+using FirstEqualAttrs = FirstColumnAttrs;
 
 struct TopKAttrs {
   int64_t k = 1;
   static constexpr auto fields() { return std::tuple{field("k", &TopKAttrs::k)}; }
-};
-
-struct FirstEqualAttrs {
-  int64_t begin = 0;  // global index of the first local column
-  static constexpr auto fields() { return std::tuple{field("begin", &FirstEqualAttrs::begin)}; }
 };
 
 }  // namespace partita

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "ir/ops/emission.h"
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 constexpr int64_t kNoPlace = std::numeric_limits<int64_t>::max();
 
 std::vector<Type> infer_label_place(const OpCall& call) {
-  require_operands("label_place", call, 2);
   const Type &x = call.inputs[0], &label = call.inputs[1];
   const bool fits = is_float(x.dtype) && !x.shape.empty() && x.shape.back() > 0 &&
                     (label.dtype == DType::i32 || label.dtype == DType::i64) &&
@@ -26,33 +25,27 @@ std::vector<Type> infer_label_place(const OpCall& call) {
 /// Returns the number of elements before that of the label, and whether all are finite.
 template <class T>
 std::pair<int64_t, bool> place_of_label(const T* x, int64_t columns, int64_t label) {
-  using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const bool has_column = label >= 0 && label < columns;
-  const auto own = static_cast<Number>(x[has_column ? label : 0]);
+  const T own = x[has_column ? label : 0];
   int64_t before = 0, nans = 0, infinite = 0;
   for (int64_t z = 0; z < columns; ++z) {
-    const auto value = static_cast<Number>(x[z]);
-    before += static_cast<int64_t>(value > own) + static_cast<int64_t>(value == own && z < label);
-    nans += static_cast<int64_t>(value != value);
-    infinite += static_cast<int64_t>(std::abs(value) > std::numeric_limits<Number>::max());
+    before += static_cast<int64_t>(x[z] > own) + static_cast<int64_t>(x[z] == own && z < label);
+    nans += static_cast<int64_t>(x[z] != x[z]);
+    infinite += static_cast<int64_t>(std::abs(x[z]) > std::numeric_limits<T>::max());
   }
   return {has_column && nans == 0 ? before : kNoPlace, nans == 0 && infinite == 0};
 }
 
-void place_labels(const Attrs&, Inputs in, Outputs out) {
+constexpr auto run_label_place = []<class T>(Inputs in, Outputs out) {
   const int64_t columns = in[0].type.shape.back();
+  const T* x = in[0].as<T>();
   int64_t* places = out[0].as<int64_t>();
   bool* finite = out[1].as<bool>();
-  for_float(in[0].type.dtype, [&](auto zero) {
-    const auto* x = in[0].as<decltype(zero)>();
-    for_integer(in[1].type.dtype, [&](auto id_zero) {
-      const auto* labels = in[1].as<decltype(id_zero)>();
-      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) {
-        std::tie(places[i], finite[i]) = place_of_label(x, columns, static_cast<int64_t>(labels[i]));
-      }
-    });
-  });
-}
+  for (const int64_t label : read_ids(in[1])) {
+    std::tie(*places++, *finite++) = place_of_label(x, columns, label);
+    x += columns;
+  }
+};
 
 std::vector<Hlo> emit_label_place(const EmitCall& call) {
   const Hlo& x = call.inputs[0];
@@ -83,15 +76,15 @@ std::vector<Hlo> emit_label_place(const EmitCall& call) {
 }
 
 OpDef label_place_op() {
-  OpDef op;
-  op.name = "label_place";
-  op.summary =
+  OpDef op = new_op(
+      "label_place",
       "number of x[.., z] before x[.., label[..]] in falling order, the first of equal ones first, and whether all x "
-      "of a row are finite; the largest i64 for a label without a column and a row with a NaN";
+      "of a row are finite; the largest i64 for a label without a column and a row with a NaN",
+      {.count = 2});
   op.infer = infer_label_place;
   op.rule = [](const OpCall& call) { return einsum("..z,..->..,.. | z:whole", call); };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
-  op.kernel = place_labels;
+  op.grad = no_gradients;
+  op.kernel = float_kernel<float>(run_label_place);
   op.emit = emit_label_place;
   op.samples = {{{sample_of({4, 6}, Fill::distinct), ids_of({4}, 6)}},
                 {{sample_of({2, 3, 5}), ids_of({2, 3}, 8)}},

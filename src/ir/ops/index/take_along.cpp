@@ -2,22 +2,20 @@
 
 #include "ir/ops/emission.h"
 #include "ir/ops/index/attrs.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/sizes.h"
-#include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
 
-/// Checks that there are two operands, floats and i32 or i64 indices, with equal dimensions before the last and, if
-/// `equal_last`, an equal last one. Throws InvalidArgument otherwise.
-inline void require_along(std::string_view op, const OpCall& call, bool equal_last) {
-  require_operands(op, call, 2);
-  require_float(op, call);
+constexpr IdRule kTakeAlongIds{"take_along", "index is outside the last dimension"};
+constexpr IdRule kPutAlongIds{"put_along", "index is outside the last dimension"};
+
+/// Checks that both operands have equal dimensions before the last and, if `equal_last`, an equal last one. Throws
+/// InvalidArgument otherwise.
+void require_along(std::string_view op, const OpCall& call, bool equal_last) {
   const Type &x = call.inputs[0], &indices = call.inputs[1];
-  if (indices.dtype != DType::i32 && indices.dtype != DType::i64) {
-    reject(op, "indices are not integers", print(indices), "i32 or i64", ErrorKind::type);
-  }
   bool fits = x.rank() > 0 && x.rank() == indices.rank();
   for (int d = 0; fits && d + (equal_last ? 0 : 1) < x.rank(); ++d) fits = x.shape[d] == indices.shape[d];
   if (fits) return;
@@ -25,22 +23,14 @@ inline void require_along(std::string_view op, const OpCall& call, bool equal_la
          equal_last ? "equal shapes with a last dimension" : "shapes that are equal but for the last dimension");
 }
 
-/// Checks that 0 <= index < size. Throws InvalidArgument otherwise.
-inline void require_index(std::string_view op, int64_t index, int64_t size) {
-  if (index >= 0 && index < size) return;
-  reject(op, "index is outside the last dimension", fmt::format("{}", index), fmt::format("0 to {}", size - 1),
-         ErrorKind::index);
-}
-
-int64_t take_along_total_of(const TakeAlongAttrs& attrs, int64_t local_columns) {
-  return attrs.total > 0 ? attrs.total : local_columns;
+int64_t take_along_columns(const OpCall& call) {
+  return call.attrs.as<TakeAlongAttrs>().whole(call.inputs[0].shape.back());
 }
 
 std::vector<Type> infer_take_along(const OpCall& call) {
   require_along("take_along", call, /*equal_last=*/false);
-  const TakeAlongAttrs& attrs = call.attrs.as<TakeAlongAttrs>();
-  const int64_t local_columns = call.inputs[0].shape.back(), total = take_along_total_of(attrs, local_columns);
-  if (attrs.begin < 0 || attrs.total < 0 || local_columns > total || attrs.begin > total - local_columns) {
+  const auto& attrs = call.attrs.as<TakeAlongAttrs>();
+  if (attrs.total < 0 || !lies_in(call.inputs[0].shape.back(), take_along_columns(call), attrs.begin)) {
     reject("take_along", "the columns are outside the tensor", call.attrs.print() + " of " + print(call.inputs[0]),
            "0 <= begin and begin + local columns <= total");
   }
@@ -69,71 +59,48 @@ std::vector<Hlo> emit_take_along(const EmitCall& call) {
   return {call.reshape(hlo_rows(call, call.reshape(x, {x.type.elements(), 1}), places), result.shape)};
 }
 
-int64_t take_along_columns(const OpCall& call) {
-  return take_along_total_of(call.attrs.as<TakeAlongAttrs>(), call.inputs[0].shape.back());
+void run_take_along(const Attrs& all, Inputs in, Outputs out) {
+  const auto& attrs = all.as<TakeAlongAttrs>();
+  const int64_t columns = in[0].type.shape.back(), width = in[1].type.shape.back();
+  const std::vector<int64_t> indices = kTakeAlongIds.read(in[1], attrs.whole(columns));
+  for_element_size(in[0].type.dtype, [&](auto zero) {
+    const auto* x = static_cast<const decltype(zero)*>(in[0].data);
+    auto* y = static_cast<decltype(zero)*>(out[0].data);
+    for (int64_t i = 0; i < out[0].type.elements(); ++i) {
+      const int64_t column = indices[i] - attrs.begin;
+      y[i] = column >= 0 && column < columns ? x[i / width * columns + column] : zero;
+    }
+  });
 }
 
 OpDef take_along_op() {
-  OpDef op;
-  op.name = "take_along";
-  op.summary = "x[.., indices[.., k]]";
-  op.attrs = Attrs(TakeAlongAttrs{});
+  OpDef op = new_op("take_along", "x[.., indices[.., k]]", {.count = 2, .floats = {0}, .integers = {1, "indices"}},
+                    TakeAlongAttrs{});
   op.infer = infer_take_along;
   op.rule = [](const OpCall& call) { return einsum("..z,..k->..k | z:lookup", call).linear_in({0}); };
-  op.localize = [](const Attrs& all, const Shard& shard) {
-    const Range& range = shard.inputs[0].back();
-    const TakeAlongAttrs& attrs = all.as<TakeAlongAttrs>();
-    if (range.whole()) return all;
-    return Attrs(TakeAlongAttrs{attrs.begin + range.begin, take_along_total_of(attrs, range.size)});
-  };
+  op.localize = localized<TakeAlongAttrs>(
+      [](TakeAlongAttrs& attrs, const Shard& shard) { localize_part(attrs, shard.inputs[0].back()); });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
-    const TakeAlongAttrs& attrs = call.attrs.as<TakeAlongAttrs>();
-    const int64_t local_columns = call.inputs[0].shape().back();
-    return {call.apply(
-                "put_along", {call.d_outputs[0], call.inputs[1]},
-                PutAlongAttrs{
-                    .size = local_columns, .begin = attrs.begin, .total = take_along_total_of(attrs, local_columns)}),
-            Value()};
+    const auto& attrs = call.attrs.as<TakeAlongAttrs>();
+    const int64_t columns = call.inputs[0].shape().back();
+    const PutAlongAttrs back{.size = columns, .begin = attrs.begin, .total = attrs.whole(columns)};
+    return {call.apply("put_along", {call.d_outputs[0], call.inputs[1]}, back), Value()};
   };
-  op.traits.ids = {
-      .operand = 1, .limit = take_along_columns, .require = [](const OpCall& call, int64_t index, int64_t) {
-        require_index("take_along", index, take_along_columns(call));
-      }};
+  op.traits.ids = kTakeAlongIds.described(1, take_along_columns);
   op.emit = emit_take_along;
   op.flops_per_point = 0;
-  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
-    const TakeAlongAttrs& attrs = all.as<TakeAlongAttrs>();
-    const int64_t local_columns = in[0].type.shape.back(), width = in[1].type.shape.back(),
-                  total = take_along_total_of(attrs, local_columns);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      for_integer(in[1].type.dtype, [&](auto id_zero) {
-        const auto* indices = in[1].as<decltype(id_zero)>();
-        for (int64_t i = 0; i < out[0].type.elements(); ++i) {
-          const auto index = static_cast<int64_t>(indices[i]);
-          require_index("take_along", index, total);
-          const int64_t column = index - attrs.begin;
-          y[i] = column >= 0 && column < local_columns ? x[i / width * local_columns + column] : T{};
-        }
-      });
-    });
-  };
-  op.samples = {{{sample_of({4, 6}), ids_of({4, 3}, 6)}, Attrs(TakeAlongAttrs{})},
-                {{sample_of({2, 3, 5}), ids_of({2, 3, 7}, 5)}, Attrs(TakeAlongAttrs{})},
-                {{sample_of({5}), ids_of({4}, 5)}, Attrs(TakeAlongAttrs{})},
-                {{sample_of({5, 3}), ids_of({5, 4}, 6)}, Attrs(TakeAlongAttrs{2, 6})}};
+  op.kernel = run_take_along;
+  op.samples = {{{sample_of({4, 6}), ids_of({4, 3}, 6)}, TakeAlongAttrs{}},
+                {{sample_of({2, 3, 5}), ids_of({2, 3, 7}, 5)}, TakeAlongAttrs{}},
+                {{sample_of({5}), ids_of({4}, 5)}, TakeAlongAttrs{}},
+                {{sample_of({5, 3}), ids_of({5, 4}, 6)}, TakeAlongAttrs{2, 6}}};
   return op;
 }
 
-int64_t put_along_total_of(const PutAlongAttrs& attrs) { return attrs.total > 0 ? attrs.total : attrs.size; }
-
 std::vector<Type> infer_put_along(const OpCall& call) {
   require_along("put_along", call, /*equal_last=*/true);
-  const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();
-  if (attrs.size < 0 || attrs.begin < 0 || attrs.total < 0 || attrs.size > put_along_total_of(attrs) ||
-      attrs.begin > put_along_total_of(attrs) - attrs.size) {
+  const auto& attrs = call.attrs.as<PutAlongAttrs>();
+  if (attrs.total < 0 || !lies_in(attrs.size, attrs.whole(), attrs.begin)) {
     reject("put_along", "the columns are outside the tensor", call.attrs.print(),
            "0 <= begin and begin + size <= total");
   }
@@ -143,22 +110,18 @@ std::vector<Type> infer_put_along(const OpCall& call) {
   return {result};
 }
 
-template <class T, class Index>
-void put(const PutAlongAttrs& attrs, Inputs in, Outputs out) {
-  const int64_t width = in[0].type.shape.back(), total = put_along_total_of(attrs);
+constexpr auto run_put_along = []<class T>(const PutAlongAttrs& attrs, Inputs in, Outputs out) {
+  const int64_t width = in[0].type.shape.back();
   const T* d = in[0].as<T>();
-  const auto* indices = in[1].as<Index>();
+  const std::vector<int64_t> indices = kPutAlongIds.read(in[1], attrs.whole());
   std::vector<double> sums(out[0].type.elements(), 0);
   for (int64_t i = 0; i < in[0].type.elements(); ++i) {
-    const auto index = static_cast<int64_t>(indices[i]);
-    require_index("put_along", index, total);
-    const int64_t column = index - attrs.begin;
+    const int64_t column = indices[i] - attrs.begin;
     if (column < 0 || column >= attrs.size) continue;
     sums[i / width * attrs.size + column] += static_cast<double>(d[i]);
   }
-  T* y = out[0].as<T>();
-  for (size_t i = 0; i < sums.size(); ++i) y[i] = T(static_cast<Wide<T>>(sums[i]));
-}
+  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+};
 
 /// Indices outside of the columns are left out, also those that the kernel refuses. Each of a few indices is compared
 /// with all columns, and the sums have a fixed order; more are scattered.
@@ -186,48 +149,27 @@ std::vector<Hlo> emit_put_along(const EmitCall& call) {
 }
 
 OpDef put_along_op() {
-  OpDef op;
-  op.name = "put_along";
-  op.summary = "y[.., z] is the sum of the d[.., k] whose indices[.., k] is z";
-  op.attrs = Attrs(PutAlongAttrs{});
+  OpDef op = new_op("put_along", "y[.., z] is the sum of the d[.., k] whose indices[.., k] is z",
+                    {.count = 2, .floats = {0}, .integers = {1, "indices"}}, PutAlongAttrs{});
   op.infer = infer_put_along;
   op.rule = [](const OpCall& call) {
     const std::map<char, int64_t> sizes{{'z', call.attrs.as<PutAlongAttrs>().size}};
     return einsum("..k,..k->..z | z:no_flops", call, sizes).linear_in({0});
   };
-  op.localize = [](const Attrs& all, const Shard& shard) {
-    const Range& range = shard.outputs[0].back();
-    const PutAlongAttrs& attrs = all.as<PutAlongAttrs>();
-    if (range.whole()) return all;
-    return Attrs(PutAlongAttrs{range.count(), attrs.begin + range.begin, put_along_total_of(attrs)});
-  };
+  op.localize = localized<PutAlongAttrs>(
+      [](PutAlongAttrs& attrs, const Shard& shard) { localize_part(attrs, shard.outputs[0].back()); });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
-    const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();
-    return {call.apply("take_along", {call.d_outputs[0], call.inputs[1]},
-                       TakeAlongAttrs{.begin = attrs.begin, .total = put_along_total_of(attrs)}),
-            Value()};
+    const auto& attrs = call.attrs.as<PutAlongAttrs>();
+    const TakeAlongAttrs back{.begin = attrs.begin, .total = attrs.whole()};
+    return {call.apply("take_along", {call.d_outputs[0], call.inputs[1]}, back), Value()};
   };
-  op.traits.ids = {.operand = 1,
-                   .limit = [](const OpCall& call) { return put_along_total_of(call.attrs.as<PutAlongAttrs>()); },
-                   .require =
-                       [](const OpCall& call, int64_t index, int64_t) {
-                         require_index("put_along", index, put_along_total_of(call.attrs.as<PutAlongAttrs>()));
-                       }};
+  op.traits.ids = kPutAlongIds.described(1, [](const OpCall& call) { return call.attrs.as<PutAlongAttrs>().whole(); });
   op.emit = emit_put_along;
-  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
-    const PutAlongAttrs& attrs = all.as<PutAlongAttrs>();
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      if (in[1].type.dtype == DType::i32)
-        put<T, int32_t>(attrs, in, out);
-      else
-        put<T, int64_t>(attrs, in, out);
-    });
-  };
-  op.samples = {{{sample_of({4, 3}), ids_of({4, 3}, 6)}, Attrs(PutAlongAttrs{6, 0, 6})},
-                {{sample_of({2, 3, 7}), ids_of({2, 3, 7}, 5)}, Attrs(PutAlongAttrs{5})},
-                {{sample_of({6}), ids_of({6}, 4)}, Attrs(PutAlongAttrs{4})},
-                {{sample_of({5, 4}), ids_of({5, 4}, 8)}, Attrs(PutAlongAttrs{4, 2, 8})}};
+  op.kernel = float_kernel<float, PutAlongAttrs>(run_put_along);
+  op.samples = {{{sample_of({4, 3}), ids_of({4, 3}, 6)}, PutAlongAttrs{6, 0, 6}},
+                {{sample_of({2, 3, 7}), ids_of({2, 3, 7}, 5)}, PutAlongAttrs{5}},
+                {{sample_of({6}), ids_of({6}, 4)}, PutAlongAttrs{4}},
+                {{sample_of({5, 4}), ids_of({5, 4}, 8)}, PutAlongAttrs{4, 2, 8}}};
   return op;
 }
 

@@ -5,13 +5,12 @@
 #include "base/number.h"
 #include "ir/ops/emission.h"
 #include "ir/ops/index/attrs.h"
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 namespace {
 
 std::vector<Type> infer_top_k(const OpCall& call) {
-  require_operands("top_k", call, 1);
   const Type& x = call.inputs[0];
   const int64_t k = call.attrs.as<TopKAttrs>().k;
   const int64_t columns = x.shape.empty() ? 0 : x.shape.back();
@@ -44,6 +43,18 @@ void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> p
   std::copy(order.begin(), middle, places.begin());
 }
 
+constexpr auto run_top_k = []<class T>(const TopKAttrs& attrs, Inputs in, Outputs out) {
+  const int64_t columns = in[0].type.shape.back(), k = attrs.k, rows = out[0].type.elements() / k;
+  std::vector<int32_t> order(columns);
+  int32_t* places = out[1].as<int32_t>();
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
+  for (int64_t row = 0; row < rows; ++row, x += columns, y += k, places += k) {
+    largest_top_k(x, order, {places, static_cast<size_t>(k)});
+    for (int64_t i = 0; i < k; ++i) y[i] = x[places[i]];
+  }
+};
+
 /// A stable sort of the elements with their places.
 std::vector<Hlo> emit_top_k(const EmitCall& call) {
   const Hlo& x = call.inputs[0];
@@ -74,12 +85,10 @@ std::vector<Hlo> emit_top_k(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> top_k_ops() {
-  OpDef op;
-  op.name = "top_k";
-  op.summary =
-      "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes "
-      "first";
-  op.attrs = Attrs(TopKAttrs{});
+  OpDef op = new_op("top_k",
+                    "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes "
+                    "first",
+                    {.count = 1}, TopKAttrs{});
   op.infer = infer_top_k;
   op.rule = [](const OpCall& call) { return einsum("..z->..k,..k | z:whole k:whole k:no_flops", call); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
@@ -89,25 +98,11 @@ std::vector<OpDef> top_k_ops() {
   };
   op.emit = emit_top_k;
   op.flops_per_point = 4;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const int64_t columns = in[0].type.shape.back(), k = attrs.as<TopKAttrs>().k;
-    const int64_t rows = out[0].type.elements() / k;
-    std::vector<int32_t> order(columns);
-    int32_t* places = out[1].as<int32_t>();
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      for (int64_t row = 0; row < rows; ++row, x += columns, y += k, places += k) {
-        largest_top_k(x, order, {places, static_cast<size_t>(k)});
-        for (int64_t i = 0; i < k; ++i) y[i] = x[places[i]];
-      }
-    });
-  };
-  op.samples = {{{sample_of({4, 6}, Fill::distinct)}, Attrs(TopKAttrs{2})},
-                {{sample_of({2, 3, 5}, Fill::distinct)}, Attrs(TopKAttrs{5})},
-                {{sample_of({7}, Fill::distinct)}, Attrs(TopKAttrs{1})},
-                {{ids_of({4, 6}, 3)}, Attrs(TopKAttrs{4})}};
+  op.kernel = number_kernel<TopKAttrs>(run_top_k);
+  op.samples = {{{sample_of({4, 6}, Fill::distinct)}, TopKAttrs{2}},
+                {{sample_of({2, 3, 5}, Fill::distinct)}, TopKAttrs{5}},
+                {{sample_of({7}, Fill::distinct)}, TopKAttrs{1}},
+                {{ids_of({4, 6}, 3)}, TopKAttrs{4}}};
   return {op};
 }
 

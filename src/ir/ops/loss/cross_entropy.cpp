@@ -5,34 +5,33 @@
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/norm/softmax.h"
 #include "ir/ops/shape/attrs.h"
+#include "ir/ops/sizes.h"
 
 namespace partita {
+namespace {
 
-void require_logits_and_labels(std::string_view op, const OpCall& call) {
-  require_float(op, call);
-  const Type& logits = call.inputs[0];
-  const Type& label = call.inputs[1];
-  if (label.dtype != DType::i32 && label.dtype != DType::i64) {
-    reject(op, "labels are not integers", print(label), "i32 or i64", ErrorKind::type);
-  }
-  const Shape& shape = logits.shape;
-  if (shape.empty() || shape.back() == 0 || label.shape != Shape(shape.begin(), shape.end() - 1)) {
-    reject(op, "shapes do not fit", print(logits) + " and " + print(label), "logits [.., classes] and labels [..]");
-  }
-}
+constexpr std::string_view kLabelOutside = "label of row {} is outside the classes";
+
+}  // namespace
 
 void require_label(std::string_view op, int64_t label, int64_t row, int64_t classes) {
-  if (label >= 0 && label < classes) return;
-  reject(op, fmt::format("label of row {} is outside the classes", row), fmt::format("{}", label),
-         fmt::format("0 to {}", classes - 1), ErrorKind::index);
+  IdRule{op, kLabelOutside}.require(label, row, classes);
 }
 
 namespace {
 
 constexpr auto kCrossEntropy = "cross_entropy";
+constexpr IdRule kCrossEntropyLabels{kCrossEntropy, kLabelOutside};
+
+/// Checks that there is a class and a label for each row of logits. Throws InvalidArgument otherwise.
+void require_logits_and_labels(std::string_view op, const OpCall& call) {
+  const Type &logits = call.inputs[0], &label = call.inputs[1];
+  const Shape& shape = logits.shape;
+  if (!shape.empty() && shape.back() > 0 && label.shape == Shape(shape.begin(), shape.end() - 1)) return;
+  reject(op, "shapes do not fit", print(logits) + " and " + print(label), "logits [.., classes] and labels [..]");
+}
 
 std::vector<Type> infer_cross_entropy(const OpCall& call) {
-  require_operands(kCrossEntropy, call, 2);
   require_logits_and_labels(kCrossEntropy, call);
   const DType wide = wide_type(call.inputs[0].dtype);
   Shape kept = call.inputs[0].shape;
@@ -50,7 +49,7 @@ std::vector<Value> grad_cross_entropy(const GradCall& call) {
   if (call.d_outputs[0]) {
     const Value d_loss = reshape(call, call.d_outputs[0], lse.shape());
     d_logits = call.apply("cross_entropy_grad", {logits, call.inputs[1], lse, d_loss},
-                          Attrs(CrossEntropyGradAttrs{.classes = logits.shape().back()}));
+                          CrossEntropyGradAttrs{.classes = logits.shape().back()});
   }
   if (call.d_outputs[1]) {
     // The gradient of lse is softmax.
@@ -73,41 +72,29 @@ std::vector<Value> expand_cross_entropy(const ExpandCall& call) {
   return {call.apply("sub", {log_sum, picked}), call.apply("add", {kept, row.largest})};
 }
 
-template <class T, class CrossEntropyLabel>
-void run_cross_entropy(const Rows& rows, const T* x, const CrossEntropyLabel* labels, Wide<T>* loss, Wide<T>* lse) {
+constexpr auto run_cross_entropy = []<class T>(Inputs in, Outputs out) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const std::vector<int64_t> labels = kCrossEntropyLabels.read(in[1], rows.size);
+  const T* x = in[0].as<T>();
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size) {
-    require_label(kCrossEntropy, labels[row], row, rows.size);
     const auto [largest, sum] = largest_and_sum(x, rows.size);
     const double log_sum = std::log(sum);
-    loss[row] = static_cast<Wide<T>>(log_sum - (double(x[labels[row]]) - largest));
-    lse[row] = static_cast<Wide<T>>(log_sum + largest);
+    out[0].as<T>()[row] = static_cast<T>(log_sum - (double(x[labels[row]]) - largest));
+    out[1].as<T>()[row] = static_cast<T>(log_sum + largest);
   }
-}
+};
 
 OpDef cross_entropy_op() {
-  OpDef op;
-  op.name = kCrossEntropy;
-  op.summary = "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits";
+  OpDef op = new_op(kCrossEntropy,
+                    "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits",
+                    {.count = 2, .floats = {0}, .integers = {1, "labels"}});
   op.infer = infer_cross_entropy;
   op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand", call); };
   op.grad = grad_cross_entropy;
   op.expand = expand_cross_entropy;
   op.flops_per_point = 5;
-  op.traits.ids = {
-      .operand = 1,
-      .limit = [](const OpCall& call) { return call.inputs[0].shape.back(); },
-      .require = [](const OpCall& call, int64_t label,
-                    int64_t row) { require_label(kCrossEntropy, label, row, call.inputs[0].shape.back()); }};
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const auto with = [&](const auto* labels) {
-        run_cross_entropy<T>(rows_of(in[0].type.shape), in[0].as<T>(), labels, out[0].as<Wide<T>>(),
-                             out[1].as<Wide<T>>());
-      };
-      in[1].type.dtype == DType::i32 ? with(in[1].as<int32_t>()) : with(in[1].as<int64_t>());
-    });
-  };
+  op.traits.ids = kCrossEntropyLabels.described(1, [](const OpCall& call) { return call.inputs[0].shape.back(); });
+  op.kernel = float_kernel<float>(run_cross_entropy);
   op.samples = {
       {{sample_of({6, 7}), ids_of({6}, 7)}},
       {{sample_of({2, 3, 4}), {Type{DType::i64, {2, 3}}, {Fill::ids, 4}}}},
@@ -117,9 +104,9 @@ OpDef cross_entropy_op() {
 }
 
 constexpr auto kCrossEntropyGrad = "cross_entropy_grad";
+constexpr IdRule kCrossEntropyGradLabels{kCrossEntropyGrad, kLabelOutside};
 
 std::vector<Type> infer_cross_entropy_grad(const OpCall& call) {
-  require_operands(kCrossEntropyGrad, call, 4);
   require_logits_and_labels(kCrossEntropyGrad, call);
   const Type& logits = call.inputs[0];
   Type kept{wide_type(logits.dtype), logits.shape};
@@ -131,35 +118,26 @@ std::vector<Type> infer_cross_entropy_grad(const OpCall& call) {
   if (attrs.classes < 1) {
     reject(kCrossEntropyGrad, "no classes", fmt::format("{}", attrs.classes), "at least 1");
   }
-  if (attrs.begin < 0 || attrs.begin > attrs.classes - logits.shape.back()) {
+  if (!lies_in(logits.shape.back(), attrs.classes, attrs.begin)) {
     reject(kCrossEntropyGrad, "logits are not inside the classes",
            fmt::format("{} from {}", logits.shape.back(), attrs.begin), fmt::format("up to {}", attrs.classes));
   }
   return {logits};
 }
 
-Attrs localize_cross_entropy_grad(const Attrs& given, const Shard& shard) {
-  CrossEntropyGradAttrs attrs = given.as<CrossEntropyGradAttrs>();
-  attrs.begin += shard.inputs[0].back().begin;
-  return attrs;
-}
-
-template <class T, class CrossEntropyGradLabel>
-void run_cross_entropy_grad(const CrossEntropyGradAttrs& attrs, Inputs in, const CrossEntropyGradLabel* labels,
-                            T* d_x) {
+constexpr auto run_cross_entropy_grad = []<class T>(const CrossEntropyGradAttrs& attrs, Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
-  const T* x = in[0].as<T>();
-  const Wide<T>* lse = in[2].as<Wide<T>>();
-  const Wide<T>* d = in[3].as<Wide<T>>();
+  const std::vector<int64_t> labels = kCrossEntropyGradLabels.read(in[1], attrs.classes);
+  const T *x = in[0].as<T>(), *lse = in[2].as<T>(), *d = in[3].as<T>();
+  T* d_x = out[0].as<T>();
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_x += rows.size) {
-    require_label(kCrossEntropyGrad, labels[row], row, attrs.classes);
     const int64_t local_label = labels[row] - attrs.begin;
     for (int64_t z = 0; z < rows.size; ++z) {
-      const Wide<T> softmax = std::exp(static_cast<Wide<T>>(x[z]) - lse[row]);
-      d_x[z] = T((softmax - static_cast<Wide<T>>(z == local_label)) * d[row]);
+      const T softmax = std::exp(x[z] - lse[row]);
+      d_x[z] = (softmax - static_cast<T>(z == local_label)) * d[row];
     }
   }
-}
+};
 
 std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
   const Hlo &logits = call.inputs[0], &labels = call.inputs[1];
@@ -180,34 +158,22 @@ std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
 }
 
 OpDef cross_entropy_grad_op() {
-  OpDef op;
-  op.name = kCrossEntropyGrad;
-  op.summary = "(exp(logits - lse) - [class == label]) * d";
-  op.attrs = Attrs(CrossEntropyGradAttrs{});
+  OpDef op = new_op(kCrossEntropyGrad, "(exp(logits - lse) - [class == label]) * d",
+                    {.count = 4, .floats = {0}, .integers = {1, "labels"}}, CrossEntropyGradAttrs{});
   op.infer = infer_cross_entropy_grad;
   op.rule = [](const OpCall& call) { return einsum("..z,..,..1,..1->..z", call).linear_in({3}); };
-  op.localize = localize_cross_entropy_grad;
-  op.traits.ids = {.operand = 1,
-                   .limit = [](const OpCall& call) { return call.attrs.as<CrossEntropyGradAttrs>().classes; },
-                   .require =
-                       [](const OpCall& call, int64_t label, int64_t row) {
-                         require_label(kCrossEntropyGrad, label, row, call.attrs.as<CrossEntropyGradAttrs>().classes);
-                       }};
+  op.localize = localized<CrossEntropyGradAttrs>(
+      [](CrossEntropyGradAttrs& attrs, const Shard& shard) { attrs.begin += shard.inputs[0].back().begin; });
+  op.traits.ids = kCrossEntropyGradLabels.described(
+      1, [](const OpCall& call) { return call.attrs.as<CrossEntropyGradAttrs>().classes; });
   op.emit = emit_cross_entropy_grad;
   op.flops_per_point = 4;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const auto& own = attrs.as<CrossEntropyGradAttrs>();
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      in[1].type.dtype == DType::i32 ? run_cross_entropy_grad<T>(own, in, in[1].as<int32_t>(), out[0].as<T>())
-                                     : run_cross_entropy_grad<T>(own, in, in[1].as<int64_t>(), out[0].as<T>());
-    });
-  };
+  op.kernel = float_kernel<float, CrossEntropyGradAttrs>(run_cross_entropy_grad);
   op.samples = {
       {{sample_of({6, 7}), ids_of({6}, 7), sample_of({6, 1}, Fill::positive), sample_of({6, 1})},
-       Attrs(CrossEntropyGradAttrs{.classes = 7})},
+       CrossEntropyGradAttrs{.classes = 7}},
       {{sample_of({2, 3, 4}), ids_of({2, 3}, 4), sample_of({2, 3, 1}), sample_of({2, 3, 1})},
-       Attrs(CrossEntropyGradAttrs{.classes = 4})},
+       CrossEntropyGradAttrs{.classes = 4}},
   };
   return op;
 }

@@ -13,10 +13,6 @@ struct CrossEntropyGradAttrs {
   }
 };
 
-/// Checks that the operands are float logits[.., z] and i32 or i64 labels[..], with z at least 1. Throws
-/// InvalidArgument otherwise.
-void require_logits_and_labels(std::string_view op, const OpCall& call);
-
 /// Checks that the label is in [0, classes). `row` is for the message. Throws InvalidArgument otherwise.
 void require_label(std::string_view op, int64_t label, int64_t row, int64_t classes);
 

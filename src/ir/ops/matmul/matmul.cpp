@@ -1,8 +1,7 @@
 #include "ir/ops/matmul/matmul.h"
 
 #include "ir/ops/full_precision.h"
-#include "ir/ops/support.h"
-#include "ir/ops/wide.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 namespace {
@@ -27,9 +26,6 @@ Sizes sizes_of(const MatmulAttrs& attrs, const Shape& a, const Shape& b) {
 }
 
 std::vector<Type> infer_matmul(const OpCall& call) {
-  require_operands("matmul", call, 2);
-  require_same_dtype("matmul", call);
-  require_float("matmul", call);
   const Shape& a = call.inputs[0].shape;
   const Shape& b = call.inputs[1].shape;
   const auto refuse = [&](const std::string& expected) {
@@ -57,7 +53,7 @@ ShardingRule rule_matmul(const OpCall& call) {
 }
 
 Value product(const GradCall& call, Value a, Value b, bool transpose_a, bool transpose_b) {
-  return call.apply("matmul", {a, b}, Attrs(MatmulAttrs{transpose_a, transpose_b}));
+  return call.apply("matmul", {a, b}, MatmulAttrs{transpose_a, transpose_b});
 }
 
 std::vector<Value> grad_matmul(const GradCall& call) {
@@ -75,7 +71,7 @@ std::vector<Value> grad_matmul(const GradCall& call) {
 
 /// Copies one matrix as rows x columns, transposing it if it is stored the other way.
 template <class T>
-void pack(const T* from, bool transposed, int64_t rows, int64_t columns, Wide<T>* to) {
+void pack(const T* from, bool transposed, int64_t rows, int64_t columns, T* to) {
   if (!transposed) {
     std::copy(from, from + rows * columns, to);
     return;
@@ -85,9 +81,12 @@ void pack(const T* from, bool transposed, int64_t rows, int64_t columns, Wide<T>
   }
 }
 
-template <class T>
-void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const T* b, T* y) {
-  std::vector<Wide<T>> left(sizes.i * sizes.k), right(sizes.k * sizes.j), row(sizes.j);
+constexpr auto run_matmul = []<class T>(const MatmulAttrs& attrs, Inputs in, Outputs out) {
+  if (out[0].type.elements() == 0) return;
+  const Sizes sizes = sizes_of(attrs, in[0].type.shape, in[1].type.shape);
+  const T *a = in[0].as<T>(), *b = in[1].as<T>();
+  T* y = out[0].as<T>();
+  std::vector<T> left(sizes.i * sizes.k), right(sizes.k * sizes.j), row(sizes.j);
   for (int64_t n = 0; n < sizes.batch; ++n) {
     if (n == 0 || sizes.batch_a) {
       pack(a + n * sizes.i * sizes.k, attrs.transpose_a, sizes.i, sizes.k, left.data());
@@ -98,16 +97,15 @@ void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const 
     for (int64_t i = 0; i < sizes.i; ++i) {
       std::fill(row.begin(), row.end(), 0);
       for (int64_t k = 0; k < sizes.k; ++k) {
-        const Wide<T> factor = left[i * sizes.k + k];
-        const Wide<T>* other = right.data() + k * sizes.j;
-        Wide<T>* sum = row.data();
+        const T factor = left[i * sizes.k + k];
+        const T* other = right.data() + k * sizes.j;
+        T* sum = row.data();
         for (int64_t j = 0; j < sizes.j; ++j) sum[j] += factor * other[j];
       }
-      T* out = y + (n * sizes.i + i) * sizes.j;
-      for (int64_t j = 0; j < sizes.j; ++j) out[j] = T(row[j]);
+      y = std::copy(row.begin(), row.end(), y);
     }
   }
-}
+};
 
 /// Returns the product of `a` and `b` over the dimensions listed in pairs; those of 16 bits are added in f32.
 Hlo dot(const EmitCall& call, const Hlo& a, const Hlo& b, const std::string& dims, const Shape& shape) {
@@ -142,32 +140,23 @@ std::vector<Hlo> emit_matmul(const EmitCall& call) {
 }
 
 OpDef matmul_op() {
-  OpDef op;
-  op.name = "matmul";
+  OpDef op =
+      new_op("matmul", "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions",
+             {.count = 2, .floats = {0}, .same_dtype = true}, MatmulAttrs{});
   op.traits.halves = {.operands = {0, 1}, .results = 1};
-  op.summary = "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions";
-  op.attrs = Attrs(MatmulAttrs{});
   op.infer = infer_matmul;
   op.rule = rule_matmul;
   op.grad = grad_matmul;
   op.emit = emit_matmul;
   op.flops_per_point = 2;
-  op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
-    const auto& attrs = given.as<MatmulAttrs>();
-    const Sizes sizes = sizes_of(attrs, in[0].type.shape, in[1].type.shape);
-    if (out[0].type.elements() == 0) return;
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      run_matmul<T>(attrs, sizes, in[0].as<T>(), in[1].as<T>(), out[0].as<T>());
-    });
-  };
+  op.kernel = float_kernel<float, MatmulAttrs>(run_matmul);
   op.samples = {
       {{sample_of({6, 4}), sample_of({4, 5})}},
-      {{sample_of({4, 6}), sample_of({7, 4})}, Attrs(MatmulAttrs{true, true})},
-      {{sample_of({2, 3, 4, 5}), sample_of({2, 3, 6, 5})}, Attrs(MatmulAttrs{false, true})},
-      {{sample_of({4, 3, 2}), sample_of({4, 3, 5})}, Attrs(MatmulAttrs{true, false})},
+      {{sample_of({4, 6}), sample_of({7, 4})}, MatmulAttrs{true, true}},
+      {{sample_of({2, 3, 4, 5}), sample_of({2, 3, 6, 5})}, MatmulAttrs{false, true}},
+      {{sample_of({4, 3, 2}), sample_of({4, 3, 5})}, MatmulAttrs{true, false}},
       {{sample_of({2, 4, 6}), sample_of({6, 4})}},
-      {{sample_of({2, 4, 3}), sample_of({5, 4})}, Attrs(MatmulAttrs{true, true})},
+      {{sample_of({2, 4, 3}), sample_of({5, 4})}, MatmulAttrs{true, true}},
       {{sample_of({4, 6}), sample_of({3, 6, 2})}},
   };
   return op;
@@ -176,9 +165,6 @@ OpDef matmul_op() {
 constexpr auto kMatmulRows = "matmul_rows";
 
 std::vector<Type> infer_matmul_rows(const OpCall& call) {
-  require_operands(kMatmulRows, call, 2);
-  require_same_dtype(kMatmulRows, call);
-  require_float(kMatmulRows, call);
   const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape;
   if (a.size() < 2 || a.size() != b.size() || !std::equal(a.begin(), a.end() - 1, b.begin())) {
     reject(kMatmulRows, "shapes do not fit", print(a) + " and " + print(b),
@@ -187,19 +173,18 @@ std::vector<Type> infer_matmul_rows(const OpCall& call) {
   return {Type{call.inputs[0].dtype, {a.back(), b.back()}}};
 }
 
-template <class T>
-void run_matmul_rows(Inputs in, Outputs out) {
+constexpr auto run_matmul_rows = []<class T>(Inputs in, Outputs out) {
   const int64_t left = in[0].type.shape.back(), right = in[1].type.shape.back();
   if (left * right == 0) return;
-  std::vector<Wide<T>> sums(left * right);
+  T* sums = out[0].as<T>();
+  std::fill_n(sums, left * right, T{});
   const T *a = in[0].as<T>(), *b = in[1].as<T>();
   for (int64_t row = 0; row < in[0].type.elements() / left; ++row, a += left, b += right) {
     for (int64_t i = 0; i < left; ++i) {
-      for (int64_t j = 0; j < right; ++j) sums[i * right + j] += Wide<T>(a[i]) * Wide<T>(b[j]);
+      for (int64_t j = 0; j < right; ++j) sums[i * right + j] += a[i] * b[j];
     }
   }
-  std::transform(sums.begin(), sums.end(), out[0].as<T>(), [](Wide<T> sum) { return T(sum); });
-}
+};
 
 /// Returns the op for the gradient of a matrix that multiplies the rows of many batches. Its rows may be cut along any
 /// dimension.
@@ -212,10 +197,9 @@ std::vector<Hlo> emit_matmul_rows(const EmitCall& call) {
 }
 
 OpDef matmul_rows_op() {
-  OpDef op;
-  op.name = kMatmulRows;
+  OpDef op = new_op(kMatmulRows, "y[i, j] = sum over all rows of a[.., i] b[.., j]",
+                    {.count = 2, .floats = {0}, .same_dtype = true});
   op.traits.halves = {.operands = {0, 1}, .results = 1};
-  op.summary = "y[i, j] = sum over all rows of a[.., i] b[.., j]";
   op.infer = infer_matmul_rows;
   op.emit = emit_matmul_rows;
   op.rule = [](const OpCall& call) { return einsum("..i,..j->ij", call).linear_in({0}).linear_in({1}); };
@@ -224,9 +208,7 @@ OpDef matmul_rows_op() {
     return {product(call, b, d, false, true), product(call, a, d, false, false)};
   };
   op.flops_per_point = 2;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run_matmul_rows<decltype(zero)>(in, out); });
-  };
+  op.kernel = float_kernel<float>(run_matmul_rows);
   op.samples = {{{sample_of({6, 4}), sample_of({6, 5})}},
                 {{sample_of({2, 3, 4}), sample_of({2, 3, 5})}},
                 {{sample_of({2, 3, 4, 2}), sample_of({2, 3, 4, 3})}}};

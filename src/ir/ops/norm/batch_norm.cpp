@@ -17,7 +17,6 @@ NormSizes norm_sizes(const Shape& x, int64_t groups) {
 }
 
 void require_norm_input(std::string_view op, const OpCall& call, int64_t groups) {
-  require_float(op, call);
   const Type& x = call.inputs[0];
   if (x.rank() != 2 && x.rank() != 4) reject(op, "x has the wrong shape", print(x), "[n, c] or [n, c, h, w]");
   if (groups < 0 || (groups == 0 ? x.shape[0] != 0 : x.shape[0] % groups != 0)) {
@@ -41,28 +40,21 @@ namespace {
 
 constexpr auto kBatchNorm = "batch_norm";
 
+void require_positive(std::string_view op, double epsilon) {
+  if (!(epsilon > 0)) reject(op, "epsilon is not positive", to_text(epsilon), "above 0");
+}
+
 std::vector<Type> infer_batch_norm(const OpCall& call) {
-  require_operands(kBatchNorm, call, 3);
   const auto& attrs = call.attrs.as<BatchNormAttrs>();
   require_norm_input(kBatchNorm, call, attrs.groups);
   const Type& x = call.inputs[0];
   require_types(kBatchNorm, call, 1, {channel_type(x), channel_type(x)});
-  if (!(attrs.epsilon > 0)) reject(kBatchNorm, "epsilon is not positive", to_text(attrs.epsilon), "above 0");
+  require_positive(kBatchNorm, attrs.epsilon);
   return {x, statistics_type(x, attrs.groups), statistics_type(x, attrs.groups)};
 }
 
-Attrs localize_batch_norm(const Attrs& given, const Shard& shard) {
-  BatchNormAttrs attrs = given.as<BatchNormAttrs>();
-  attrs.groups = shard.outputs[1][0].count();
-  return attrs;
-}
-
 std::vector<Value> grad_batch_norm(const GradCall& call) {
-  if (call.d_outputs[1] || call.d_outputs[2]) {
-    throw InvalidArgument(
-        "[batch_norm] no gradient is defined through the statistics, got a use of mean or rstd "
-        "in the loss, expected a use of y only");
-  }
+  require_first_gradient(kBatchNorm, call, "the statistics", "mean or rstd");
   return call.apply_all("batch_norm_grad",
                         {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
 }
@@ -81,19 +73,27 @@ std::vector<Value> expand_batch_norm(const ExpandCall& call) {
   return {y, statistics[0], statistics[1]};
 }
 
-template <class T>
-void find_statistics(const NormSizes& sizes, double epsilon, const T* x, Wide<T>* mean, Wide<T>* rstd) {
+/// Computes mean and rstd, the results, from x.
+constexpr auto run_statistics = []<class T>(const BatchNormAttrs& attrs, Inputs in, Outputs out) {
+  const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.groups);
   const int64_t total = sizes.groups * sizes.channels;
+  const T* x = in[0].as<T>();
   std::vector<double> near(total), rest(total), squares(total);
   sum_planes<T>(sizes, x, near.data());
   for (double& value : near) value /= static_cast<double>(std::max<int64_t>(1, sizes.count()));
   sum_deviations<T>(sizes, x, near.data(), rest.data(), squares.data());
   for (int64_t k = 0; k < total; ++k) {
     const Moments moments = moments_near(near[k], rest[k], squares[k], sizes.count());
-    mean[k] = static_cast<Wide<T>>(moments.mean);
-    rstd[k] = static_cast<Wide<T>>(1 / std::sqrt(moments.variance + epsilon));
+    out[0].as<T>()[k] = static_cast<T>(moments.mean);
+    out[1].as<T>()[k] = static_cast<T>(1 / std::sqrt(moments.variance + attrs.epsilon));
   }
-}
+};
+
+/// Computes y from x, gamma, beta, mean and rstd.
+constexpr auto run_norm_apply = []<class T>(Inputs in, Outputs out) {
+  const NormSizes sizes = norm_sizes(in[0].type.shape, in[3].type.shape[0]);
+  norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<T>(), in[4].as<T>(), out[0].as<T>());
+};
 
 BatchStatistics statistics_of(const Type& x, int64_t groups) {
   const NormSizes sizes = norm_sizes(x.shape, groups);
@@ -101,35 +101,29 @@ BatchStatistics statistics_of(const Type& x, int64_t groups) {
 }
 
 OpDef batch_norm_op() {
-  OpDef op;
-  op.name = kBatchNorm;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows";
-  op.attrs = Attrs(BatchNormAttrs{});
+  OpDef op =
+      new_op(kBatchNorm, "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows",
+             {.count = 3, .floats = {0}}, BatchNormAttrs{}, kFollowsHalves);
   op.infer = infer_batch_norm;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c->x,gc,gc |", call); };
-  op.localize = localize_batch_norm;
+  op.localize = localized<BatchNormAttrs>(
+      [](BatchNormAttrs& attrs, const Shard& shard) { attrs.groups = shard.outputs[1][0].count(); });
   op.grad = grad_batch_norm;
   op.expand = expand_batch_norm;
   op.flops_per_point = 7;
   op.traits.batch_statistics = [](const OpCall& call) {
     return statistics_of(call.inputs[0], call.attrs.as<BatchNormAttrs>().groups);
   };
-  op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
-    const auto& attrs = given.as<BatchNormAttrs>();
-    const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.groups);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      Wide<T>* mean = out[1].as<Wide<T>>();
-      Wide<T>* rstd = out[2].as<Wide<T>>();
-      find_statistics<T>(sizes, attrs.epsilon, in[0].as<T>(), mean, rstd);
-      norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), mean, rstd, out[0].as<T>());
-    });
+  op.kernel = [statistics = float_kernel<double, BatchNormAttrs>(run_statistics),
+               apply = float_kernel<double>(run_norm_apply)](const Attrs& attrs, Inputs in, Outputs out) {
+    statistics(attrs, in.first(1), out.subspan(1));
+    const std::array<ConstTensor, 5> operands{in[0], in[1], in[2], out[1], out[2]};
+    apply(attrs, operands, out.first(1));
   };
   op.samples = {
       {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({3})}},
-      {{sample_of({8, 2, 3, 3}), sample_of({2}), sample_of({2})}, Attrs(BatchNormAttrs{.epsilon = 1e-3, .groups = 4})},
-      {{sample_of({6, 5}), sample_of({5}), sample_of({5})}, Attrs(BatchNormAttrs{.groups = 2})},
+      {{sample_of({8, 2, 3, 3}), sample_of({2}), sample_of({2})}, BatchNormAttrs{.epsilon = 1e-3, .groups = 4}},
+      {{sample_of({6, 5}), sample_of({5}), sample_of({5})}, BatchNormAttrs{.groups = 2}},
   };
   return op;
 }
@@ -137,8 +131,6 @@ OpDef batch_norm_op() {
 constexpr auto kBatchNormGrad = "batch_norm_grad";
 
 std::vector<Type> infer_batch_norm_grad(const OpCall& call) {
-  require_operands(kBatchNormGrad, call, 5);
-  require_rank(kBatchNormGrad, call, 2, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[2].shape[0];
   require_norm_input(kBatchNormGrad, call, groups);
@@ -158,16 +150,15 @@ std::vector<Value> expand_batch_norm_grad(const ExpandCall& call) {
   const auto sums = call.apply_all("batch_norm_grad_sums", {x, mean, rstd, d_y});
   const int64_t count = norm_sizes(x.shape(), mean.shape()[0]).count();
   const Value d_x = call.apply("batch_norm_grad_apply", {x, gamma, mean, rstd, d_y, sums[0], sums[1]},
-                               Attrs(BatchNormGradApplyAttrs{count}));
+                               BatchNormGradApplyAttrs{count});
   return {d_x, sum_groups(call, sums[1], x.dtype()), sum_groups(call, sums[0], x.dtype())};
 }
 
-template <class T>
-void run_batch_norm_grad(Inputs in, Outputs out) {
+constexpr auto run_batch_norm_grad = []<class T>(Inputs in, Outputs out) {
   const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
   const T* x = in[0].as<T>();
-  const Wide<T>* mean = in[2].as<Wide<T>>();
-  const Wide<T>* rstd = in[3].as<Wide<T>>();
+  const T* mean = in[2].as<T>();
+  const T* rstd = in[3].as<T>();
   std::vector<double> sum(sizes.groups * sizes.channels), projection(sum.size());
   norm_grad_sums<T>(sizes, x, mean, rstd, in[4].as<T>(), sum.data(), projection.data());
   norm_grad_apply<T>(sizes, sizes.count(), x, in[1].as<T>(), mean, rstd, in[4].as<T>(), sum.data(), projection.data(),
@@ -181,13 +172,11 @@ void run_batch_norm_grad(Inputs in, Outputs out) {
     out[1].as<T>()[channel] = T(d_gamma);
     out[2].as<T>()[channel] = T(d_beta);
   }
-}
+};
 
 OpDef batch_norm_grad_op() {
-  OpDef op;
-  op.name = kBatchNormGrad;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y";
+  OpDef op = new_op(kBatchNormGrad, "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y",
+                    {.count = 5, .floats = {0}, .ranks = {{2, 2}}}, {}, kFollowsHalves);
   op.infer = infer_batch_norm_grad;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
   op.expand = expand_batch_norm_grad;
@@ -195,9 +184,7 @@ OpDef batch_norm_grad_op() {
   op.traits.batch_statistics = [](const OpCall& call) {
     return statistics_of(call.inputs[0], call.inputs[2].shape[0]);
   };
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_grad<decltype(zero)>(in, out); });
-  };
+  op.kernel = float_kernel<double>(run_batch_norm_grad);
   op.samples = {
       {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3}, Fill::positive),
         sample_of({6, 3, 4, 2})}},
@@ -211,13 +198,11 @@ OpDef batch_norm_grad_op() {
 constexpr auto kBatchNormInference = "batch_norm_inference";
 
 std::vector<Type> infer_batch_norm_inference(const OpCall& call) {
-  require_operands(kBatchNormInference, call, 5);
   require_norm_input(kBatchNormInference, call, 1);
   const Type& x = call.inputs[0];
   const Type running{wide_type(x.dtype), {x.shape[1]}};
   require_types(kBatchNormInference, call, 1, {channel_type(x), channel_type(x), running, running});
-  const double epsilon = call.attrs.as<BatchNormInferenceAttrs>().epsilon;
-  if (!(epsilon > 0)) reject(kBatchNormInference, "epsilon is not positive", to_text(epsilon), "above 0");
+  require_positive(kBatchNormInference, call.attrs.as<BatchNormInferenceAttrs>().epsilon);
   return {x};
 }
 
@@ -247,36 +232,36 @@ std::vector<Value> grad_batch_norm_inference(const GradCall& call) {
           cast(reshape(sums[0], {channels}), x.dtype()), Value(), Value()};
 }
 
-template <class T>
-void run_batch_norm_inference(double epsilon, Inputs in, const Tensor& out) {
-  const NormSizes sizes = norm_sizes(in[0].type.shape, 1);
-  const Wide<T>* variance = in[4].as<Wide<T>>();
-  std::vector<Wide<T>> rstd(sizes.channels);
-  for (int64_t channel = 0; channel < sizes.channels; ++channel) {
-    rstd[channel] = static_cast<Wide<T>>(1 / std::sqrt(double(variance[channel]) + epsilon));
+/// Computes rstd from the variance.
+constexpr auto run_rstd = []<class T>(const BatchNormInferenceAttrs& attrs, Inputs in, Outputs out) {
+  const T* variance = in[0].as<T>();
+  for (int64_t channel = 0; channel < in[0].type.elements(); ++channel) {
+    out[0].as<T>()[channel] = static_cast<T>(1 / std::sqrt(double(variance[channel]) + attrs.epsilon));
   }
-  norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<Wide<T>>(), rstd.data(), out.as<T>());
-}
+};
 
 OpDef batch_norm_inference_op() {
-  OpDef op;
-  op.name = kBatchNormInference;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance";
-  op.attrs = Attrs(BatchNormInferenceAttrs{});
+  OpDef op = new_op(kBatchNormInference,
+                    "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance",
+                    {.count = 5, .floats = {0}}, BatchNormInferenceAttrs{}, kFollowsHalves);
   op.infer = infer_batch_norm_inference;
   op.rule = rule_batch_norm_inference;
   op.grad = grad_batch_norm_inference;
   op.flops_per_point = 3;
   op.emit = emit_batch_norm_inference;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const double epsilon = attrs.as<BatchNormInferenceAttrs>().epsilon;
-    for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_inference<decltype(zero)>(epsilon, in, out[0]); });
+  op.kernel = [find_rstd = float_kernel<double, BatchNormInferenceAttrs>(run_rstd),
+               apply = float_kernel<double>(run_norm_apply)](const Attrs& attrs, Inputs in, Outputs out) {
+    const Type statistics{in[4].type.dtype, {1, in[4].type.shape[0]}};
+    Array rstd(statistics);
+    const Tensor result = rstd.tensor();
+    find_rstd(attrs, in.subspan(4, 1), {&result, 1});
+    const std::array<ConstTensor, 5> operands{in[0], in[1], in[2], ConstTensor{statistics, in[3].data}, result};
+    apply(attrs, operands, out);
   };
   op.samples = {
       {{sample_of({4, 3, 3, 2}), sample_of({3}), sample_of({3}), sample_of({3}), sample_of({3}, Fill::positive)}},
       {{sample_of({6, 5}), sample_of({5}), sample_of({5}), sample_of({5}), sample_of({5}, Fill::positive)},
-       Attrs(BatchNormInferenceAttrs{.epsilon = 1e-3})},
+       BatchNormInferenceAttrs{.epsilon = 1e-3}},
   };
   return op;
 }
@@ -284,8 +269,6 @@ OpDef batch_norm_inference_op() {
 constexpr auto kBatchNormApply = "batch_norm_apply";
 
 std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
-  require_operands(kBatchNormApply, call, 5);
-  require_rank(kBatchNormApply, call, 3, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[3].shape[0];
   require_norm_input(kBatchNormApply, call, groups);
@@ -295,22 +278,13 @@ std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
 }
 
 OpDef batch_norm_apply_op() {
-  OpDef op;
-  op.name = kBatchNormApply;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd";
+  OpDef op = new_op(kBatchNormApply, "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd",
+                    {.count = 5, .floats = {0}, .ranks = {{3, 2}}}, {}, kFollowsHalves);
   op.infer = infer_batch_norm_apply;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
   op.flops_per_point = 3;
   op.emit = emit_batch_norm_apply;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    const NormSizes sizes = norm_sizes(in[0].type.shape, in[3].type.shape[0]);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      norm_apply<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<Wide<T>>(), in[4].as<Wide<T>>(),
-                    out[0].as<T>());
-    });
-  };
+  op.kernel = float_kernel<double>(run_norm_apply);
   op.samples = {
       {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3})}},
       {{sample_of({8, 5}), sample_of({5}), sample_of({5}), sample_of({4, 5}), sample_of({4, 5})}},
@@ -321,8 +295,6 @@ OpDef batch_norm_apply_op() {
 constexpr auto kBatchNormGradSums = "batch_norm_grad_sums";
 
 std::vector<Type> infer_batch_norm_grad_sums(const OpCall& call) {
-  require_operands(kBatchNormGradSums, call, 4);
-  require_rank(kBatchNormGradSums, call, 1, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[1].shape[0];
   require_norm_input(kBatchNormGradSums, call, groups);
@@ -333,21 +305,18 @@ std::vector<Type> infer_batch_norm_grad_sums(const OpCall& call) {
 }
 
 OpDef batch_norm_grad_sums_op() {
-  OpDef op;
-  op.name = kBatchNormGradSums;
-  op.summary = "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y";
+  OpDef op = new_op(kBatchNormGradSums,
+                    "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y",
+                    {.count = 4, .floats = {0}, .ranks = {{1, 2}}});
   op.infer = infer_batch_norm_grad_sums;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc,gc,x->gc,gc", call).linear_in({3}); };
   op.flops_per_point = 4;
   op.emit = emit_batch_norm_grad_sums;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+  op.kernel = float_kernel<float>([]<class T>(Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      norm_grad_sums<T>(sizes, in[0].as<T>(), in[1].as<Wide<T>>(), in[2].as<Wide<T>>(), in[3].as<T>(),
-                        out[0].as<double>(), out[1].as<double>());
-    });
-  };
+    norm_grad_sums<T>(sizes, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<T>(), out[0].as<double>(),
+                      out[1].as<double>());
+  });
   op.samples = {
       {{sample_of({6, 3, 4, 2}), sample_of({1, 3}), sample_of({1, 3}), sample_of({6, 3, 4, 2})}},
       {{sample_of({8, 5}), sample_of({4, 5}), sample_of({4, 5}), sample_of({8, 5})}},
@@ -358,8 +327,6 @@ OpDef batch_norm_grad_sums_op() {
 constexpr auto kBatchNormGradApply = "batch_norm_grad_apply";
 
 std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
-  require_operands(kBatchNormGradApply, call, 7);
-  require_rank(kBatchNormGradApply, call, 2, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[2].shape[0];
   require_norm_input(kBatchNormGradApply, call, groups);
@@ -372,33 +339,29 @@ std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
 }
 
 OpDef batch_norm_grad_apply_op() {
-  OpDef op;
-  op.name = kBatchNormGradApply;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2";
-  op.attrs = Attrs(BatchNormGradApplyAttrs{});
+  OpDef op =
+      new_op(kBatchNormGradApply,
+             "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2",
+             {.count = 7, .floats = {0}, .ranks = {{2, 2}}}, BatchNormGradApplyAttrs{}, kFollowsHalves);
   op.infer = infer_batch_norm_grad_apply;
   op.rule = [](const OpCall& call) {
     return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
   };
   op.flops_per_point = 6;
   op.emit = emit_batch_norm_grad_apply;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      norm_grad_apply<T>(sizes, attrs.as<BatchNormGradApplyAttrs>().count, in[0].as<T>(), in[1].as<T>(),
-                         in[2].as<Wide<T>>(), in[3].as<Wide<T>>(), in[4].as<T>(), in[5].as<double>(),
-                         in[6].as<double>(), out[0].as<T>());
-    });
-  };
+  op.kernel = float_kernel<double, BatchNormGradApplyAttrs>(
+      []<class T>(const BatchNormGradApplyAttrs& attrs, Inputs in, Outputs out) {
+        const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
+        norm_grad_apply<T>(sizes, attrs.count, in[0].as<T>(), in[1].as<T>(), in[2].as<T>(), in[3].as<T>(),
+                           in[4].as<T>(), in[5].as<double>(), in[6].as<double>(), out[0].as<T>());
+      });
   op.samples = {
       {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3}), sample_of({6, 3, 4, 2}),
         sample_of({1, 3}), sample_of({1, 3})},
-       Attrs(BatchNormGradApplyAttrs{.count = 48})},
+       BatchNormGradApplyAttrs{.count = 48}},
       {{sample_of({8, 5}), sample_of({5}), sample_of({4, 5}), sample_of({4, 5}), sample_of({8, 5}), sample_of({4, 5}),
         sample_of({4, 5})},
-       Attrs(BatchNormGradApplyAttrs{.count = 2})},
+       BatchNormGradApplyAttrs{.count = 2}},
   };
   return op;
 }
@@ -406,11 +369,6 @@ OpDef batch_norm_grad_apply_op() {
 constexpr auto kRunningStatistics = "running_statistics";
 
 std::vector<Type> infer_running_statistics(const OpCall& call) {
-  require_operands(kRunningStatistics, call, 4);
-  require_float(kRunningStatistics, call);
-  require_same_dtype(kRunningStatistics, call);
-  require_rank(kRunningStatistics, call, 0, 1);
-  require_rank(kRunningStatistics, call, 2, 2);
   const Type& running = call.inputs[0];
   const Type& batch = call.inputs[2];
   if (call.inputs[1] != running || call.inputs[3] != batch || batch.shape[1] != running.shape[0]) {
@@ -424,8 +382,7 @@ std::vector<Type> infer_running_statistics(const OpCall& call) {
   return {running, running};
 }
 
-template <class T>
-void run_running_statistics(const RunningStatisticsAttrs& attrs, Inputs in, Outputs out) {
+constexpr auto run_running_statistics = []<class T>(const RunningStatisticsAttrs& attrs, Inputs in, Outputs out) {
   const int64_t groups = in[2].type.shape[0], channels = in[0].type.shape[0];
   const T* mean = in[2].as<T>();
   const T* rstd = in[3].as<T>();
@@ -441,26 +398,22 @@ void run_running_statistics(const RunningStatisticsAttrs& attrs, Inputs in, Outp
     out[0].as<T>()[channel] = T(kept * double(in[0].as<T>()[channel]) + part * means);
     out[1].as<T>()[channel] = T(kept * double(in[1].as<T>()[channel]) + part * unbiased * variances);
   }
-}
+};
 
 OpDef running_statistics_op() {
-  OpDef op;
-  op.name = kRunningStatistics;
-  op.summary = "running mean and unbiased variance moved by momentum towards the mean over the groups";
-  op.attrs = Attrs(RunningStatisticsAttrs{});
+  OpDef op = new_op(
+      kRunningStatistics, "running mean and unbiased variance moved by momentum towards the mean over the groups",
+      {.count = 4, .floats = {0}, .same_dtype = true, .ranks = {{0, 1}, {2, 2}}}, RunningStatisticsAttrs{});
   op.infer = infer_running_statistics;
   op.rule = [](const OpCall& call) { return einsum("c,c,gc,gc->c,c | g:whole", call); };
   op.flops_per_point = 6;
   op.emit = emit_running_statistics;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype,
-              [&](auto zero) { run_running_statistics<decltype(zero)>(attrs.as<RunningStatisticsAttrs>(), in, out); });
-  };
+  op.kernel = float_kernel<double, RunningStatisticsAttrs>(run_running_statistics);
   op.samples = {
       {{sample_of({6}), sample_of({6}, Fill::positive), sample_of({1, 6}), sample_of({1, 6}, Fill::positive)},
-       Attrs(RunningStatisticsAttrs{.count = 8})},
+       RunningStatisticsAttrs{.count = 8}},
       {{sample_of({5}), sample_of({5}, Fill::positive), sample_of({4, 5}), sample_of({4, 5}, Fill::positive)},
-       Attrs(RunningStatisticsAttrs{.momentum = 0.3, .epsilon = 1e-3, .count = 1})},
+       RunningStatisticsAttrs{.momentum = 0.3, .epsilon = 1e-3, .count = 1}},
   };
   return op;
 }

@@ -2,8 +2,8 @@
 // Batch normalization: attributes, and loops that its ops share. x[(g m), c] or x[(g m), c, h, w] is seen as groups,
 // members, channels and the elements of one plane.
 
+#include "ir/ops/kernels.h"
 #include "ir/ops/norm/moments.h"
-#include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
@@ -49,7 +49,7 @@ struct NormSizes {
 /// Returns the sizes of an x that passed `require_norm_input`.
 NormSizes norm_sizes(const Shape& x, int64_t groups);
 
-/// Checks that x is a float with 2 or 4 dimensions and its rows divide into `groups`. Throws InvalidArgument otherwise.
+/// Checks that x has 2 or 4 dimensions and its rows divide into `groups`. Throws InvalidArgument otherwise.
 void require_norm_input(std::string_view op, const OpCall& call, int64_t groups);
 /// Returns the type of mean and rstd: [groups, c] in the wide type.
 Type statistics_type(const Type& x, int64_t groups);
@@ -111,8 +111,8 @@ void sum_deviations(const NormSizes& sizes, const T* x, const double* near, doub
 
 /// Computes, per group and channel, the sum of d_y and the sum of d_y * (x - mean) * rstd.
 template <class T>
-void norm_grad_sums(const NormSizes& sizes, const T* x, const Wide<T>* mean, const Wide<T>* rstd, const T* d_y,
-                    double* sum, double* projection) {
+void norm_grad_sums(const NormSizes& sizes, const T* x, const T* mean, const T* rstd, const T* d_y, double* sum,
+                    double* projection) {
   std::fill(sum, sum + sizes.groups * sizes.channels, 0);
   std::fill(projection, projection + sizes.groups * sizes.channels, 0);
   for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
@@ -128,8 +128,8 @@ void norm_grad_sums(const NormSizes& sizes, const T* x, const Wide<T>* mean, con
 
 /// Computes d_x = gamma * rstd * (d_y - (sum + xhat * projection) / count), where xhat = (x - mean) * rstd.
 template <class T>
-void norm_grad_apply(const NormSizes& sizes, int64_t count, const T* x, const T* gamma, const Wide<T>* mean,
-                     const Wide<T>* rstd, const T* d_y, const double* sum, const double* projection, T* d_x) {
+void norm_grad_apply(const NormSizes& sizes, int64_t count, const T* x, const T* gamma, const T* mean, const T* rstd,
+                     const T* d_y, const double* sum, const double* projection, T* d_x) {
   for_planes(sizes, [&](int64_t k, int64_t channel, int64_t begin, int64_t end) {
     const double scale = double(gamma[channel]) * double(rstd[k]);
     const double shift = sum[k] / double(count), slope = projection[k] / double(count) * double(rstd[k]);
@@ -142,8 +142,7 @@ void norm_grad_apply(const NormSizes& sizes, int64_t count, const T* x, const T*
 
 /// Computes y = (x - mean) * rstd * gamma + beta.
 template <class T>
-void norm_apply(const NormSizes& sizes, const T* x, const T* gamma, const T* beta, const Wide<T>* mean,
-                const Wide<T>* rstd, T* y) {
+void norm_apply(const NormSizes& sizes, const T* x, const T* gamma, const T* beta, const T* mean, const T* rstd, T* y) {
   for_planes(sizes, [&](int64_t k, int64_t channel, int64_t begin, int64_t end) {
     const double scale = double(rstd[k]) * double(gamma[channel]);
     const double middle = double(mean[k]), shift = double(beta[channel]);

@@ -7,23 +7,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kLayerNorm = "layer_norm";
-
-std::vector<Type> infer_layer_norm(const OpCall& call) {
-  require_row_norm(kLayerNorm, call, 3, 1, 2);
-  require_epsilon(kLayerNorm, call.attrs.as<RowNormAttrs>().epsilon);
-  return {call.inputs[0], row_statistic(call.inputs[0]), row_statistic(call.inputs[0])};
-}
-
-std::vector<Value> grad_layer_norm(const GradCall& call) {
-  if (call.d_outputs[1] || call.d_outputs[2]) {
-    throw InvalidArgument(
-        "[layer_norm] no gradient is defined through the statistics, got a use of mean or rstd in the loss, "
-        "expected a use of y only");
-  }
-  return call.apply_all("layer_norm_grad",
-                        {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
-}
+RowNorm layer_norm_parts() { return {2, {"mean", "rstd"}}; }
 
 std::vector<Value> expand_layer_norm(const ExpandCall& call) {
   const Value x = call.inputs[0];
@@ -44,8 +28,7 @@ std::vector<Value> expand_layer_norm(const ExpandCall& call) {
   return {to_dtype(call, y, narrow), statistics[0], statistics[1]};
 }
 
-template <class T>
-void run_layer_norm(double epsilon, Inputs in, Outputs out) {
+constexpr auto run_layer_norm = []<class T>(const RowNormAttrs& attrs, Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *beta = in[2].as<T>();
   T* y = out[0].as<T>();
@@ -59,45 +42,23 @@ void run_layer_norm(double epsilon, Inputs in, Outputs out) {
       squares += (double(x[z]) - near) * (double(x[z]) - near);
     }
     const auto [mean, variance] = moments_near(near, rest, squares, rows.size);
-    const double rstd = 1 / std::sqrt(variance + epsilon);
-    out[1].as<Wide<T>>()[row] = static_cast<Wide<T>>(mean);
-    out[2].as<Wide<T>>()[row] = static_cast<Wide<T>>(rstd);
+    const double rstd = 1 / std::sqrt(variance + attrs.epsilon);
+    out[1].as<T>()[row] = static_cast<T>(mean);
+    out[2].as<T>()[row] = static_cast<T>(rstd);
     for (int64_t z = 0; z < rows.size; ++z) {
       y[z] = T((double(x[z]) - mean) * rstd * double(gamma[z]) + double(beta[z]));
     }
   }
-}
+};
 
 OpDef layer_norm_op() {
-  OpDef op;
-  op.name = kLayerNorm;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
-  op.attrs = Attrs(RowNormAttrs{});
-  op.infer = infer_layer_norm;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand", call); };
-  op.grad = grad_layer_norm;
+  OpDef op = row_norm_op("layer_norm",
+                         "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row",
+                         layer_norm_parts());
   op.expand = expand_layer_norm;
   op.flops_per_point = 8;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype,
-              [&](auto zero) { run_layer_norm<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
-  };
-  op.samples = {{{sample_of({4, 6}), sample_of({6}), sample_of({6})}},
-                {{sample_of({2, 3, 5}), sample_of({5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};
+  op.kernel = float_kernel<double, RowNormAttrs>(run_layer_norm);
   return op;
-}
-
-constexpr auto kLayerNormGrad = "layer_norm_grad";
-
-std::vector<Type> infer_layer_norm_grad(const OpCall& call) {
-  require_row_norm(kLayerNormGrad, call, 5, 1, 1);
-  const Type &x = call.inputs[0], statistic = row_statistic(x);
-  if (call.inputs[2] != statistic || call.inputs[3] != statistic || call.inputs[4] != x) {
-    reject(kLayerNormGrad, "operands do not fit x", print(call.inputs),
-           fmt::format("mean and rstd {}, d_y {}", print(statistic), print(x)));
-  }
-  return {x, call.inputs[1], call.inputs[1]};
 }
 
 std::vector<Value> expand_layer_norm_grad(const ExpandCall& call) {
@@ -114,11 +75,10 @@ std::vector<Value> expand_layer_norm_grad(const ExpandCall& call) {
           to_dtype(call, sum_rows(call, d_y), narrow)};
 }
 
-template <class T>
-void run_layer_norm_grad(Inputs in, Outputs out) {
+constexpr auto run_layer_norm_grad = []<class T>(Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *d_y = in[4].as<T>();
-  const auto *mean = in[2].as<Wide<T>>(), *rstd = in[3].as<Wide<T>>();
+  const auto *mean = in[2].as<T>(), *rstd = in[3].as<T>();
   T* d_x = out[0].as<T>();
   std::vector<double> d_gamma(rows.size), d_beta(rows.size);
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_y += rows.size, d_x += rows.size) {
@@ -140,24 +100,14 @@ void run_layer_norm_grad(Inputs in, Outputs out) {
     out[1].as<T>()[z] = T(d_gamma[z]);
     out[2].as<T>()[z] = T(d_beta[z]);
   }
-}
+};
 
 OpDef layer_norm_grad_op() {
-  OpDef op;
-  op.name = kLayerNormGrad;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
-  op.infer = infer_layer_norm_grad;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand", call).linear_in({4}); };
+  OpDef op = row_norm_grad_op(
+      "layer_norm_grad", "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y", layer_norm_parts());
   op.expand = expand_layer_norm_grad;
   op.flops_per_point = 14;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run_layer_norm_grad<decltype(zero)>(in, out); });
-  };
-  op.samples = {
-      {{sample_of({4, 6}), sample_of({6}), sample_of({4, 1}), sample_of({4, 1}, Fill::positive), sample_of({4, 6})}},
-      {{sample_of({2, 3, 5}), sample_of({5}), sample_of({2, 3, 1}), sample_of({2, 3, 1}, Fill::positive),
-        sample_of({2, 3, 5})}}};
+  op.kernel = float_kernel<double>(run_layer_norm_grad);
   return op;
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "ir/ops/norm/batch_norm.h"
-#include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
@@ -15,43 +14,29 @@ namespace {
 constexpr auto kMomentsSum = "moments_sum";
 
 std::vector<Type> infer_moments_sum(const OpCall& call) {
-  require_operands(kMomentsSum, call, 1);
   const int64_t groups = call.attrs.as<MomentsSumAttrs>().groups;
   require_norm_input(kMomentsSum, call, groups);
   return {Type{DType::f64, {groups, call.inputs[0].shape[1]}}};
 }
 
-Attrs localize_moments_sum(const Attrs& given, const Shard& shard) {
-  MomentsSumAttrs attrs = given.as<MomentsSumAttrs>();
-  attrs.groups = shard.outputs[0][0].count();
-  return attrs;
-}
-
 OpDef moments_sum_op() {
-  OpDef op;
-  op.name = kMomentsSum;
-  op.summary = "f64 sums of x per group of rows and channel";
-  op.attrs = Attrs(MomentsSumAttrs{});
+  OpDef op = new_op(kMomentsSum, "f64 sums of x per group of rows and channel", {.count = 1, .floats = {0}},
+                    MomentsSumAttrs{});
   op.infer = infer_moments_sum;
   op.rule = [](const OpCall& call) { return norm_rule("x->gc", call).linear_in({0}); };
-  op.localize = localize_moments_sum;
+  op.localize = localized<MomentsSumAttrs>(
+      [](MomentsSumAttrs& attrs, const Shard& shard) { attrs.groups = shard.outputs[0][0].count(); });
   op.emit = emit_moments_sum;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.as<MomentsSumAttrs>().groups);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      sum_planes<T>(sizes, in[0].as<T>(), out[0].as<double>());
-    });
-  };
-  op.samples = {{{sample_of({6, 3, 4, 2})}}, {{sample_of({8, 5})}, Attrs(MomentsSumAttrs{.groups = 4})}};
+  op.kernel = float_kernel<float, MomentsSumAttrs>([]<class T>(const MomentsSumAttrs& attrs, Inputs in, Outputs out) {
+    sum_planes<T>(norm_sizes(in[0].type.shape, attrs.groups), in[0].as<T>(), out[0].as<double>());
+  });
+  op.samples = {{{sample_of({6, 3, 4, 2})}}, {{sample_of({8, 5})}, MomentsSumAttrs{.groups = 4}}};
   return op;
 }
 
 constexpr auto kMomentsDeviations = "moments_deviations";
 
 std::vector<Type> infer_moments_deviations(const OpCall& call) {
-  require_operands(kMomentsDeviations, call, 2);
-  require_rank(kMomentsDeviations, call, 1, 2);
   const int64_t groups = call.inputs[1].shape[0];
   require_norm_input(kMomentsDeviations, call, groups);
   const Type sums{DType::f64, {groups, call.inputs[0].shape[1]}};
@@ -60,20 +45,17 @@ std::vector<Type> infer_moments_deviations(const OpCall& call) {
 }
 
 OpDef moments_deviations_op() {
-  OpDef op;
-  op.name = kMomentsDeviations;
-  op.summary = "f64 sums of x - near and of its square per group of rows and channel, from x, near";
+  OpDef op =
+      new_op(kMomentsDeviations, "f64 sums of x - near and of its square per group of rows and channel, from x, near",
+             {.count = 2, .floats = {0}, .ranks = {{1, 2}}});
   op.infer = infer_moments_deviations;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc->gc,gc", call); };
   op.flops_per_point = 4;
   op.emit = emit_moments_deviations;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+  op.kernel = float_kernel<float>([]<class T>(Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      sum_deviations<T>(sizes, in[0].as<T>(), in[1].as<double>(), out[0].as<double>(), out[1].as<double>());
-    });
-  };
+    sum_deviations<T>(sizes, in[0].as<T>(), in[1].as<double>(), out[0].as<double>(), out[1].as<double>());
+  });
   op.samples = {{{sample_of({6, 3, 4, 2}), sample_of({1, 3})}}, {{sample_of({8, 5}), sample_of({4, 5})}}};
   return op;
 }
@@ -81,7 +63,6 @@ OpDef moments_deviations_op() {
 constexpr auto kMomentsFinish = "moments_finish";
 
 std::vector<Type> infer_moments_finish(const OpCall& call) {
-  require_operands(kMomentsFinish, call, 3);
   const auto& attrs = call.attrs.as<MomentsFinishAttrs>();
   const Type& near = call.inputs[0];
   if (near.dtype != DType::f64 || call.inputs[1] != near || call.inputs[2] != near) {
@@ -118,10 +99,8 @@ std::vector<Hlo> emit_moments_finish(const EmitCall& call) {
 }
 
 OpDef moments_finish_op() {
-  OpDef op;
-  op.name = kMomentsFinish;
-  op.summary = "mean = near + s1 / count, rstd = 1 / sqrt(s2 / count - (s1 / count)^2 + epsilon)";
-  op.attrs = Attrs(MomentsFinishAttrs{});
+  OpDef op = new_op(kMomentsFinish, "mean = near + s1 / count, rstd = 1 / sqrt(s2 / count - (s1 / count)^2 + epsilon)",
+                    {.count = 3}, MomentsFinishAttrs{});
   op.infer = infer_moments_finish;
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
   op.emit = emit_moments_finish;
@@ -131,7 +110,7 @@ OpDef moments_finish_op() {
     attrs.dtype == DType::f64 ? run_moments_finish<double>(attrs, in, out) : run_moments_finish<float>(attrs, in, out);
   };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6}), sample_of({4, 6}, Fill::positive)},
-                 Attrs(MomentsFinishAttrs{.count = 8, .epsilon = 1e-3, .dtype = DType::f64})}};
+                 MomentsFinishAttrs{.count = 8, .epsilon = 1e-3, .dtype = DType::f64}}};
   return op;
 }
 

@@ -6,22 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kRmsNorm = "rms_norm";
-
-std::vector<Type> infer_rms_norm(const OpCall& call) {
-  require_row_norm(kRmsNorm, call, 2, 1, 1);
-  require_epsilon(kRmsNorm, call.attrs.as<RowNormAttrs>().epsilon);
-  return {call.inputs[0], row_statistic(call.inputs[0])};
-}
-
-std::vector<Value> grad_rms_norm(const GradCall& call) {
-  if (call.d_outputs[1]) {
-    throw InvalidArgument(
-        "[rms_norm] no gradient is defined through the statistics, got a use of rstd in the loss, expected a use of "
-        "y only");
-  }
-  return call.apply_all("rms_norm_grad", {call.inputs[0], call.inputs[1], call.outputs[1], call.d_outputs[0]});
-}
+RowNorm rms_norm_parts() { return {1, {"rstd"}}; }
 
 std::vector<Value> expand_rms_norm(const ExpandCall& call) {
   const Value x = call.inputs[0];
@@ -36,50 +21,27 @@ std::vector<Value> expand_rms_norm(const ExpandCall& call) {
   return {to_dtype(call, y, narrow), rstd};
 }
 
-template <class T>
-void run_rms_norm(double epsilon, Inputs in, Outputs out) {
+constexpr auto run_rms_norm = []<class T>(const RowNormAttrs& attrs, Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>();
   T* y = out[0].as<T>();
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
     double squares = 0;
     for (int64_t z = 0; z < rows.size; ++z) squares += double(x[z]) * double(x[z]);
-    const double rstd = 1 / std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, rows.size)) + epsilon);
-    out[1].as<Wide<T>>()[row] = static_cast<Wide<T>>(rstd);
+    const double rstd = 1 / std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, rows.size)) + attrs.epsilon);
+    out[1].as<T>()[row] = static_cast<T>(rstd);
     for (int64_t z = 0; z < rows.size; ++z) y[z] = T(double(x[z]) * rstd * double(gamma[z]));
   }
-}
+};
 
 OpDef rms_norm_op() {
-  OpDef op;
-  op.name = kRmsNorm;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd";
-  op.attrs = Attrs(RowNormAttrs{});
-  op.infer = infer_rms_norm;
-  op.rule = [](const OpCall& call) { return einsum("..z,z->..z,..1 | z:expand", call); };
-  op.grad = grad_rms_norm;
+  OpDef op = row_norm_op(
+      "rms_norm", "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd",
+      rms_norm_parts());
   op.expand = expand_rms_norm;
   op.flops_per_point = 5;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype,
-              [&](auto zero) { run_rms_norm<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
-  };
-  op.samples = {{{sample_of({4, 6}), sample_of({6})}},
-                {{sample_of({2, 3, 5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};
+  op.kernel = float_kernel<double, RowNormAttrs>(run_rms_norm);
   return op;
-}
-
-constexpr auto kRmsNormGrad = "rms_norm_grad";
-
-std::vector<Type> infer_rms_norm_grad(const OpCall& call) {
-  require_row_norm(kRmsNormGrad, call, 4, 1, 1);
-  const Type &x = call.inputs[0], statistic = row_statistic(x);
-  if (call.inputs[2] != statistic || call.inputs[3] != x) {
-    reject(kRmsNormGrad, "operands do not fit x", print(call.inputs),
-           fmt::format("rstd {}, d_y {}", print(statistic), print(x)));
-  }
-  return {x, call.inputs[1]};
 }
 
 std::vector<Value> expand_rms_norm_grad(const ExpandCall& call) {
@@ -94,11 +56,10 @@ std::vector<Value> expand_rms_norm_grad(const ExpandCall& call) {
   return {to_dtype(call, d_x, narrow), to_dtype(call, sum_rows(call, call.apply("mul", {d_y, normal})), narrow)};
 }
 
-template <class T>
-void run_rms_norm_grad(Inputs in, Outputs out) {
+constexpr auto run_rms_norm_grad = []<class T>(Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *d_y = in[3].as<T>();
-  const auto* rstd = in[2].as<Wide<T>>();
+  const auto* rstd = in[2].as<T>();
   T* d_x = out[0].as<T>();
   std::vector<double> d_gamma(rows.size);
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_y += rows.size, d_x += rows.size) {
@@ -114,22 +75,14 @@ void run_rms_norm_grad(Inputs in, Outputs out) {
     }
   }
   for (int64_t z = 0; z < rows.size; ++z) out[1].as<T>()[z] = T(d_gamma[z]);
-}
+};
 
 OpDef rms_norm_grad_op() {
-  OpDef op;
-  op.name = kRmsNormGrad;
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y";
-  op.infer = infer_rms_norm_grad;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..z->..z,z | z:expand", call).linear_in({3}); };
+  OpDef op =
+      row_norm_grad_op("rms_norm_grad", "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y", rms_norm_parts());
   op.expand = expand_rms_norm_grad;
   op.flops_per_point = 10;
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run_rms_norm_grad<decltype(zero)>(in, out); });
-  };
-  op.samples = {{{sample_of({4, 6}), sample_of({6}), sample_of({4, 1}, Fill::positive), sample_of({4, 6})}},
-                {{sample_of({2, 3, 5}), sample_of({5}), sample_of({2, 3, 1}, Fill::positive), sample_of({2, 3, 5})}}};
+  op.kernel = float_kernel<double>(run_rms_norm_grad);
   return op;
 }
 

@@ -11,13 +11,20 @@ struct RowNormAttrs {
   static constexpr auto fields() { return std::tuple{field("epsilon", &RowNormAttrs::epsilon)}; }
 };
 
-/// Returns the type of a statistic per row of x[.., z]: [.., 1] in the wide type.
-Type row_statistic(const Type& x);
-/// Checks that there are `operands` operands, operand 0, x, is a float with a last dimension z, and the `channels`
-/// operands from `first` on are [z] in the element type of x. Throws InvalidArgument otherwise.
-void require_row_norm(std::string_view op, const OpCall& call, size_t operands, size_t first, size_t channels);
-/// Checks that epsilon is above 0 and finite. Throws InvalidArgument otherwise.
-void require_epsilon(std::string_view op, double epsilon);
+/// The parts of a norm of the rows x[.., z]: y is computed from x, gamma[z] and, with two channels, beta[z]. There
+/// is one statistic per row, rstd, or mean and rstd, each [.., 1] in the wide type.
+struct RowNorm {
+  size_t channels = 1;
+  std::vector<std::string> statistics;
+};
+
+/// Returns the op with what row norms share: from x and the channels it computes y and the statistics. Its gradient is
+/// the op NAME_grad.
+OpDef row_norm_op(const std::string& name, const char* summary, const RowNorm& norm);
+/// Returns the op of the gradients: from x, gamma, the statistics and d_y it computes d_x and the gradient of each
+/// channel.
+OpDef row_norm_grad_op(const std::string& name, const char* summary, const RowNorm& norm);
+
 /// Returns the sum over the last dimension, kept with size 1 (`sum_last`), or over all other dimensions (`sum_rows`),
 /// `x` itself if there are none.
 Value sum_last(const ExpandCall& call, Value x);

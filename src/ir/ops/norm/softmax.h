@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
@@ -18,9 +18,10 @@ inline Rows rows_of(const Shape& shape) {
   return {elements(Shape(shape.begin(), shape.end() - 1)), size};
 }
 
-/// Infers the type of ops on rows: that of the first operand. Throws InvalidArgument unless there are `operands` float
-/// operands of one type with at least one dimension.
-std::vector<Type> infer_rows(std::string_view op, const OpCall& call, size_t operands);
+/// Returns an op on rows x[.., z] with a result of their type. Its operands have one float type, at least one dimension
+/// and equal shapes. With one operand, its gradient is the op NAME_grad of the result and its gradient; with two, the
+/// op is linear in the second.
+OpDef rows_op(const std::string& name, const char* summary, size_t operands);
 
 /// Returns the largest element of a row and the sum of exp(x - largest); -infinity and 0 for an empty row. Does not
 /// overflow at finite logits.

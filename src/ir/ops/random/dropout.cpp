@@ -1,8 +1,8 @@
 #include "base/philox.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/random/attrs.h"
 #include "ir/ops/random/emit_random.h"
 #include "ir/ops/sizes.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {
@@ -27,8 +27,6 @@ Attrs localize_dropout(const Attrs& all, const Shard& shard) {
 }
 
 std::vector<Type> infer_dropout(const OpCall& call) {
-  require_operands("dropout", call, 2);
-  require_float("dropout", call);
   const DropoutAttrs& attrs = call.attrs.as<DropoutAttrs>();
   if (!(attrs.rate >= 0 && attrs.rate < 1)) {
     reject("dropout", "rate is outside its range", fmt::format("{}", attrs.rate), "0 <= rate < 1");
@@ -43,6 +41,23 @@ std::vector<Type> infer_dropout(const OpCall& call) {
   require_shape("dropout", attrs.whole);
   return {call.inputs[0]};
 }
+
+constexpr auto run_dropout = []<class T>(const DropoutAttrs& attrs, Inputs in, Outputs out) {
+  const Shape& shape = in[0].type.shape;
+  const uint64_t step = static_cast<uint64_t>(*in[1].as<int64_t>()), key = static_cast<uint64_t>(attrs.key);
+  const double threshold = attrs.rate * 4294967296.0;
+  const int64_t width = shape.empty() ? 1 : shape.back();
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
+  const T kept = static_cast<T>(1 / (1 - attrs.rate));
+  for (int64_t row : first_elements(shape, attrs.whole, attrs.begin)) {
+    PhiloxBlock block = random_block(key, row / 4, step);
+    for (int64_t element = row; element < row + width; ++element, ++x, ++y) {
+      if (element % 4 == 0) block = random_block(key, element / 4, step);
+      *y = block[element % 4] >= threshold ? *x * kept : T{};
+    }
+  }
+};
 
 }  // namespace
 
@@ -60,11 +75,8 @@ std::vector<int64_t> first_elements(const Shape& part, const std::vector<int64_t
 }
 
 std::vector<OpDef> dropout_ops() {
-  OpDef op;
-  op.name = "dropout";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0";
-  op.attrs = Attrs(DropoutAttrs{});
+  OpDef op = new_op("dropout", "x / (1 - rate) where the element's random word is at least rate * 2^32, else 0",
+                    {.count = 2, .floats = {0}}, DropoutAttrs{}, kFollowsHalves);
   op.infer = infer_dropout;
   op.rule = [](const OpCall& call) {
     const std::vector<Type> operand{call.inputs[0]};
@@ -77,32 +89,11 @@ std::vector<OpDef> dropout_ops() {
     return {call.apply("dropout", {call.d_outputs[0], call.inputs[1]}, call.attrs), Value()};
   };
   op.emit = emit_dropout;
-  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
-    const DropoutAttrs& attrs = all.as<DropoutAttrs>();
-    const Shape& shape = in[0].type.shape;
-    const uint64_t step = static_cast<uint64_t>(*in[1].as<int64_t>()), key = static_cast<uint64_t>(attrs.key);
-    const double threshold = attrs.rate * 4294967296.0;
-    const int64_t width = shape.empty() ? 1 : shape.back();
-    const std::vector<int64_t> rows = first_elements(shape, attrs.whole, attrs.begin);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      const Number kept = static_cast<Number>(1 / (1 - attrs.rate));
-      for (int64_t row : rows) {
-        PhiloxBlock block = random_block(key, row / 4, step);
-        for (int64_t element = row; element < row + width; ++element, ++x, ++y) {
-          if (element % 4 == 0) block = random_block(key, element / 4, step);
-          *y = block[element % 4] >= threshold ? T(static_cast<Number>(*x) * kept) : T{};
-        }
-      }
-    });
-  };
+  op.kernel = float_kernel<float, DropoutAttrs>(run_dropout);
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
-  op.samples = {{{sample_of({4, 6}), step}, Attrs(DropoutAttrs{0.4, 12345, {}, {}})},
-                {{sample_of({2, 3, 5}), step}, Attrs(DropoutAttrs{0.5, -7, {}, {}})},
-                {{sample_of({3, 4}), step}, Attrs(DropoutAttrs{0.5, 3, {5, 7}, {2, 1}})}};
+  op.samples = {{{sample_of({4, 6}), step}, DropoutAttrs{0.4, 12345, {}, {}}},
+                {{sample_of({2, 3, 5}), step}, DropoutAttrs{0.5, -7, {}, {}}},
+                {{sample_of({3, 4}), step}, DropoutAttrs{0.5, 3, {5, 7}, {2, 1}}}};
   return {op};
 }
 

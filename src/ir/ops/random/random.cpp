@@ -16,7 +16,6 @@ double draw(const std::string& distribution, uint64_t key, int64_t element, uint
 }
 
 std::vector<Type> infer_random(const OpCall& call) {
-  require_operands("random", call, 1);
   const RandomAttrs& attrs = call.attrs.as<RandomAttrs>();
   if (call.inputs[0] != Type{DType::i64, {}}) {
     reject("random", "step is not a counter", print(call.inputs[0]), "i64[]", ErrorKind::type);
@@ -51,10 +50,9 @@ void fill_random(const Attrs& all, Inputs in, Outputs out) {
 }  // namespace
 
 std::vector<OpDef> random_ops() {
-  OpDef op;
-  op.name = "random";
-  op.summary = "uniform in (0, 1), normal or truncated normal numbers, functions of (key, step, element)";
-  op.attrs = Attrs(RandomAttrs{});
+  OpDef op =
+      new_op("random", "uniform in (0, 1), normal or truncated normal numbers, functions of (key, step, element)",
+             {.count = 1}, RandomAttrs{});
   op.infer = infer_random;
   op.rule = [](const OpCall& call) {
     const std::vector<Type> none;
@@ -77,14 +75,14 @@ std::vector<OpDef> random_ops() {
     }
     return cut ? Attrs(attrs) : all;
   };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.grad = no_gradients;
   op.emit = emit_random;
   op.kernel = fill_random;
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
-  op.samples = {{{step}, Attrs(RandomAttrs{"uniform", 5, DType::f64, {4, 6}, {}, {}})},
-                {{step}, Attrs(RandomAttrs{"normal", 6, DType::f64, {2, 3, 5}, {}, {}})},
-                {{step}, Attrs(RandomAttrs{"truncated_normal", 7, DType::f64, {7}, {}, {}})},
-                {{step}, Attrs(RandomAttrs{"normal", 8, DType::f64, {3, 4}, {5, 7}, {2, 1}})}};
+  op.samples = {{{step}, RandomAttrs{"uniform", 5, DType::f64, {4, 6}, {}, {}}},
+                {{step}, RandomAttrs{"normal", 6, DType::f64, {2, 3, 5}, {}, {}}},
+                {{step}, RandomAttrs{"truncated_normal", 7, DType::f64, {7}, {}, {}}},
+                {{step}, RandomAttrs{"normal", 8, DType::f64, {3, 4}, {5, 7}, {2, 1}}}};
   return {op};
 }
 

@@ -1,5 +1,5 @@
 #include "base/finite.h"
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 namespace {
@@ -11,14 +11,10 @@ ShardingRule rule_all_finite(const OpCall& call) {
   return rule;
 }
 
-void check_finite_elements(const Attrs&, Inputs in, Outputs out) {
+constexpr auto run_all_finite = []<class T>(Inputs in, Outputs out) {
   const Type& type = in[0].type;
-  const float result = are_finite(type.dtype, in[0].data, type.elements()) ? 1 : 0;
-  for_float(type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    *out[0].as<T>() = T(result);
-  });
-}
+  *out[0].as<T>() = are_finite(type.dtype, in[0].data, type.elements()) ? 1 : 0;
+};
 
 std::vector<Hlo> emit_all_finite(const EmitCall& call) {
   const Hlo& x = call.inputs[0];
@@ -32,18 +28,12 @@ std::vector<Hlo> emit_all_finite(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> all_finite_ops() {
-  OpDef op;
-  op.name = "all_finite";
-  op.summary = "1 if no element is NaN or infinite, else 0";
-  op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("all_finite", call, 1);
-    require_float("all_finite", call);
-    return {Type{call.inputs[0].dtype, {}}};
-  };
+  OpDef op = new_op("all_finite", "1 if no element is NaN or infinite, else 0", {.count = 1, .floats = {0}});
+  op.infer = [](const OpCall& call) -> std::vector<Type> { return {Type{call.inputs[0].dtype, {}}}; };
   op.rule = rule_all_finite;
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
+  op.grad = no_gradients;
   op.emit = emit_all_finite;
-  op.kernel = check_finite_elements;
+  op.kernel = float_kernel<float>(run_all_finite);
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}}, {{sample_of({})}}};
   return {op};
 }

@@ -1,13 +1,12 @@
 #include "ir/ops/emission.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/reduce/attrs.h"
-#include "ir/ops/support.h"
 #include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
 
 std::vector<Type> infer_cumsum(const OpCall& call) {
-  require_operands("cumsum", call, 1);
   const Type& x = call.inputs[0];
   const int64_t axis = call.attrs.as<CumsumAttrs>().axis;
   if (x.dtype == DType::boolean) reject("cumsum", "operand is a bool", print(x), "numbers", ErrorKind::type);
@@ -16,11 +15,13 @@ std::vector<Type> infer_cumsum(const OpCall& call) {
 }
 
 /// Writes the running sums of x along the axis to y. Floats are summed in f64; integers wrap around.
-template <class T>
-void run_cumsum(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) {
+constexpr auto run_cumsum = []<class T>(const CumsumAttrs& attrs, Inputs in, Outputs out) {
   using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+  const Shape& shape = in[0].type.shape;
   const int64_t size = shape[attrs.axis], stride = strides_of(shape)[attrs.axis], total = elements(shape);
   if (total == 0) return;
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
   std::vector<Sum> sums(stride);
   for (int64_t outer = 0; outer < total; outer += size * stride) {
     std::fill(sums.begin(), sums.end(), Sum{});
@@ -29,15 +30,11 @@ void run_cumsum(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) 
       for (int64_t i = 0; i < stride; ++i) {
         const Sum before = sums[i];
         sums[i] += static_cast<Sum>(x[at + i]);
-        const Sum sum = attrs.exclusive ? before : sums[i];
-        if constexpr (std::is_integral_v<T>)
-          y[at + i] = static_cast<T>(sum);
-        else
-          y[at + i] = T(static_cast<Wide<T>>(sum));
+        y[at + i] = static_cast<T>(attrs.exclusive ? before : sums[i]);
       }
     }
   }
-}
+};
 
 /// Sums of 16-bit floats are added in f32. Integers wrap around.
 std::vector<Hlo> emit_cumsum(const EmitCall& call) {
@@ -62,10 +59,7 @@ std::vector<Hlo> emit_cumsum(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> cumsum_ops() {
-  OpDef op;
-  op.name = "cumsum";
-  op.summary = "sums of the elements up to each one along an axis";
-  op.attrs = Attrs(CumsumAttrs{});
+  OpDef op = new_op("cumsum", "sums of the elements up to each one along an axis", {.count = 1}, CumsumAttrs{});
   op.infer = infer_cumsum;
   op.rule = [](const OpCall& call) { return whole_along(call, call.attrs.as<CumsumAttrs>().axis).linear_in({0}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
@@ -74,16 +68,11 @@ std::vector<OpDef> cumsum_ops() {
     return {call.apply("cumsum", {call.d_outputs[0]}, Attrs(back))};
   };
   op.emit = emit_cumsum;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      run_cumsum(attrs.as<CumsumAttrs>(), in[0].type.shape, in[0].as<T>(), out[0].as<T>());
-    });
-  };
-  op.samples = {{{sample_of({4, 6})}, Attrs(CumsumAttrs{1})},
-                {{sample_of({4, 3, 5})}, Attrs(CumsumAttrs{1, true, false})},
-                {{sample_of({5, 4})}, Attrs(CumsumAttrs{0, false, true})},
-                {{sample_of({6})}, Attrs(CumsumAttrs{0, true, true})}};
+  op.kernel = number_kernel<CumsumAttrs>(run_cumsum);
+  op.samples = {{{sample_of({4, 6})}, CumsumAttrs{1}},
+                {{sample_of({4, 3, 5})}, CumsumAttrs{1, true, false}},
+                {{sample_of({5, 4})}, CumsumAttrs{0, false, true}},
+                {{sample_of({6})}, CumsumAttrs{0, true, true}}};
   return {op};
 }
 

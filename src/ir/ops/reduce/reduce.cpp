@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/reduce/attrs.h"
 #include "ir/ops/shape/attrs.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {
@@ -14,7 +14,6 @@ bool is_reduced(const ReduceAttrs& attrs, size_t dim) {
 }
 
 std::vector<Type> infer_reduce(const OpCall& call) {
-  require_operands("reduce", call, 1);
   const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
   const Type& x = call.inputs[0];
   if (attrs.kind == Reduce::none) reject("reduce", "no kind", "none", "sum, max or min");
@@ -100,39 +99,26 @@ T initial(Reduce kind) {
 
 /// Reduces in[0] to out[0] with loops whose innermost run is contiguous in x. The index `at` into the result has stride
 /// 0 over reduced axes.
-void kernel(const Attrs& all, Inputs in, Outputs out) {
-  const ReduceAttrs& attrs = all.as<ReduceAttrs>();
+constexpr auto run_reduce = []<class T>(const ReduceAttrs& attrs, Inputs in, Outputs out) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
   const Shape& shape = in[0].type.shape;
   Shape kept = shape;
   for (int64_t axis : attrs.axes) kept[axis] = 1;
-  const std::array<Shape, 1> strides{broadcast_strides(kept, shape)};
-  for_dtype(in[0].type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    using Sum = std::conditional_t<std::is_floating_point_v<T> || sizeof(T) == 2, double, int64_t>;
-    const T* x = in[0].as<T>();
-    const int64_t count = out[0].type.elements();
-    std::vector<Sum> sums(count, initial<Sum>(attrs.kind));
-    for_broadcast<1>(shape, strides, [&](int64_t i, const std::array<int64_t, 1>& at) {
-      const Sum value = static_cast<Sum>(x[i]);
-      Sum& sum = sums[at[0]];
-      if (attrs.kind == Reduce::sum)
-        sum += value;
-      else if (attrs.kind == Reduce::max)
-        sum = value > sum || value != value ? value : sum;
-      else
-        sum = value < sum || value != value ? value : sum;
-    });
-    T* y = out[0].as<T>();
-    for (int64_t i = 0; i < count; ++i) {
-      const auto value = attrs.scale == 1 ? sums[i] : static_cast<Sum>(sums[i] * attrs.scale);
-      if constexpr (sizeof(T) == 2) {
-        y[i] = T(static_cast<float>(value));
-      } else {
-        y[i] = static_cast<T>(value);
-      }
-    }
+  const T* x = in[0].as<T>();
+  std::vector<Sum> sums(out[0].type.elements(), initial<Sum>(attrs.kind));
+  for_broadcast<1>(shape, {broadcast_strides(kept, shape)}, [&](int64_t i, const std::array<int64_t, 1>& at) {
+    const Sum value = static_cast<Sum>(x[i]);
+    Sum& sum = sums[at[0]];
+    if (attrs.kind == Reduce::sum)
+      sum += value;
+    else if (attrs.kind == Reduce::max)
+      sum = value > sum || value != value ? value : sum;
+    else
+      sum = value < sum || value != value ? value : sum;
   });
-}
+  std::transform(sums.begin(), sums.end(), out[0].as<T>(),
+                 [&](Sum sum) { return static_cast<T>(attrs.scale == 1 ? sum : static_cast<Sum>(sum * attrs.scale)); });
+};
 
 /// Returns the number with which a reduction begins.
 Hlo start_of(const EmitCall& call, Reduce kind, const Type& type) {
@@ -165,20 +151,17 @@ std::vector<Hlo> emit_reduce(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> reduce_ops() {
-  OpDef op;
-  op.name = "reduce";
-  op.summary = "sum (times scale), max or min over some axes";
-  op.attrs = Attrs(ReduceAttrs{});
+  OpDef op = new_op("reduce", "sum (times scale), max or min over some axes", {.count = 1}, ReduceAttrs{});
   op.infer = infer_reduce;
   op.rule = rule_reduce;
   op.grad = grad_reduce;
   op.emit = emit_reduce;
-  op.kernel = kernel;
+  op.kernel = number_kernel<ReduceAttrs>(run_reduce);
   op.traits = {.degree = degree_of_first, .share_of_mean = share_of_mean};
-  op.samples = {{{sample_of({4, 3, 5})}, Attrs(ReduceAttrs{Reduce::sum, {1}, false, 0.25})},
-                {{sample_of({4, 6})}, Attrs(ReduceAttrs{Reduce::sum, {0, 1}, false, 1})},
-                {{sample_of({4, 6}, Fill::distinct)}, Attrs(ReduceAttrs{Reduce::max, {1}, true, 1})},
-                {{sample_of({5, 4}, Fill::distinct)}, Attrs(ReduceAttrs{Reduce::min, {0}, false, 1})}};
+  op.samples = {{{sample_of({4, 3, 5})}, ReduceAttrs{Reduce::sum, {1}, false, 0.25}},
+                {{sample_of({4, 6})}, ReduceAttrs{Reduce::sum, {0, 1}, false, 1}},
+                {{sample_of({4, 6}, Fill::distinct)}, ReduceAttrs{Reduce::max, {1}, true, 1}},
+                {{sample_of({5, 4}, Fill::distinct)}, ReduceAttrs{Reduce::min, {0}, false, 1}}};
   return {op};
 }
 

@@ -1,14 +1,13 @@
 #include <limits>
 
 #include "ir/ops/emission.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/routing/attrs.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {
 
 std::vector<Type> infer_assign_slots(const OpCall& call) {
-  require_operands("assign_slots", call, 1);
   const Type& ids = call.inputs[0];
   if (ids.rank() < 2 || (ids.dtype != DType::i32 && ids.dtype != DType::i64)) {
     reject("assign_slots", "operand does not fit", print(ids), "integer ids[.., n, k]");
@@ -23,22 +22,16 @@ std::vector<Type> infer_assign_slots(const OpCall& call) {
   return {Type{DType::i32, ids.shape}};
 }
 
-/// Checks an id. Throws InvalidArgument for one that is no expert.
-void require_expert(int64_t id, int64_t experts) {
-  if (id >= 0 && id < experts) return;
-  reject("assign_slots", "id is no expert", fmt::format("{}", id), fmt::format("0 to {}", experts - 1),
-         ErrorKind::index);
-}
+constexpr IdRule kExperts{"assign_slots", "id is no expert"};
 
 /// Assigns slots to the ids in order, first choices of all tokens first: the next slot of the expert, or experts *
 /// capacity, which means none, if it has no more. `counts` is scratch: the number of ids per expert so far.
-template <class Id>
-void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const Id* ids, std::vector<int64_t>& counts,
-            int32_t* slots) {
+void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const int64_t* ids,
+            std::vector<int64_t>& counts, int32_t* slots) {
   std::fill(counts.begin(), counts.end(), 0);
   for (int64_t k = 0; k < choices; ++k) {
     for (int64_t n = 0; n < tokens; ++n) {
-      const auto expert = static_cast<int64_t>(ids[n * choices + k]);
+      const int64_t expert = ids[n * choices + k];
       const int64_t place = counts[expert]++;
       slots[n * choices + k] = static_cast<int32_t>(place < attrs.capacity ? expert * attrs.capacity + place
                                                                            : attrs.experts * attrs.capacity);
@@ -72,39 +65,29 @@ std::vector<Hlo> emit_assign_slots(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> assign_slots_ops() {
-  OpDef op;
-  op.name = "assign_slots";
-  op.summary =
+  OpDef op = new_op(
+      "assign_slots",
       "slot of the expert ids[.., n, k]: id * capacity plus how many before have this id, those of all n for one k "
-      "before the next k; experts * capacity when the expert is full";
-  op.attrs = Attrs(AssignSlotsAttrs{});
+      "before the next k; experts * capacity when the expert is full",
+      {.count = 1}, AssignSlotsAttrs{});
   op.infer = infer_assign_slots;
   op.rule = [](const OpCall& call) { return einsum("..nk->..nk | n:whole k:whole", call); };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
-  op.traits.ids = {.operand = 0,
-                   .limit = [](const OpCall& call) { return call.attrs.as<AssignSlotsAttrs>().experts; },
-                   .require = [](const OpCall& call, int64_t id,
-                                 int64_t) { require_expert(id, call.attrs.as<AssignSlotsAttrs>().experts); }};
+  op.grad = no_gradients;
+  op.traits.ids = kExperts.described(0, [](const OpCall& call) { return call.attrs.as<AssignSlotsAttrs>().experts; });
   op.emit = emit_assign_slots;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const auto& attrs = all.as<AssignSlotsAttrs>();
     const Shape& shape = in[0].type.shape;
     const int64_t choices = shape.back(), tokens = shape[shape.size() - 2], group = tokens * choices;
+    const std::vector<int64_t> ids = kExperts.read(in[0], attrs.experts);
     std::vector<int64_t> counts(attrs.experts);
-    for_integer(in[0].type.dtype, [&](auto zero) {
-      const auto* ids = in[0].as<decltype(zero)>();
-      for (int64_t i = 0; i < in[0].type.elements(); ++i) {
-        require_expert(static_cast<int64_t>(ids[i]), attrs.experts);
-      }
-      int32_t* slots = out[0].as<int32_t>();
-      for (int64_t at = 0; at < out[0].type.elements(); at += group) {
-        assign(attrs, tokens, choices, ids + at, counts, slots + at);
-      }
-    });
+    for (int64_t at = 0; at < out[0].type.elements(); at += group) {
+      assign(attrs, tokens, choices, ids.data() + at, counts, out[0].as<int32_t>() + at);
+    }
   };
-  op.samples = {{{ids_of({4, 6, 2}, 3)}, Attrs(AssignSlotsAttrs{3, 3})},
-                {{ids_of({2, 2, 5, 1}, 4)}, Attrs(AssignSlotsAttrs{4, 2})},
-                {{ids_of({6, 3}, 2)}, Attrs(AssignSlotsAttrs{2, 1})}};
+  op.samples = {{{ids_of({4, 6, 2}, 3)}, AssignSlotsAttrs{3, 3}},
+                {{ids_of({2, 2, 5, 1}, 4)}, AssignSlotsAttrs{4, 2}},
+                {{ids_of({6, 3}, 2)}, AssignSlotsAttrs{2, 1}}};
   return {op};
 }
 

@@ -12,42 +12,44 @@ void require_combine_rows(std::string_view op, const OpCall& call) {
   const Shape& rows = call.inputs[0].shape;
   const int64_t local = rows[rows.size() - 2];
   const auto& attrs = call.attrs.as<CombineAttrs>();
-  require_slot_range(op, call, attrs.begin, local, slot_total(attrs, local));
+  require_slot_range(op, call, attrs.begin, local, attrs.whole(local));
 }
 
 /// Returns the number of slots of the whole, for combine and combine_grad_weights.
 int64_t combine_slots(const OpCall& call) {
   const Shape& rows = call.inputs[0].shape;
-  return slot_total(call.attrs.as<CombineAttrs>(), rows[rows.size() - 2]);
+  return call.attrs.as<CombineAttrs>().whole(rows[rows.size() - 2]);
 }
 
-Attrs localize_combine(const Attrs& all, const Shard& shard) {
-  const auto& attrs = all.as<CombineAttrs>();
-  const Range& range = shard.inputs[0][shard.inputs[0].size() - 2];
-  if (range.whole()) return all;
-  return Attrs(CombineAttrs{.begin = attrs.begin + range.begin, .total = slot_total(attrs, range.size)});
+void localize_combine(CombineAttrs& attrs, const Shard& shard) {
+  localize_part(attrs, shard.inputs[0][shard.inputs[0].size() - 2]);
 }
 
-template <class T, class Slot>
-void run_combine(const CombineAttrs& attrs, const RoutingSizes& sizes, const T* y, const Slot* slots, const T* weights,
-                 T* x) {
-  const int64_t total = slot_total(attrs, sizes.slots);
-  std::vector<double> sums(sizes.width);
-  for (int64_t group = 0; group < sizes.groups; ++group, y += sizes.slots * sizes.width) {
-    for (int64_t n = 0; n < sizes.tokens; ++n, x += sizes.width) {
-      std::fill(sums.begin(), sums.end(), 0);
-      for (int64_t k = 0; k < sizes.choices; ++k, ++slots) {
-        const double weight = weights ? static_cast<double>(*weights++) : 1;
-        const int64_t row = row_of_slot("combine", *slots, attrs.begin, sizes.slots, total);
-        if (row < 0) continue;
-        for (int64_t z = 0; z < sizes.width; ++z) {
-          sums[z] += weight * static_cast<double>(y[row * sizes.width + z]);
-        }
-      }
-      for (int64_t z = 0; z < sizes.width; ++z) x[z] = T(static_cast<Wide<T>>(sums[z]));
+/// Calls fn(token, choice, row) for each choice of each token of all groups: its row among those of y in `in[0]`, or
+/// -1. Throws InvalidArgument for a slot that is out of range.
+template <class Fn>
+void for_choices(std::string_view op, const CombineAttrs& attrs, Inputs in, const RoutingSizes& sizes, Fn&& fn) {
+  const std::vector<int64_t> slots = read_ids(in[1]);
+  for (int64_t token = 0, at = 0; token < sizes.groups * sizes.tokens; ++token) {
+    for (int64_t k = 0; k < sizes.choices; ++k, ++at) {
+      const int64_t row = row_of_slot(op, slots[at], attrs.begin, sizes.slots, attrs.whole(sizes.slots));
+      fn(token, at, row < 0 ? row : token / sizes.tokens * sizes.slots + row);
     }
   }
 }
+
+constexpr auto run_combine = []<class T>(const CombineAttrs& attrs, Inputs in, Outputs out) {
+  const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
+  const T *y = in[0].as<T>(), *weights = in.size() == 3 ? in[2].as<T>() : nullptr;
+  std::vector<double> sums(out[0].type.elements());
+  for_choices("combine", attrs, in, sizes, [&](int64_t token, int64_t choice, int64_t row) {
+    const double weight = weights ? static_cast<double>(weights[choice]) : 1;
+    for (int64_t z = 0; row >= 0 && z < sizes.width; ++z) {
+      sums[token * sizes.width + z] += weight * static_cast<double>(y[row * sizes.width + z]);
+    }
+  });
+  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+};
 
 /// The rows y[slots[.., n, k]] as [groups n, k, z] in f32 or f64, zeros for slots of no row or of another rank, and
 /// where there is a row, as bools [groups n, k].
@@ -79,13 +81,10 @@ std::vector<Hlo> emit_combine(const EmitCall& call) {
 }
 
 OpDef combine_op() {
-  OpDef op;
-  op.name = "combine";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "the sum over k of the rows y[.., slots[.., n, k]], times weights[.., n, k] if there are any";
-  op.attrs = Attrs(CombineAttrs{});
+  OpDef op =
+      new_op("combine", "the sum over k of the rows y[.., slots[.., n, k]], times weights[.., n, k] if there are any",
+             {.count = 2, .optional = 1, .floats = {0}, .integers = {1, "slots"}}, CombineAttrs{}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    if (call.inputs.size() != 3) require_operands("combine", call, 2);
     require_combine_rows("combine", call);
     if (call.inputs.size() == 3) require_slot_weights("combine", call, 2, 1, call.inputs[0].dtype);
     Type result{call.inputs[0].dtype, call.inputs[1].shape};
@@ -98,12 +97,12 @@ OpDef combine_op() {
     rule.linear_in({0});
     return weighted ? rule.linear_in({2}) : rule;
   };
-  op.localize = localize_combine;
+  op.localize = localized<CombineAttrs>(localize_combine);
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const auto& attrs = call.attrs.as<CombineAttrs>();
     const Shape& rows = call.inputs[0].shape();
     const int64_t local = rows[rows.size() - 2];
-    const DispatchAttrs back{.size = local, .begin = attrs.begin, .total = slot_total(attrs, local)};
+    const DispatchAttrs back{.size = local, .begin = attrs.begin, .total = attrs.whole(local)};
     std::vector<Value> operands = call.inputs;
     operands[0] = call.d_outputs[0];
     std::vector<Value> gradients{call.apply("dispatch", operands, back), Value()};
@@ -116,42 +115,25 @@ OpDef combine_op() {
   op.flops_per_point = 2;
   op.emit = emit_combine;
   op.traits.ids = slot_operand("combine", combine_slots);
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* weights = in.size() == 3 ? in[2].as<T>() : nullptr;
-      for_integer(in[1].type.dtype, [&](auto slot) {
-        run_combine(attrs.as<CombineAttrs>(), sizes, in[0].as<T>(), in[1].as<decltype(slot)>(), weights,
-                    out[0].as<T>());
-      });
-    });
-  };
+  op.kernel = float_kernel<float, CombineAttrs>(run_combine);
   // Slot 8, or 6, means none.
-  op.samples = {
-      {{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 2})}, Attrs(CombineAttrs{})},
-      {{sample_of({2, 6, 4}), ids_of({2, 5, 2}, 7)}, Attrs(CombineAttrs{})},
-      {{sample_of({2, 2, 4, 3}), ids_of({2, 2, 6, 1}, 9), sample_of({2, 2, 6, 1})}, Attrs(CombineAttrs{2, 8})}};
+  op.samples = {{{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 2})}, CombineAttrs{}},
+                {{sample_of({2, 6, 4}), ids_of({2, 5, 2}, 7)}, CombineAttrs{}},
+                {{sample_of({2, 2, 4, 3}), ids_of({2, 2, 6, 1}, 9), sample_of({2, 2, 6, 1})}, CombineAttrs{2, 8}}};
   return op;
 }
 
-template <class T, class Slot>
-void run_combine_grad_weights(const CombineAttrs& attrs, const RoutingSizes& sizes, const T* y, const Slot* slots,
-                              const T* d, T* d_weights) {
-  const int64_t total = slot_total(attrs, sizes.slots);
-  for (int64_t group = 0; group < sizes.groups; ++group, y += sizes.slots * sizes.width) {
-    for (int64_t n = 0; n < sizes.tokens; ++n, d += sizes.width) {
-      for (int64_t k = 0; k < sizes.choices; ++k, ++slots, ++d_weights) {
-        const int64_t row = row_of_slot("combine_grad_weights", *slots, attrs.begin, sizes.slots, total);
-        double sum = 0;
-        for (int64_t z = 0; row >= 0 && z < sizes.width; ++z) {
-          sum += static_cast<double>(y[row * sizes.width + z]) * static_cast<double>(d[z]);
-        }
-        *d_weights = T(static_cast<Wide<T>>(sum));
-      }
+constexpr auto run_combine_grad_weights = []<class T>(const CombineAttrs& attrs, Inputs in, Outputs out) {
+  const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
+  const T *y = in[0].as<T>(), *d = in[2].as<T>();
+  for_choices("combine_grad_weights", attrs, in, sizes, [&](int64_t token, int64_t choice, int64_t row) {
+    double sum = 0;
+    for (int64_t z = 0; row >= 0 && z < sizes.width; ++z) {
+      sum += static_cast<double>(y[row * sizes.width + z]) * static_cast<double>(d[token * sizes.width + z]);
     }
-  }
-}
+    out[0].as<T>()[choice] = static_cast<T>(sum);
+  });
+};
 
 std::vector<Hlo> emit_combine_grad_weights(const EmitCall& call) {
   const Type& result = call.outputs[0];
@@ -166,12 +148,9 @@ std::vector<Hlo> emit_combine_grad_weights(const EmitCall& call) {
 }
 
 OpDef combine_grad_weights_op() {
-  OpDef op;
-  op.name = "combine_grad_weights";
-  op.summary = "the product of the rows d[.., n] and y[.., slots[.., n, k]]: [.., n, k]";
-  op.attrs = Attrs(CombineAttrs{});
+  OpDef op = new_op("combine_grad_weights", "the product of the rows d[.., n] and y[.., slots[.., n, k]]: [.., n, k]",
+                    {.count = 3, .floats = {0}, .integers = {1, "slots"}}, CombineAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("combine_grad_weights", call, 3);
     require_combine_rows("combine_grad_weights", call);
     require_routing("combine_grad_weights", call, 2, 1, /*same_tokens=*/true);
     const Type &y = call.inputs[0], &d = call.inputs[2];
@@ -183,22 +162,13 @@ OpDef combine_grad_weights_op() {
   op.rule = [](const OpCall& call) {
     return einsum("..vz,..nk,..nz->..nk | v:lookup", call).linear_in({0}).linear_in({2});
   };
-  op.localize = localize_combine;
+  op.localize = localized<CombineAttrs>(localize_combine);
   op.flops_per_point = 2;
   op.emit = emit_combine_grad_weights;
   op.traits.ids = slot_operand("combine_grad_weights", combine_slots);
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const RoutingSizes sizes = routing_sizes(in[1].type, in[0].type);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      for_integer(in[1].type.dtype, [&](auto slot) {
-        run_combine_grad_weights(attrs.as<CombineAttrs>(), sizes, in[0].as<T>(), in[1].as<decltype(slot)>(),
-                                 in[2].as<T>(), out[0].as<T>());
-      });
-    });
-  };
-  op.samples = {{{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 6})}, Attrs(CombineAttrs{})},
-                {{sample_of({2, 4, 3}), ids_of({2, 6, 2}, 9), sample_of({2, 6, 3})}, Attrs(CombineAttrs{2, 8})}};
+  op.kernel = float_kernel<float, CombineAttrs>(run_combine_grad_weights);
+  op.samples = {{{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 6})}, CombineAttrs{}},
+                {{sample_of({2, 4, 3}), ids_of({2, 6, 2}, 9), sample_of({2, 6, 3})}, CombineAttrs{2, 8}}};
   return op;
 }
 

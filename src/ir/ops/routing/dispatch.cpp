@@ -8,12 +8,11 @@ namespace partita {
 namespace {
 
 std::vector<Type> infer_dispatch(const OpCall& call) {
-  if (call.inputs.size() != 3) require_operands("dispatch", call, 2);
   require_routing("dispatch", call, 0, 1, /*same_tokens=*/true);
   const Type& x = call.inputs[0];
   if (call.inputs.size() == 3) require_slot_weights("dispatch", call, 2, 1, x.dtype);
   const auto& attrs = call.attrs.as<DispatchAttrs>();
-  require_slot_range("dispatch", call, attrs.begin, attrs.size, slot_total(attrs));
+  require_slot_range("dispatch", call, attrs.begin, attrs.size, attrs.whole());
   Type result = x;
   result.shape[result.shape.size() - 2] = attrs.size;
   require_shape("dispatch", result.shape);
@@ -31,7 +30,7 @@ ShardingRule rule_dispatch(const OpCall& call) {
 
 std::vector<Value> grad_dispatch(const GradCall& call) {
   const auto& attrs = call.attrs.as<DispatchAttrs>();
-  const CombineAttrs back{.begin = attrs.begin, .total = slot_total(attrs)};
+  const CombineAttrs back{.begin = attrs.begin, .total = attrs.whole()};
   std::vector<Value> operands = call.inputs;
   operands[0] = call.d_outputs[0];
   std::vector<Value> gradients{call.apply("combine", operands, back), Value()};
@@ -41,25 +40,28 @@ std::vector<Value> grad_dispatch(const GradCall& call) {
   return gradients;
 }
 
-template <class T, class Slot>
-void run_dispatch(const DispatchAttrs& attrs, const RoutingSizes& sizes, const T* x, const Slot* slots,
-                  const T* weights, T* y) {
+constexpr auto run_dispatch = []<class T>(const DispatchAttrs& attrs, Inputs in, Outputs out) {
+  const RoutingSizes sizes = routing_sizes(in[1].type, out[0].type);
+  const std::vector<int64_t> slots = read_ids(in[1]);
+  const T *x = in[0].as<T>(), *weights = in.size() == 3 ? in[2].as<T>() : nullptr;
+  T* y = out[0].as<T>();
   std::vector<double> sums(sizes.slots * sizes.width);
-  for (int64_t group = 0; group < sizes.groups; ++group, x += sizes.tokens * sizes.width, y += sums.size()) {
+  size_t at = 0;
+  for (int64_t group = 0; group < sizes.groups; ++group, x += sizes.tokens * sizes.width) {
     std::fill(sums.begin(), sums.end(), 0);
     for (int64_t n = 0; n < sizes.tokens; ++n) {
-      for (int64_t k = 0; k < sizes.choices; ++k, ++slots) {
-        const double weight = weights ? static_cast<double>(*weights++) : 1;
-        const int64_t row = row_of_slot("dispatch", *slots, attrs.begin, attrs.size, slot_total(attrs));
+      for (int64_t k = 0; k < sizes.choices; ++k, ++at) {
+        const double weight = weights ? static_cast<double>(weights[at]) : 1;
+        const int64_t row = row_of_slot("dispatch", slots[at], attrs.begin, attrs.size, attrs.whole());
         if (row < 0) continue;
         for (int64_t z = 0; z < sizes.width; ++z) {
           sums[row * sizes.width + z] += weight * static_cast<double>(x[n * sizes.width + z]);
         }
       }
     }
-    for (size_t i = 0; i < sums.size(); ++i) y[i] = T(static_cast<Wide<T>>(sums[i]));
+    y = std::copy(sums.begin(), sums.end(), y);
   }
-}
+};
 
 /// The rows of tokens, once for each choice, are scattered. A slot that is taken once, as all are that `assign_slots`
 /// gave, has the same bits each time.
@@ -85,39 +87,23 @@ std::vector<Hlo> emit_dispatch(const EmitCall& call) {
 }  // namespace
 
 std::vector<OpDef> dispatch_ops() {
-  OpDef op;
-  op.name = "dispatch";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary =
-      "row v of a group is the sum of its rows x[.., n] with slots[.., n, k] = v, times weights[.., n, k] if any";
-  op.attrs = Attrs(DispatchAttrs{});
+  OpDef op = new_op(
+      "dispatch",
+      "row v of a group is the sum of its rows x[.., n] with slots[.., n, k] = v, times weights[.., n, k] if any",
+      {.count = 2, .optional = 1, .floats = {0}, .integers = {1, "slots"}}, DispatchAttrs{}, kFollowsHalves);
   op.infer = infer_dispatch;
   op.rule = rule_dispatch;
-  op.localize = [](const Attrs& all, const Shard& shard) {
-    const auto& attrs = all.as<DispatchAttrs>();
-    const Range& range = shard.outputs[0][shard.outputs[0].size() - 2];
-    if (range.whole()) return all;
-    return Attrs(DispatchAttrs{.size = range.count(), .begin = attrs.begin + range.begin, .total = slot_total(attrs)});
-  };
+  op.localize = localized<DispatchAttrs>([](DispatchAttrs& attrs, const Shard& shard) {
+    localize_part(attrs, shard.outputs[0][shard.outputs[0].size() - 2]);
+  });
   op.grad = grad_dispatch;
   op.emit = emit_dispatch;
-  op.traits.ids =
-      slot_operand("dispatch", [](const OpCall& call) { return slot_total(call.attrs.as<DispatchAttrs>()); });
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const RoutingSizes sizes = routing_sizes(in[1].type, out[0].type);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* weights = in.size() == 3 ? in[2].as<T>() : nullptr;
-      for_integer(in[1].type.dtype, [&](auto slot) {
-        run_dispatch(attrs.as<DispatchAttrs>(), sizes, in[0].as<T>(), in[1].as<decltype(slot)>(), weights,
-                     out[0].as<T>());
-      });
-    });
-  };
+  op.traits.ids = slot_operand("dispatch", [](const OpCall& call) { return call.attrs.as<DispatchAttrs>().whole(); });
+  op.kernel = float_kernel<float, DispatchAttrs>(run_dispatch);
   // Slot 8, or 6, means none.
-  op.samples = {{{sample_of({4, 6}), ids_of({4, 2}, 9)}, Attrs(DispatchAttrs{.size = 8})},
-                {{sample_of({2, 5, 4}), ids_of({2, 5, 2}, 7), sample_of({2, 5, 2})}, Attrs(DispatchAttrs{.size = 6})},
-                {{sample_of({2, 2, 6, 3}), ids_of({2, 2, 6, 1}, 9)}, Attrs(DispatchAttrs{4, 2, 8})}};
+  op.samples = {{{sample_of({4, 6}), ids_of({4, 2}, 9)}, DispatchAttrs{.size = 8}},
+                {{sample_of({2, 5, 4}), ids_of({2, 5, 2}, 7), sample_of({2, 5, 2})}, DispatchAttrs{.size = 6}},
+                {{sample_of({2, 2, 6, 3}), ids_of({2, 2, 6, 1}, 9)}, DispatchAttrs{4, 2, 8}}};
   return {op};
 }
 

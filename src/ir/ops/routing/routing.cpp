@@ -1,6 +1,7 @@
 #include "ir/ops/routing/routing.h"
 
 #include "ir/ops/emission.h"
+#include "ir/ops/sizes.h"
 
 namespace partita {
 
@@ -25,9 +26,6 @@ Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingS
 void require_routing(std::string_view op, const OpCall& call, size_t rows, size_t slots, bool same_tokens) {
   require_float(op, call, rows);
   const Type &x = call.inputs[rows], &ids = call.inputs[slots];
-  if (ids.dtype != DType::i32 && ids.dtype != DType::i64) {
-    reject(op, "slots are not integers", print(ids), "i32 or i64", ErrorKind::type);
-  }
   bool fits = x.rank() >= 2 && x.rank() == ids.rank();
   for (int d = 0; fits && d + (same_tokens ? 1 : 2) < x.rank(); ++d) fits = x.shape[d] == ids.shape[d];
   if (fits) return;
@@ -50,7 +48,7 @@ IdOperand slot_operand(std::string_view op, const std::function<int64_t(const Op
 }
 
 void require_slot_range(std::string_view op, const OpCall& call, int64_t begin, int64_t size, int64_t total) {
-  if (size >= 0 && begin >= 0 && size <= total && begin <= total - size) return;
+  if (total >= 0 && lies_in(size, total, begin)) return;
   reject(op, "the slots are outside their range", call.attrs.print(), "0 <= begin and begin + local slots <= total");
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Helpers shared by dispatch, combine and their gradient: each token n of a group goes to k slots v; rows have width z.
 
+#include "ir/ops/kernels.h"
 #include "ir/ops/routing/attrs.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 
@@ -14,7 +14,7 @@ struct RoutingSizes {
 /// Returns the sizes from slots [.., n, k] and rows [.., v, z].
 RoutingSizes routing_sizes(const Type& slots, const Type& rows_of_slots);
 
-/// Checks that the operand `slots` holds integers [.., n, k] and `rows` floats: [.., n, z] with the same dimensions
+/// Checks that the operand `slots` is [.., n, k] and `rows` holds floats: [.., n, z] with the same dimensions
 /// before the last (`same_tokens`), or [.., v, z] with the same dimensions before the last two. Throws InvalidArgument
 /// otherwise.
 void require_routing(std::string_view op, const OpCall& call, size_t rows, size_t slots, bool same_tokens);
@@ -40,10 +40,6 @@ inline int64_t row_of_slot(std::string_view op, int64_t slot, int64_t begin, int
 /// Returns the rows [groups n k] of each slot among rows [groups v] that begin at `begin`, as a list of i64, and -1
 /// for slots that are not among them, also those that kernels refuse.
 Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingSizes& sizes, int64_t begin);
-
-/// Returns the number of slots of the whole.
-inline int64_t slot_total(const DispatchAttrs& attrs) { return attrs.total != 0 ? attrs.total : attrs.size; }
-inline int64_t slot_total(const CombineAttrs& attrs, int64_t local) { return attrs.total != 0 ? attrs.total : local; }
 
 /// Returns the check of slots, operand 1 of `op`. `total` returns the number of slots of the whole.
 IdOperand slot_operand(std::string_view op, const std::function<int64_t(const OpCall&)>& total);

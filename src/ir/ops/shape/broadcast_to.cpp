@@ -1,16 +1,14 @@
+#include "ir/ops/kernels.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
-#include "ir/ops/support.h"
+#include "ir/sharding/box_runs.h"
 
 namespace partita {
 
 std::vector<OpDef> broadcast_to_ops() {
-  OpDef op;
-  op.name = "broadcast_to";
-  op.summary = "x repeated along its dimensions of size 1, and along new leading ones";
-  op.attrs = Attrs(BroadcastAttrs{});
+  OpDef op = new_op("broadcast_to", "x repeated along its dimensions of size 1, and along new leading ones",
+                    {.count = 1}, BroadcastAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("broadcast_to", call, 1);
     const Shape& shape = call.attrs.as<BroadcastAttrs>().shape;
     require_shape("broadcast_to", shape);
     if (broadcast("broadcast_to", call.inputs[0].shape, shape) != shape) {
@@ -20,11 +18,7 @@ std::vector<OpDef> broadcast_to_ops() {
     return {Type{call.inputs[0].dtype, shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kAnyReduce); };
-  op.localize = [](const Attrs&, const Shard& shard) {
-    BroadcastAttrs local;
-    for (const Range& range : shard.outputs[0]) local.shape.push_back(range.count());
-    return Attrs(local);
-  };
+  op.localize = [](const Attrs&, const Shard& shard) -> Attrs { return BroadcastAttrs{shape_of(shard.outputs[0])}; };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     return {sum_to(call, call.d_outputs[0], call.inputs[0].type())};
   };
@@ -33,19 +27,12 @@ std::vector<OpDef> broadcast_to_ops() {
     return {call.broadcast(call.inputs[0], call.outputs[0].shape)};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    const std::array<Shape, 1> strides{broadcast_strides(in[0].type.shape, out[0].type.shape)};
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      for_broadcast<1>(out[0].type.shape, strides,
-                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
-    });
+    copy_elements(in[0], {broadcast_strides(in[0].type.shape, out[0].type.shape)}, out[0]);
   };
   op.traits = {.halves = {.results = 1, .follow = true}, .moves_elements = true, .degree = degree_of_first};
-  op.samples = {{{sample_of({4, 1})}, Attrs(BroadcastAttrs{{4, 6}})},
-                {{sample_of({})}, Attrs(BroadcastAttrs{{5}})},
-                {{sample_of({3})}, Attrs(BroadcastAttrs{{2, 4, 3}})}};
+  op.samples = {{{sample_of({4, 1})}, BroadcastAttrs{{4, 6}}},
+                {{sample_of({})}, BroadcastAttrs{{5}}},
+                {{sample_of({3})}, BroadcastAttrs{{2, 4, 3}}}};
   return {op};
 }
 

@@ -7,7 +7,6 @@ namespace {
 std::vector<Type> infer_concat(const OpCall& call) {
   const int64_t axis = call.attrs.as<ConcatAttrs>().axis;
   if (call.inputs.empty()) reject("concat", "no operands", "0", "at least 1");
-  require_same_dtype("concat", call);
   Type result = call.inputs[0];
   if (axis < 0 || axis >= result.rank()) {
     reject("concat", "axis is outside the tensor", fmt::format("axis {} of {}", axis, print(result)),
@@ -50,11 +49,8 @@ ShardingRule rule_concat(const OpCall& call) {
 }  // namespace
 
 std::vector<OpDef> concat_ops() {
-  OpDef op;
-  op.name = "concat";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "operands one after the other along an axis";
-  op.attrs = Attrs(ConcatAttrs{});
+  OpDef op = new_op("concat", "operands one after the other along an axis", {.same_dtype = true}, ConcatAttrs{},
+                    kFollowsHalves);
   op.infer = infer_concat;
   op.rule = rule_concat;
   op.grad = [](const GradCall& call) {
@@ -89,9 +85,9 @@ std::vector<OpDef> concat_ops() {
     }
   };
   op.traits.moves_elements = true;
-  op.samples = {{{sample_of({4, 2}), sample_of({4, 3})}, Attrs(ConcatAttrs{1})},
-                {{sample_of({2, 5}), sample_of({1, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})},
-                {{sample_of({2, 5}), sample_of({0, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})}};
+  op.samples = {{{sample_of({4, 2}), sample_of({4, 3})}, ConcatAttrs{1}},
+                {{sample_of({2, 5}), sample_of({1, 5}), sample_of({3, 5})}, ConcatAttrs{0}},
+                {{sample_of({2, 5}), sample_of({0, 5}), sample_of({3, 5})}, ConcatAttrs{0}}};
   return {op};
 }
 

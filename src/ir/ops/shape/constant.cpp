@@ -4,6 +4,7 @@
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
+#include "ir/sharding/box_runs.h"
 
 namespace partita {
 namespace {
@@ -20,24 +21,17 @@ void require_representable(const ConstantAttrs& attrs) {
 }  // namespace
 
 std::vector<OpDef> constant_ops() {
-  OpDef op;
-  op.name = "constant";
-  op.summary = "one value everywhere";
-  op.attrs = Attrs(ConstantAttrs{});
+  OpDef op = new_op("constant", "one value everywhere", {.count = 0}, ConstantAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("constant", call, 0);
     const ConstantAttrs& attrs = call.attrs.as<ConstantAttrs>();
     require_shape("constant", attrs.shape);
     require_representable(attrs);
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.localize = [](const Attrs& attrs, const Shard& shard) {
-    ConstantAttrs local = attrs.as<ConstantAttrs>();
-    for (size_t d = 0; d < local.shape.size(); ++d) local.shape[d] = shard.outputs[0][d].count();
-    return Attrs(local);
-  };
-  op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  op.localize = localized<ConstantAttrs>(
+      [](ConstantAttrs& attrs, const Shard& shard) { attrs.shape = shape_of(shard.outputs[0]); });
+  op.grad = no_gradients;
   op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     return {call.splat(call.attrs.as<ConstantAttrs>().value, call.outputs[0])};
@@ -48,7 +42,7 @@ std::vector<OpDef> constant_ops() {
       std::fill_n(out[0].as<T>(), out[0].type.elements(), convert<T>(attrs.as<ConstantAttrs>().value));
     });
   };
-  op.samples = {{{}, Attrs(ConstantAttrs{1.5, DType::f64, {4, 6}})}, {{}, Attrs(ConstantAttrs{3, DType::i64, {}})}};
+  op.samples = {{{}, ConstantAttrs{1.5, DType::f64, {4, 6}}}, {{}, ConstantAttrs{3, DType::i64, {}}}};
   return {op};
 }
 

@@ -4,6 +4,7 @@
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
 #include "ir/ops/support.h"
+#include "ir/sharding/box_runs.h"
 
 namespace partita {
 namespace {
@@ -25,12 +26,8 @@ void require_numbers(const IotaAttrs& attrs, int64_t count) {
 }  // namespace
 
 std::vector<OpDef> iota_ops() {
-  OpDef op;
-  op.name = "iota";
-  op.summary = "begin, begin + 1, ... along an axis";
-  op.attrs = Attrs(IotaAttrs{});
+  OpDef op = new_op("iota", "begin, begin + 1, ... along an axis", {.count = 0}, IotaAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("iota", call, 0);
     const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
     const int rank = static_cast<int>(attrs.shape.size());
     if (attrs.axis < 0 || attrs.axis >= rank) {
@@ -41,13 +38,11 @@ std::vector<OpDef> iota_ops() {
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.localize = [](const Attrs& attrs, const Shard& shard) {
-    IotaAttrs local = attrs.as<IotaAttrs>();
-    local.begin += shard.outputs[0][local.axis].begin;
-    for (size_t d = 0; d < local.shape.size(); ++d) local.shape[d] = shard.outputs[0][d].count();
-    return Attrs(local);
-  };
-  op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  op.localize = localized<IotaAttrs>([](IotaAttrs& attrs, const Shard& shard) {
+    attrs.begin += shard.outputs[0][attrs.axis].begin;
+    attrs.shape = shape_of(shard.outputs[0]);
+  });
+  op.grad = no_gradients;
   op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
@@ -64,7 +59,7 @@ std::vector<OpDef> iota_ops() {
       for (int64_t i = 0; i < out[0].type.elements(); ++i) y[i] = convert<T>(attrs.begin + i / stride % size);
     });
   };
-  op.samples = {{{}, Attrs(IotaAttrs{1, 0, DType::f64, {4, 6}})}, {{}, Attrs(IotaAttrs{0, 2, DType::i64, {5}})}};
+  op.samples = {{{}, IotaAttrs{1, 0, DType::f64, {4, 6}}}, {{}, IotaAttrs{0, 2, DType::i64, {5}}}};
   return {op};
 }
 

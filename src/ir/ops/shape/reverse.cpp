@@ -1,4 +1,4 @@
-#include "ir/ops/support.h"
+#include "ir/ops/kernels.h"
 
 namespace partita {
 namespace {
@@ -13,13 +13,9 @@ int64_t reverse_axis(const Attrs& attrs) { return attrs.as<ReverseAttrs>().axis;
 }  // namespace
 
 std::vector<OpDef> reverse_ops() {
-  OpDef op;
-  op.name = "reverse";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "the elements in reverse order along an axis";
-  op.attrs = ReverseAttrs{};
+  OpDef op =
+      new_op("reverse", "the elements in reverse order along an axis", {.count = 1}, ReverseAttrs{}, kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("reverse", call, 1);
     require_axis("reverse", call, reverse_axis(call.attrs));
     return {call.inputs[0]};
   };
@@ -35,15 +31,11 @@ std::vector<OpDef> reverse_ops() {
                           call.outputs[0])};
   };
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const Shape& shape = in[0].type.shape;
-    const int64_t axis = reverse_axis(attrs), size = shape[axis];
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      const auto* x = in[0].as<decltype(zero)>();
-      auto* y = out[0].as<decltype(zero)>();
-      for_lines(shape, axis, [&](int64_t first, int64_t stride) {
-        for (int64_t i = 0; i < size; ++i) y[first + i * stride] = x[first + (size - 1 - i) * stride];
-      });
-    });
+    const int64_t axis = reverse_axis(attrs);
+    Visited read{strides_of(in[0].type.shape)};
+    read.first = (in[0].type.shape[axis] - 1) * read.strides[axis];
+    read.strides[axis] *= -1;
+    copy_elements(in[0], read, out[0]);
   };
   op.traits.moves_elements = true;
   op.samples = {{{sample_of({4, 6})}, ReverseAttrs{.axis = 1}}, {{sample_of({5, 3, 2})}, ReverseAttrs{.axis = 0}}};

@@ -1,12 +1,11 @@
+#include "ir/ops/kernels.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {
 
 std::vector<Type> infer_slice(const OpCall& call) {
-  require_operands("slice", call, 1);
   const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
   const Shape& shape = call.inputs[0].shape;
   bool valid = attrs.begin.size() == shape.size() && attrs.end.size() == shape.size();
@@ -22,47 +21,54 @@ std::vector<Type> infer_slice(const OpCall& call) {
   return {result};
 }
 
-/// Returns the rule: a sliced dimension is whole on both sides, and the two sides are different factors.
-ShardingRule rule_slice(const OpCall& call) {
-  ShardingRule rule_slice = pointwise_rule({call.attrs, call.inputs, call.inputs});
-  for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
-    if (call.inputs[0].shape[d] == call.outputs[0].shape[d]) continue;
-    for (int factor : rule_slice.inputs[0][d].factors) {
-      rule_slice.factors[factor].cutting = Cutting::whole;
-      rule_slice.factors[factor].reduce = Reduce::none;
+/// Sets the map of a tensor that `part` is cut from, or padded to, in a rule in which both have the factors of the
+/// larger one. A dimension of which it has a part is whole on both sides, and the two sides are different factors.
+void set_part(ShardingRule& rule, const TensorMap& larger, const Shape& whole, const Shape& part, TensorMap& map) {
+  for (size_t d = 0; d < whole.size(); ++d) {
+    if (whole[d] == part[d]) continue;
+    for (int factor : larger[d].factors) {
+      rule.factors[factor].cutting = Cutting::whole;
+      rule.factors[factor].reduce = Reduce::none;
     }
-    rule_slice.outputs[0][d] = {};
-    if (call.outputs[0].shape[d] == 1) continue;
-    const char name = static_cast<char>('A' + d);
-    rule_slice.outputs[0][d].factors = {static_cast<int>(rule_slice.factors.size())};
-    const int64_t size = call.outputs[0].shape[d];
-    rule_slice.factors.push_back({.name = name, .size = size, .cutting = Cutting::whole, .contributes_flops = false});
+    map[d] = {};
+    if (part[d] == 1) continue;
+    map[d].factors = {static_cast<int>(rule.factors.size())};
+    rule.factors.push_back(
+        {.name = static_cast<char>('A' + d), .size = part[d], .cutting = Cutting::whole, .contributes_flops = false});
   }
-  return rule_slice.linear_in({0}, kAnyReduce);
+}
+
+ShardingRule rule_slice(const OpCall& call) {
+  ShardingRule rule = pointwise_rule({call.attrs, call.inputs, call.inputs});
+  set_part(rule, rule.inputs[0], call.inputs[0].shape, call.outputs[0].shape, rule.outputs[0]);
+  return rule.linear_in({0}, kAnyReduce);
+}
+
+/// The elements from `begin` on of a dense tensor.
+Visited visited_from(const Shape& shape, const std::vector<int64_t>& begin) {
+  Visited visited{strides_of(shape)};
+  for (size_t d = 0; d < begin.size(); ++d) visited.first += begin[d] * visited.strides[d];
+  return visited;
 }
 
 OpDef slice_op() {
-  OpDef op;
-  op.name = "slice";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "the elements from begin to end of each dimension";
-  op.attrs = Attrs(SliceAttrs{});
+  OpDef op =
+      new_op("slice", "the elements from begin to end of each dimension", {.count = 1}, SliceAttrs{}, kFollowsHalves);
+  op.flops_per_point = 0;
   op.infer = infer_slice;
   op.rule = rule_slice;
-  op.localize = [](const Attrs& attrs, const Shard& shard) {
-    SliceAttrs local = attrs.as<SliceAttrs>();
-    for (size_t d = 0; d < local.end.size(); ++d) {
-      if (!shard.outputs[0][d].whole()) local.end[d] = local.begin[d] + shard.outputs[0][d].count();
+  op.localize = localized<SliceAttrs>([](SliceAttrs& attrs, const Shard& shard) {
+    for (size_t d = 0; d < attrs.end.size(); ++d) {
+      const Range& range = shard.outputs[0][d];
+      if (!range.whole()) attrs.end[d] = attrs.begin[d] + range.count();
     }
-    return Attrs(local);
-  };
+  });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
     std::vector<int64_t> after;
     for (size_t d = 0; d < attrs.end.size(); ++d) after.push_back(call.inputs[0].shape()[d] - attrs.end[d]);
     return {call.apply("pad", {call.d_outputs[0]}, PadAttrs{.before = attrs.begin, .after = after})};
   };
-  op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
     std::string bounds;
@@ -71,26 +77,14 @@ OpDef slice_op() {
     }
     return {call.body.add_typed("stablehlo.slice", {call.inputs[0]}, fmt::format(" [{}]", bounds), call.outputs[0])};
   };
-  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
-    const SliceAttrs& attrs = all.as<SliceAttrs>();
-    const std::array<Shape, 1> strides{strides_of(in[0].type.shape)};
-    int64_t first = 0;
-    for (size_t d = 0; d < attrs.begin.size(); ++d) first += attrs.begin[d] * strides[0][d];
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      for_broadcast<1>(out[0].type.shape, strides,
-                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[first + at[0]]; });
-    });
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    copy_elements(in[0], visited_from(in[0].type.shape, attrs.as<SliceAttrs>().begin), out[0]);
   };
-  op.samples = {{{sample_of({4, 6})}, Attrs(SliceAttrs{{0, 1}, {4, 5}})},
-                {{sample_of({5, 3})}, Attrs(SliceAttrs{{2, 0}, {3, 3}})}};
+  op.samples = {{{sample_of({4, 6})}, SliceAttrs{{0, 1}, {4, 5}}}, {{sample_of({5, 3})}, SliceAttrs{{2, 0}, {3, 3}}}};
   return op;
 }
 
 std::vector<Type> infer_pad(const OpCall& call) {
-  require_operands("pad", call, 1);
   const PadAttrs& attrs = call.attrs.as<PadAttrs>();
   const Shape& shape = call.inputs[0].shape;
   bool valid = attrs.before.size() == shape.size() && attrs.after.size() == shape.size();
@@ -108,27 +102,14 @@ std::vector<Type> infer_pad(const OpCall& call) {
 }
 
 ShardingRule rule_pad(const OpCall& call) {
-  ShardingRule rule_pad = pointwise_rule({call.attrs, call.outputs, call.outputs});
-  for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
-    if (call.inputs[0].shape[d] == call.outputs[0].shape[d]) continue;
-    for (int factor : rule_pad.outputs[0][d].factors) rule_pad.factors[factor].cutting = Cutting::whole;
-    rule_pad.inputs[0][d] = {};
-    if (call.inputs[0].shape[d] == 1) continue;
-    rule_pad.inputs[0][d].factors = {static_cast<int>(rule_pad.factors.size())};
-    rule_pad.factors.push_back({.name = static_cast<char>('A' + d),
-                                .size = call.inputs[0].shape[d],
-                                .cutting = Cutting::whole,
-                                .contributes_flops = false});
-  }
-  return rule_pad.linear_in({0});
+  ShardingRule rule = pointwise_rule({call.attrs, call.outputs, call.outputs});
+  set_part(rule, rule.outputs[0], call.outputs[0].shape, call.inputs[0].shape, rule.inputs[0]);
+  return rule.linear_in({0});
 }
 
 OpDef pad_op() {
-  OpDef op;
-  op.name = "pad";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "x with zeros before and after each dimension";
-  op.attrs = Attrs(PadAttrs{});
+  OpDef op = new_op("pad", "x with zeros before and after each dimension", {.count = 1}, PadAttrs{}, kFollowsHalves);
+  op.flops_per_point = 0;
   op.infer = infer_pad;
   op.rule = rule_pad;
   op.grad = [](const GradCall& call) -> std::vector<Value> {
@@ -137,7 +118,6 @@ OpDef pad_op() {
     for (size_t d = 0; d < attrs.before.size(); ++d) end.push_back(attrs.before[d] + call.inputs[0].shape()[d]);
     return {call.apply("slice", {call.d_outputs[0]}, SliceAttrs{.begin = attrs.before, .end = end})};
   };
-  op.flops_per_point = 0;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const PadAttrs& attrs = call.attrs.as<PadAttrs>();
     const Hlo& x = call.inputs[0];
@@ -145,22 +125,12 @@ OpDef pad_op() {
                                           fmt::join(attrs.after, ", "), fmt::join(Shape(x.type.shape.size(), 0), ", "));
     return {call.body.add_typed("stablehlo.pad", {x, call.splat(0, {x.type.dtype, {}})}, sizes, call.outputs[0])};
   };
-  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
-    const PadAttrs& attrs = all.as<PadAttrs>();
-    const std::array<Shape, 1> strides{strides_of(out[0].type.shape)};
-    int64_t first = 0;
-    for (size_t d = 0; d < attrs.before.size(); ++d) first += attrs.before[d] * strides[0][d];
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      std::fill_n(y, out[0].type.elements(), T{});
-      for_broadcast<1>(in[0].type.shape, strides,
-                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[first + at[0]] = x[i]; });
-    });
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    std::fill_n(static_cast<std::byte*>(out[0].data), out[0].type.bytes(), std::byte{});
+    const Shape& x = in[0].type.shape;
+    copy_elements(x, in[0], {strides_of(x)}, out[0], visited_from(out[0].type.shape, attrs.as<PadAttrs>().before));
   };
-  op.samples = {{{sample_of({4, 3})}, Attrs(PadAttrs{{0, 1}, {0, 2}})},
-                {{sample_of({5, 1})}, Attrs(PadAttrs{{0, 1}, {0, 0}})}};
+  op.samples = {{{sample_of({4, 3})}, PadAttrs{{0, 1}, {0, 2}}}, {{sample_of({5, 1})}, PadAttrs{{0, 1}, {0, 0}}}};
   return op;
 }
 

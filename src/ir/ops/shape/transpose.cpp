@@ -1,16 +1,12 @@
+#include "ir/ops/kernels.h"
 #include "ir/ops/shape/attrs.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 
 std::vector<OpDef> transpose_ops() {
-  OpDef op;
-  op.name = "transpose";
-  op.traits.halves = {.results = 1, .follow = true};
-  op.summary = "dimension i of the result is dimension perm[i] of x";
-  op.attrs = Attrs(TransposeAttrs{});
+  OpDef op = new_op("transpose", "dimension i of the result is dimension perm[i] of x", {.count = 1}, TransposeAttrs{},
+                    kFollowsHalves);
   op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("transpose", call, 1);
     const std::vector<int64_t>& perm = call.attrs.as<TransposeAttrs>().perm;
     const Shape& shape = call.inputs[0].shape;
     std::vector<bool> seen(shape.size(), false);
@@ -41,26 +37,19 @@ std::vector<OpDef> transpose_ops() {
   };
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const std::vector<int64_t>& perm = attrs.as<TransposeAttrs>().perm;
-    const Shape from = strides_of(in[0].type.shape);
-    std::array<Shape, 1> strides;
-    for (int64_t d : perm) strides[0].push_back(from[d]);
-    for_dtype(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = in[0].as<T>();
-      T* y = out[0].as<T>();
-      for_broadcast<1>(out[0].type.shape, strides,
-                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
-    });
+    const Shape strides = strides_of(in[0].type.shape);
+    Visited read;
+    for (int64_t d : attrs.as<TransposeAttrs>().perm) read.strides.push_back(strides[d]);
+    copy_elements(in[0], read, out[0]);
   };
   op.traits.moves_elements = true;
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     const std::string dims = fmt::format(", dims = [{}]", fmt::join(call.attrs.as<TransposeAttrs>().perm, ", "));
     return {call.body.add_typed("stablehlo.transpose", {call.inputs[0]}, dims, call.outputs[0])};
   };
-  op.samples = {{{sample_of({4, 3, 5})}, Attrs(TransposeAttrs{{2, 0, 1}})},
-                {{sample_of({4, 6})}, Attrs(TransposeAttrs{{1, 0}})},
-                {{sample_of({2, 3, 5})}, Attrs(TransposeAttrs{{1, 0, 2}})}};
+  op.samples = {{{sample_of({4, 3, 5})}, TransposeAttrs{{2, 0, 1}}},
+                {{sample_of({4, 6})}, TransposeAttrs{{1, 0}}},
+                {{sample_of({2, 3, 5})}, TransposeAttrs{{1, 0, 2}}}};
   return {op};
 }
 

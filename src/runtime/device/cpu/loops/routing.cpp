@@ -39,12 +39,12 @@ RoutingCall routing_call(const KernelQuery& query) {
     const auto& attrs = query.attrs.as<DispatchAttrs>();
     call.sizes = routing_sizes(query.inputs[1], query.outputs[0]);
     call.begin = attrs.begin;
-    call.total = slot_total(attrs);
+    call.total = attrs.whole();
   } else {
     const auto& attrs = query.attrs.as<CombineAttrs>();
     call.sizes = routing_sizes(query.inputs[1], query.inputs[0]);
     call.begin = attrs.begin;
-    call.total = slot_total(attrs, call.sizes.slots);
+    call.total = attrs.whole(call.sizes.slots);
   }
   return call;
 }

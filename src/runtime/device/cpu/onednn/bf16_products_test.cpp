@@ -152,24 +152,12 @@ std::vector<ConvCase> convolutions() {
   };
 }
 
-template <class A>
-A with_geometry(const Conv2dAttrs& attrs) {
-  A result;
-  result.stride = attrs.stride;
-  result.dilation = attrs.dilation;
-  result.pads = attrs.pads;
-  result.groups = attrs.groups;
-  return result;
-}
-
 /// A convolution and its two gradients.
 std::vector<Bf16Case> cases_of(const ConvCase& one) {
   const std::vector<Type> types{{DType::f64, one.x}, {DType::f64, one.w}}, none;
   const Shape y = all_ops().at("conv2d").infer({Attrs(one.attrs), types, none})[0].shape;
-  auto input = with_geometry<Conv2dGradInputAttrs>(one.attrs);
-  input.size = {one.x[2], one.x[3]};
-  auto filter = with_geometry<Conv2dGradFilterAttrs>(one.attrs);
-  filter.kernel = {one.w[2], one.w[3]};
+  const Conv2dGradInputAttrs input{one.attrs, {one.x[2], one.x[3]}};
+  const Conv2dGradFilterAttrs filter{one.attrs, {one.w[2], one.w[3]}};
   const int64_t window = one.w[2] * one.w[3];
   return {{"conv2d", Attrs(one.attrs), one.x, one.w, one.w[1] * window},
           {"conv2d_grad_input", Attrs(input), y, one.w, one.w[0] / one.attrs.groups * window},

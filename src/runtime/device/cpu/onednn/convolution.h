@@ -4,6 +4,7 @@
 #include <array>
 #include <variant>
 
+#include "ir/ops/conv/conv2d.h"
 #include "runtime/device/cpu/onednn/engine.h"
 
 namespace partita {
@@ -66,8 +67,7 @@ inline dnnl::convolution_backward_weights::primitive_desc Convolution::backward_
 
 /// Makes a convolution from `attrs` of conv2d or of a gradient. oneDNN expects the padding after the last element that
 /// is read. It is less than the attribute's padding if the stride leaves a remainder.
-template <class A>
-Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, const Type& y) {
+inline Convolution make_convolution(const Conv2dAttrs& attrs, const Type& x, const Type& weight, const Type& y) {
   Convolution conv;
   std::tie(conv.x, conv.weight, conv.y, conv.groups) = std::tie(x, weight, y, attrs.groups);
   for (size_t d = 0; d < 2; ++d) {

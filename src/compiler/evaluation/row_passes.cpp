@@ -1,11 +1,11 @@
-#include "training/row_passes.h"
+#include "compiler/evaluation/row_passes.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "compiler/plan/micro_cuts.h"
 #include "compiler/plan/outputs.h"
-#include "ir/graph/rules.h"
+#include "ir/graph/local_node.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/sharding/propagate.h"
@@ -258,40 +258,23 @@ class RowPasses::BatchGraph {
     return type;
   }
 
-  Shard shard_at(size_t n, const Cut& cut, int64_t first) const {
-    const ShardingRule& rule = a_.rules[n];
-    const Node& node = a_.whole.nodes[n];
-    Shard shard;
+  /// Returns the attributes of a node for the rows of a batch from `first` on.
+  Attrs attrs_at(size_t n, const Cut& cut, int64_t first) const {
+    std::vector<Range> factors;
     for (size_t f = 0; f < cut.size(); ++f) {
-      const int64_t size = rule.factors[f].size;
-      shard.factors.push_back(cut[f].empty() ? Range{0, size, size} : rows_of(size, first));
+      const int64_t size = a_.rules[n].factors[f].size;
+      factors.push_back(cut[f].empty() ? Range{0, size, size} : rows_of(size, first));
     }
-    const auto ranges = [&](const std::vector<TensorMap>& maps, const std::vector<ValueId>& values) {
-      std::vector<Box> result;
-      for (size_t i = 0; i < maps.size(); ++i) {
-        const DimAxes dims = dims_from_factors(rule, cut, maps[i]);
-        Box& own = result.emplace_back();
-        for (size_t d = 0; d < dims.size(); ++d) {
-          const int64_t size = a_.whole.type(values[i]).shape[d];
-          own.push_back(dims[d].empty() ? Range{0, size, size} : rows_of(size, first));
-        }
-      }
-      return result;
-    };
-    shard.inputs = ranges(rule.inputs, node.inputs);
-    shard.outputs = ranges(rule.outputs, node.outputs);
-    return shard;
+    return local_attrs(a_.whole, static_cast<NodeId>(n), a_.rules, std::move(factors));
   }
 
   /// Returns the attributes of a batch's part of a node. Throws InvalidArgument if they depend on which rows the batch
   /// has.
   Attrs attrs_of(size_t n, const Cut& cut) const {
-    const Node& node = a_.whole.nodes[n];
-    const OpDef& op = a_.rules.op(n);
     if (a_.repeats > 1) return repeated(n);
-    if (!is_cut(cut) || !op.localize) return node.attrs;
-    const Attrs first = op.localize(node.attrs, shard_at(n, cut, 0));
-    if (first != op.localize(node.attrs, shard_at(n, cut, a_.rows - batch_))) a_.refuse(n);
+    if (!is_cut(cut)) return a_.whole.nodes[n].attrs;
+    const Attrs first = attrs_at(n, cut, 0);
+    if (first != attrs_at(n, cut, a_.rows - batch_)) a_.refuse(n);
     return first;
   }
 
@@ -314,23 +297,14 @@ class RowPasses::BatchGraph {
     }
     Node copy = node;
     copy.attrs = attrs_of(n, a_.cuts.nodes[n]);
-    const std::vector<Type> types = infer(n, copy.attrs, operands);
-    for (size_t k = 0; k < types.size(); ++k) {
-      const ValueId output = node.outputs[k];
-      const Type expected = part_of(a_.whole.type(output), a_.cuts.values[output]);
-      PARTITA_CHECK(types[k] == expected, "{} makes {} of a batch, expected {}", node.name, print(types[k]),
-                    print(expected));
-      local_.values[output].type = types[k];
-    }
-    const std::vector<Value> results = builder_.copy_node(local_, copy, operands);
-    for (size_t k = 0; k < results.size(); ++k) made_[node.outputs[k]] = results[k];
-  }
-
-  std::vector<Type> infer(size_t n, const Attrs& attrs, const std::vector<Value>& operands) const {
     std::vector<Type> inputs;
     for (const Value& operand : operands) inputs.push_back(operand.type());
-    const std::vector<Type> none;
-    return a_.rules.op(n).infer({attrs, inputs, none});
+    for (const ValueId output : node.outputs) {
+      local_.values[output].type = part_of(a_.whole.type(output), a_.cuts.values[output]);
+    }
+    require_local_results(node, a_.rules.op(n), copy.attrs, inputs, local_.types(node.outputs), "in a batch");
+    const std::vector<Value> results = builder_.copy_node(local_, copy, operands);
+    for (size_t k = 0; k < results.size(); ++k) made_[node.outputs[k]] = results[k];
   }
 
   /// Returns a value as the batch has it. Makes it now if only a slice of another value needs it.
