@@ -1,7 +1,8 @@
 #include "base/fields.h"
 
-#include <charconv>
 #include <cmath>
+
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -12,10 +13,9 @@ namespace {
 
 template <class T>
 T number(std::string_view text, std::string_view expected) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) fail(text, expected);
-  return value;
+  const std::optional<T> value = parse_number<T>(text);
+  if (!value) fail(text, expected);
+  return *value;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "training/configuration.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/plain_text.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/print_rank.h"
 #include "frontend/data/loading/batch.h"
@@ -43,9 +43,7 @@ bool is_allowed(const JobConfig& config, const std::string& key) {
 int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& saved, const std::string& path) {
   if (const auto said = saved.metadata.find(kScheduleSteps); said != saved.metadata.end()) {
     const std::string& text = said->second;
-    int64_t steps = -1;
-    const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), steps);
-    if (failure == std::errc() && rest == text.data() + text.size() && steps >= 0) return steps;
+    if (const std::optional<int64_t> steps = parse_number<int64_t>(text); steps && *steps >= 0) return *steps;
     throw InvalidFile(
         fmt::format("[resume] {}: bad {}, got '{}', expected a number of steps", path, kScheduleSteps, text));
   }

@@ -157,12 +157,14 @@ TEST(LaunchErrors, EnvironmentsThatMakeNoSense) {
                           {"PARTITA_SECRET", secret},
                           {"PARTITA_START_TIMEOUT", "0.5"}},
                          ExitCode::peer_stalled, "[rendezvous] rank 0 does not listen at 127.0.0.1:9");
-  expect_refusal_of_rank({{"PARTITA_RANK", "1"},
-                          {"PARTITA_SIZE", "2"},
-                          {"PARTITA_MASTER", "127.0.0.1:9"},
-                          {"PARTITA_SECRET", secret},
-                          {"PARTITA_STALL_TIMEOUT", "soon"}},
-                         ExitCode::usage, "[launch] PARTITA_STALL_TIMEOUT is not a time, got 'soon'");
+  for (const std::string time : {"soon", "nan", "0.1"}) {
+    expect_refusal_of_rank({{"PARTITA_RANK", "1"},
+                            {"PARTITA_SIZE", "2"},
+                            {"PARTITA_MASTER", "127.0.0.1:9"},
+                            {"PARTITA_SECRET", secret},
+                            {"PARTITA_STALL_TIMEOUT", time}},
+                           ExitCode::usage, "[launch] PARTITA_STALL_TIMEOUT is not a time, got '" + time + "'");
+  }
 }
 
 /// A launch with temporary folders in `temporary`.

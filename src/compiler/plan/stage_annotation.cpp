@@ -1,6 +1,7 @@
 #include "compiler/plan/stage_annotation.h"
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "compiler/plan/layer_names.h"
 #include "ir/graph/graph.h"
 
@@ -12,7 +13,7 @@ std::string print(const StageAnnotation& annotation) {
 
 StageAnnotation parse_stage_annotation(std::string_view text) {
   const size_t equals = text.rfind('=');
-  const auto stage = equals == std::string_view::npos ? std::nullopt : whole_number(text.substr(equals + 1));
+  const auto stage = equals == std::string_view::npos ? std::nullopt : parse_number<int64_t>(text.substr(equals + 1));
   if (!stage || *stage < 0 || *stage >= kMaxStages || equals == 0) {
     throw InvalidArgument(
         fmt::format("[--stage] not a stage of a layer, got '{}', expected LAYERS=STAGE, such as net/h/0..5=0, with a "

@@ -1,8 +1,8 @@
 #include "ir/graph/layer_path.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/plain_text.h"
 #include "base/wildcard.h"
 
 namespace partita {
@@ -11,8 +11,9 @@ namespace {
 /// Whether a part of a path matches `pattern`: characters, with '*' for any, or a range of numbers such as "0..5".
 bool matches_part(std::string_view pattern, std::string_view part) {
   if (const size_t dots = pattern.find(".."); dots != std::string_view::npos) {
-    const auto first = whole_number(pattern.substr(0, dots)), last = whole_number(pattern.substr(dots + 2));
-    const auto given = whole_number(part);
+    const auto first = parse_number<int64_t>(pattern.substr(0, dots)),
+               last = parse_number<int64_t>(pattern.substr(dots + 2));
+    const auto given = parse_number<int64_t>(part);
     if (first && last) return given && *first <= *given && *given <= *last;
   }
   return matches_wildcard(pattern, part);
@@ -33,12 +34,5 @@ bool matches_layer(std::string_view pattern, std::string_view path) {
 }
 
 std::string path_of_node(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
-
-std::optional<int64_t> whole_number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 }  // namespace partita

@@ -1,7 +1,6 @@
 #pragma once
 // Paths of layers, as users write them.
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +15,5 @@ bool matches_layer(std::string_view pattern, std::string_view path);
 
 /// Returns the node's scope and op, "net/fc1/matmul", or only its op without a scope.
 std::string path_of_node(const Node& node);
-
-/// Returns the number if the whole text is a decimal integer of at most 64 bits, which may begin with '-', else none.
-std::optional<int64_t> whole_number(std::string_view text);
 
 }  // namespace partita

@@ -1,8 +1,9 @@
 #include "planner/plan_file/plan_file.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/checksum.h"
+#include "base/plain_text.h"
 #include "base/scanner.h"
 #include "base/text_file.h"
 #include "compiler/plan/assign_stages.h"
@@ -110,11 +111,9 @@ class PlanFileReader : private Scanner {
   void read_network() {
     NetworkFingerprint network;
     const std::string_view digits = token();
-    const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), network.digest, 16);
-    const bool is_plain = digits.find_first_not_of("0123456789abcdef") == digits.npos;
-    if (digits.size() != 16 || !is_plain || error != std::errc() || last != digits.data() + digits.size()) {
-      fail("not a fingerprint", digits, "16 hexadecimal digits");
-    }
+    const std::optional<uint64_t> digest = parse_checksum(digits);
+    if (!digest) fail("not a fingerprint", digits, "16 hexadecimal digits");
+    network.digest = *digest;
     expect("nodes=");
     network.nodes = number();
     expect("parameters=");
@@ -193,10 +192,8 @@ class PlanFileReader : private Scanner {
 
   double positive() {
     const std::string_view digits = token();
-    double value = 0;
-    const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool is_whole = error == std::errc() && last == digits.data() + digits.size();
-    if (!is_whole || !(value >= 0) || value > 1e300) fail("bad number", digits, "a number of 0 or more");
+    const double value = parse_number<double>(digits).value_or(-1);
+    if (!(value >= 0) || value > 1e300) fail("bad number", digits, "a number of 0 or more");
     return value;
   }
 

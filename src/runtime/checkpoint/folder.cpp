@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/plain_text.h"
 
 namespace partita {
 namespace {
@@ -24,10 +24,8 @@ constexpr std::string_view kStep = "step_", kUnfinished = ".step_", kUnfinishedE
 std::optional<int64_t> step_of_name(std::string_view name) {
   if (!name.starts_with(kStep)) return std::nullopt;
   name.remove_prefix(kStep.size());
-  int64_t step = 0;
-  const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (failure != std::errc() || rest != name.data() + name.size() || step < 0) return std::nullopt;
-  return step;
+  const std::optional<int64_t> step = parse_number<int64_t>(name);
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 bool is_leftover(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "base/rank_limit.h"
 #include "runtime/launch/rank_table.h"
 
@@ -18,10 +19,7 @@ using Variable = std::function<const char*(const char*)>;
 int number(const Variable& variable, const char* name, int fallback) {
   const char* text = variable(name);
   if (text == nullptr) return fallback;
-  int value = 0;
-  const std::string_view view(text);
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error == std::errc{} && end == view.data() + view.size() && value >= 0) return value;
+  if (const std::optional<int> value = parse_number<int>(text); value && *value >= 0) return *value;
   throw InvalidArgument(fmt::format("[launch] {} is not a number, got '{}', expected 0 or more", name, text));
 }
 

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "runtime/comm/processes/host.h"
 #include "runtime/comm/sockets/timeouts.h"
 #include "runtime/launch/signals.h"
@@ -30,10 +30,7 @@ constexpr int kMaxReplacements = 100;  // replacements of the lock file by other
 
 bool is_above_zero(const char* variable) {
   const char* text = std::getenv(variable);
-  if (text == nullptr) return false;
-  int64_t number = 0;
-  const auto [rest, failure] = std::from_chars(text, text + std::strlen(text), number);
-  return failure == std::errc() && *rest == '\0' && number > 0;
+  return text != nullptr && parse_number<int64_t>(text).value_or(0) > 0;
 }
 
 /// Target of a path's links, which need not exist.

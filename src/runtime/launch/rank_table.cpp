@@ -1,11 +1,11 @@
 #include "runtime/launch/rank_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "base/rank_limit.h"
 #include "base/text_file.h"
 
@@ -70,11 +70,8 @@ class TableReader {
   int number(const json& object, const char* key, const std::string& where) const {
     const json& value = member(object, key, where);
     const std::string digits = value.is_string() ? value.get<std::string>() : value.dump();
-    int result = 0;
-    const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (failure == std::errc{} && rest == digits.data() + digits.size() && !digits.empty() && result >= 0 &&
-        result < kMaxJobRanks) {
-      return result;
+    if (const std::optional<int> result = parse_number<int>(digits); result && *result >= 0 && *result < kMaxJobRanks) {
+      return *result;
     }
     refuse(key, where, "'" + digits + "'", fmt::format("a number from 0 to {}", kMaxJobRanks - 1));
   }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -81,7 +80,7 @@ Endpoint parse_endpoint(std::string_view where, const std::string& text) {
   const size_t colon = text.rfind(':');
   Endpoint endpoint;
   const std::string_view digits = colon == std::string::npos ? "" : std::string_view(text).substr(colon + 1);
-  const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
+  endpoint.port = parse_number<decltype(endpoint.port)>(digits).value_or(0);
   endpoint.host = text.substr(0, colon == std::string::npos ? 0 : colon);
   if (endpoint.host.size() > 2 && endpoint.host.front() == '[' && endpoint.host.back() == ']') {
     endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
@@ -89,8 +88,8 @@ Endpoint parse_endpoint(std::string_view where, const std::string& text) {
   // "2001:db8::12" is an address without a port.
   in6_addr whole{};
   const bool is_address = ::inet_pton(AF_INET6, text.c_str(), &whole) == 1;
-  if (!is_address && failure == std::errc{} && rest == digits.data() + digits.size() && endpoint.port >= 1 &&
-      endpoint.port <= 65535 && !endpoint.host.empty() && endpoint.host.size() <= 255) {
+  if (!is_address && endpoint.port >= 1 && endpoint.port <= 65535 && !endpoint.host.empty() &&
+      endpoint.host.size() <= 255) {
     return endpoint;
   }
   throw InvalidArgument(fmt::format("[{}] not an address, got '{}', expected HOST:PORT{} with a port of 1 to 65535",

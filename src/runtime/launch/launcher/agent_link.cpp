@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "base/resources.h"
 #include "runtime/comm/processes/host.h"
 
@@ -23,25 +24,12 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-std::vector<std::string> words_of(const std::string& command) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : command + " ") {
-    if (c != ' ') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  return words;
-}
-
 Child start_agent(const std::string& host, const std::string& program, const std::string& ssh) {
   ChildOptions options{.command = {program, "launch-agent"}, .has_input = true, .shares_errors = true};
   const bool is_of_user = host.find('@') != std::string::npos;
   if (!ssh.empty() || is_of_user || !is_this_host(host)) {
-    options.command = words_of(ssh.empty() ? kSsh : ssh);
+    const std::vector<std::string_view> words = split_words(ssh.empty() ? std::string_view(kSsh) : ssh, " ");
+    options.command.assign(words.begin(), words.end());
     options.command.push_back(host);
     options.command.push_back(quoted(program) + " launch-agent");
   }

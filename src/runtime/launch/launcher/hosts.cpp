@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/error.h"
@@ -42,10 +41,8 @@ bool is_user(std::string_view name) {
 }
 
 std::optional<int> slot_number(std::string_view text) {
-  int slots = 0;
-  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  if (failure != std::errc{} || rest != text.data() + text.size() || slots < 1 || slots > kMaxJobRanks) return {};
-  return slots;
+  const std::optional<int> slots = parse_number<int>(text);
+  return slots && *slots >= 1 && *slots <= kMaxJobRanks ? slots : std::nullopt;
 }
 
 /// Parses a host with an optional user and an optional number of slots: "node", "me@node:4", "::1" or "[::1]:4".
