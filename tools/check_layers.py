@@ -16,7 +16,7 @@ import python_layers
 
 STOREYS = {
     "base": [],
-    "ir": ["sharding", "graph", "ops", "orders", "kernels", "work"],
+    "ir": ["sharding", "graph", "ops", "optimizers", "orders", "kernels", "work"],
     "frontend": ["network", "data"],
     "compiler": ["autodiff", "plan", "evaluation", "search", "partition", "schedule", "emit"],
     "runtime": ["pjrt", "device", "comm", "trace", "execute", "launch", "checkpoint"],

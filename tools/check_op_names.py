@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-OWNERS = {"ops", "device", "network"}
+OWNERS = {"ops", "optimizers", "device", "network"}
 MAKERS = {"zoo"}  # models make nodes, and have options that are called as ops are; comparisons are faults there, too
 
 # Literals that are names of ops and mean something else, or that make an op or a description of one, by file name.
@@ -17,10 +17,9 @@ WORDS = {
     "collectives.cpp": {"add", "maximum", "minimum"},  # the op that accumulates a reduction
     "step_prices.cpp": {"add"},  # the work of an accumulation
     "channel_block.cpp": {"conv2d"},  # a question to the catalog of kernels
-    "optimizer.cpp": {"momentum"}, "optimizer_options.h": {"momentum", "sgd", "adam"},
+    "optimizer_options.h": {"momentum", "sgd", "adam"}, "optimizer_options.cpp": {"momentum", "dampening", "biased_epsilon"},
     "graph.h": {"constant"}, "lr_schedule.h": {"constant"},  # kinds of initial values, and of learning rates
-    "ineffective.cpp": {"momentum", "sgd"},
-    "options.cpp": {"momentum", "log", "batch_norm", "attention"}, "jsonl.cpp": {"log"},  # options
+    "options.cpp": {"log", "batch_norm", "attention"}, "jsonl.cpp": {"log"},  # options
     "charts.cpp": {"reduce"}, "parse.cpp": {"reduce"},  # kinds of spans, and of instructions
     "collectives.h": {"reduce"},  # a field
     "work.h": {"attention"},  # a kind of work
@@ -35,7 +34,7 @@ COMPARED = re.compile(r'(\bop(_name)?(\(\))?\s*[!=]=\s*"|"\w*"\s*[!=]=\s*(\w+(\.
 def op_names(src: pathlib.Path) -> set[str]:
     names = set()
     for path in src.rglob("*.cpp"):
-        if "ops" in path.relative_to(src).parts:
+        if {"ops", "optimizers"} & set(path.relative_to(src).parts):
             text = path.read_text()
             names.update(re.findall(r'\.name = ' + LITERAL, text))
             names.update(re.findall(r'_op(?:<\w+>)?\(\s*' + LITERAL, text))

@@ -24,6 +24,7 @@ void bind_functions(py::module_& module);
 void bind_layers(py::module_& module);
 void bind_rows(py::module_& module);
 void bind_model(py::module_& module);
+void bind_optimizers(py::module_& module);
 void bind_plans(py::module_& module);
 void bind_programs(py::module_& module);
 void bind_files(py::module_& module);

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
   bind_symbols(module);
   bind_functions(module);
   bind_layers(module);
+  bind_optimizers(module);
   bind_rows(module);
   bind_files(module);
   bind_ranks(module);

@@ -1,13 +1,31 @@
 #include "job/ineffective.h"
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/search/make_plan.h"
+#include "ir/optimizers/registry.h"
 #include "job/loss_scaling.h"
 #include "job/options.h"
 
 namespace partita {
 namespace {
+
+/// Returns "a, b or c".
+std::string any_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == names.size() ? " or " : ", ", names[i]);
+  }
+  return text;
+}
+
+bool keeps_no_states(const OptimizerOptions& options) {
+  const OptimizerDef& optimizer = find_optimizer("optimizer.kind", options.kind.name);
+  return std::none_of(optimizer.states.begin(), optimizer.states.end(), [&](const OptimizerState& state) {
+    return state.only_with.empty() || optimizer_number(options, state.only_with) > 0;
+  });
+}
 
 /// Checks of a configuration, one method per part.
 class Checks {
@@ -16,15 +34,11 @@ class Checks {
       : config_(config), is_said_(is_said), names_(names) {}
 
   void optimizer() const {
-    const OptimizerKind kind = config_.optimizer.kind;
-    const std::string got = "got " + text("optimizer.kind", std::string(name_of(kind)));
-    if (kind != OptimizerKind::momentum) {
-      const std::string why = fmt::format("{}, expected {}", got, text("optimizer.kind", "momentum"));
-      refuse({"optimizer.momentum", "optimizer.nesterov", "optimizer.dampening"}, why);
-    }
-    if (kind == OptimizerKind::momentum || kind == OptimizerKind::sgd) {
-      const std::string why = fmt::format("{}, expected {}", got, text("optimizer.kind", "adam or adamw"));
-      refuse({"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.biased_epsilon"}, why);
+    const OptimizerDef& own = find_optimizer("optimizer.kind", config_.optimizer.kind.name);
+    for (const OptimizerOption& option : all_optimizer_options()) {
+      if (own.find(option.name) != nullptr) continue;
+      refuse({"optimizer." + option.name}, fmt::format("got {}, expected {}", text("optimizer.kind", own.name),
+                                                       text("optimizer.kind", any_of(optimizers_with(option.name)))));
     }
   }
 
@@ -74,10 +88,11 @@ class Checks {
     if (options.zero.level == 0) {
       refuse({"plan.zero_group", "plan.zero_threshold"},
              fmt::format("got {}, expected 1, 2 or 3", text("plan.zero", "0")));
-    } else if (options.zero.level == 1 && config_.optimizer.kind == OptimizerKind::sgd &&
+    } else if (options.zero.level == 1 && keeps_no_states(config_.optimizer) &&
                config_.training.precision == MixedPrecision::f32 && config_.training.precision_of.empty()) {
       refuse({"plan.zero"}, fmt::format("got {} with {}, which has no states, expected {}", text("plan.zero", "1"),
-                                        text("optimizer.kind", "sgd"), text("plan.zero", "2 or 3")));
+                                        text("optimizer.kind", std::string(config_.optimizer.kind.name)),
+                                        text("plan.zero", "2 or 3")));
     }
     if (config_.training.gradients == GradientReduction::sum && config_.ranks.count == 1) {
       refuse({"training.gradients"}, fmt::format("got {}, expected 2 ranks or more", text("ranks.count", "1")));
@@ -95,7 +110,7 @@ class Checks {
 
   void files() const {
     const FilesConfig& files = config_.files;
-    const auto refuse_without = [&](std::initializer_list<std::string_view> keys, const char* key, const char* value) {
+    const auto refuse_without = [&](const std::vector<std::string>& keys, const char* key, const char* value) {
       refuse(keys, fmt::format("got no {}, expected {}", text(key), text(key, value)));
     };
     if (files.trace.empty()) refuse_without({"files.trace_steps", "files.cluster"}, "files.trace", "FILE");
@@ -121,8 +136,8 @@ class Checks {
   std::string text(std::string_view key, const std::string& value = "") const {
     return option_text(names_, key, value);
   }
-  void refuse(std::initializer_list<std::string_view> keys, const std::string& why) const {
-    for (const std::string_view key : keys) {
+  void refuse(const std::vector<std::string>& keys, const std::string& why) const {
+    for (const std::string& key : keys) {
       if (is_said_(key)) refuse_option(names_, key, why);
     }
   }

@@ -5,6 +5,7 @@
 
 #include "frontend/data/dataset.h"
 #include "ir/graph/graph.h"
+#include "job/optimizer_numbers.h"
 #include "job/option_text.h"
 
 namespace partita {
@@ -89,9 +90,7 @@ void take_texts(T& value, std::string_view where, const std::vector<std::string>
     value.clear();
     for (const std::string& text : texts) read_option(where, text, limits, value.emplace_back());
   } else {
-    if (texts.size() != 1) {
-      throw InvalidArgument(fmt::format("[{}] wrong number of values, got {}, expected 1", where, texts.size()));
-    }
+    require_one(where, texts);
     read_option(where, texts[0], limits, value);
   }
 }
@@ -104,6 +103,8 @@ class List {
   std::vector<JobOption> take() { return std::move(options_); }
   void section(OptionSection section) { section_ = section; }
 
+  /// Adds an option.
+  void add(JobOption option) { options_.push_back(std::move(option)); }
   /// Adds an option of the current section and returns it, for more to be set. `access` returns the field of a
   /// configuration, const or not. The reference is valid until the next option is added.
   template <class Access>
@@ -223,12 +224,7 @@ void add_training(List& list) {
 
 void add_optimizer(List& list) {
   list.section(OptionSection::optimizer);
-  list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind), "Method that updates the parameters");
-  list.add("momentum", "momentum", Effect::program, PARTITA_FIELD(optimizer.momentum),
-           "Momentum of the optimizer momentum", {0, 1});
-  list.add("dampening", "dampening", Effect::program, PARTITA_FIELD(optimizer.dampening),
-           "Dampening of the optimizer momentum", {0, 1});
-  list.add("nesterov", "nesterov", Effect::program, PARTITA_FIELD(optimizer.nesterov), "Nesterov's form of momentum");
+  list.add(optimizer_option());
   list.add("weight_decay", "weight-decay", Effect::program, PARTITA_FIELD(optimizer.weight_decay),
            "Share of each parameter that a step subtracts, times the learning rate", {0, 1})
       .synonyms = {"wd", "l2"};
@@ -237,20 +233,10 @@ void add_optimizer(List& list) {
   list.add("no_decay", "no-decay", Effect::program, PARTITA_FIELD(optimizer.no_decay),
            "Apply no weight decay to parameters whose names contain this")
       .value = "NAME";
-  list.add("beta1", "beta1", Effect::program, PARTITA_FIELD(optimizer.beta1),
-           "Decay of the mean of gradients, for adam and adamw", {0, 1})
-      .synonyms = {"adam-beta1"};
-  list.add("beta2", "beta2", Effect::program, PARTITA_FIELD(optimizer.beta2),
-           "Decay of the mean of squared gradients, for adam and adamw", {0, 1})
-      .synonyms = {"adam-beta2"};
-  list.add("epsilon", "epsilon", Effect::program, PARTITA_FIELD(optimizer.epsilon),
-           "Number added to the denominator, for adam and adamw", {0, 1})
-      .synonyms = {"adam-eps", "eps"};
-  list.add("biased_epsilon", "biased-epsilon", Effect::program, PARTITA_FIELD(optimizer.biased_epsilon),
-           "Add epsilon before the bias of the averages is corrected, as MindSpore does");
   list.add("clip_norm", "clip-norm", Effect::program, PARTITA_FIELD(optimizer.clip_norm),
            "Scale all gradients down if their norm, taken as one vector, is larger than this; 0: never")
       .synonyms = {"clip", "clip-grad", "grad-clip", "max-grad-norm", "gradient-clipping"};
+  for (JobOption& number : optimizer_number_options()) list.add(std::move(number));
 }
 
 void add_schedule(List& list) {
@@ -514,7 +500,13 @@ const JobOption& find_option(std::string_view key) {
 }
 
 void assign(JobConfig& config, const std::vector<Assignment>& assignments) {
-  for (const auto& [option, where, texts] : assignments) option->set(config, where, texts);
+  // The optimizer comes first, since another one does not take over all options that were given before.
+  const JobOption& optimizer = find_option("optimizer.kind");
+  for (const bool is_kind : {true, false}) {
+    for (const auto& [option, where, texts] : assignments) {
+      if ((option == &optimizer) == is_kind) option->set(config, where, texts);
+    }
+  }
 }
 
 void require_legal(const JobConfig& config) {

@@ -56,7 +56,7 @@ struct Assignment {
   std::string where;  // origin in messages: "--lr", "job.toml: schedule.learning_rate"
   std::vector<std::string> texts;
 };
-/// Sets the options in order; a later assignment wins. Throws InvalidArgument for a bad value.
+/// Sets the options in order, optimizer.kind first; a later assignment wins. Throws InvalidArgument for a bad value.
 void assign(JobConfig& config, const std::vector<Assignment>& assignments);
 
 /// Checks that each field holds a value that its option takes, for programs that fill the fields themselves. Throws

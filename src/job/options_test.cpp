@@ -100,6 +100,21 @@ TEST(JobOptions, DifferencesNameTheOption) {
   EXPECT_EQ(found[0].expected, "0.5");
 }
 
+TEST(JobOptions, AnotherOptimizerDropsNumbersWithOtherDefaults) {
+  const auto text_of = [](const JobConfig& config, const std::string& key) { return find_option(key).get(config)[0]; };
+  JobConfig config{.optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.8, .nesterov = true}};
+  const std::vector<Assignment> given{{&find_option("optimizer.nesterov"), "--nesterov", {"true"}},
+                                      {&find_option("optimizer.kind"), "--optimizer", {"muon"}}};
+  assign(config, given);
+  EXPECT_EQ(text_of(config, "optimizer.momentum"), "0.95");
+  EXPECT_EQ(text_of(config, "optimizer.nesterov"), "true");
+  config = {.optimizer = {.kind = OptimizerKind::adamw, .beta1 = 0.8, .beta2 = 0.95}};
+  assign(config, {{&find_option("optimizer.kind"), "--optimizer", {"lion"}}});
+  EXPECT_EQ(text_of(config, "optimizer.beta1"), "0.8");
+  EXPECT_EQ(text_of(config, "optimizer.beta2"), "0.99");
+  EXPECT_EQ(text_of(config, "optimizer.rho"), "0.9");  // of other optimizers, as in older texts
+}
+
 TEST(JobOptions, BadValuesAreRefused) {
   EXPECT_EQ(refusal_of("training.batch", "0"), "[--batch] out of range, got 0, expected 1 to 1099511627776");
   for (const char* text : {"", " 1", "1 ", "1.0", "1e3", "0x1", "+", "+-5", "-+5", "++5", "one"}) {

@@ -10,6 +10,7 @@
 #include "frontend/network/initializers.h"
 #include "frontend/network/layers/layers.h"
 #include "ir/ops/registry.h"
+#include "ir/optimizers/registry.h"
 #include "ir/orders/text.h"
 #include "job/options.h"
 #include "planner/plan_file/plan_file.h"
@@ -245,16 +246,9 @@ std::vector<OptionCase> computed_cases() {
       {"training.patience", {"0"}, Seen::losses, {{"schedule.learning_rate", {"0"}}, {"training.steps", {"30"}}}},
       {"training.evaluate", {"false"}, Seen::metrics},
       {"optimizer.kind", {"sgd"}, Seen::losses},
-      {"optimizer.momentum", {"0.5"}, Seen::losses},
-      {"optimizer.dampening", {"0.5"}, Seen::losses},
-      {"optimizer.nesterov", {"true"}, Seen::losses},
       {"optimizer.weight_decay", {"0.1"}, Seen::losses},
       {"optimizer.decay_vectors", {"false"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
       {"optimizer.no_decay", {"fc1"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
-      {"optimizer.beta1", {"0.5"}, Seen::losses, kAdam},
-      {"optimizer.beta2", {"0.5"}, Seen::losses, kAdam},
-      {"optimizer.epsilon", {"0.1"}, Seen::losses, kAdam},
-      {"optimizer.biased_epsilon", {"true"}, Seen::losses, kAdam + Texts{{"optimizer.epsilon", {"0.1"}}}},
       {"optimizer.clip_norm", {"0.001"}, Seen::losses},
       {"schedule.learning_rate", {"0.2"}, Seen::losses},
       {"schedule.kind", {"cosine"}, Seen::losses},
@@ -271,6 +265,23 @@ std::vector<OptionCase> computed_cases() {
       {"ranks.attention", {"fused"}, Seen::error, {}, false, "[--attention] fused attention is that of cuDNN, got"},
       {"ranks.device", {"gpu"}, Seen::error, {}, false, "[device] a device that does not exist, got gpu"},
   };
+}
+
+/// Cases of every option of every optimizer.
+std::vector<OptionCase> optimizer_cases() {
+  std::vector<OptionCase> cases;
+  for (const OptimizerDef& optimizer : all_optimizers()) {
+    for (const OptimizerOption& option : optimizer.options) {
+      std::string value = fmt::format("{}", option.most <= 1 ? 0.5 : 0.5 * option.standard);
+      if (option.is_switch) value = option.standard > 0 ? "false" : "true";
+      if (option.is_whole) value = fmt::format("{}", option.standard - 1);
+      Texts others{{"optimizer.kind", {optimizer.name}}};
+      // With a large epsilon it shows where it is added.
+      if (option.is_switch && optimizer.find("epsilon") != nullptr) others.push_back({"optimizer.epsilon", {"0.1"}});
+      cases.push_back({"optimizer." + option.name, {value}, Seen::losses, others});
+    }
+  }
+  return cases;
 }
 
 /// Cases of how the work is split.
@@ -353,6 +364,7 @@ TEST_F(ObeyedOptions, EveryOneIsDecided) {
   for (const auto& cases : {computed_cases(), plan_cases(), file_cases()}) {
     for (const OptionCase& one : cases) EXPECT_TRUE(decided.insert(one.key).second) << one.key;
   }
+  for (const OptionCase& one : optimizer_cases()) decided.insert(one.key);  // several optimizers have one
   for (const JobOption& option : job_options()) {
     EXPECT_EQ(decided.erase(option.key()), 1u) << option.key() << " is new: show its effect on Model, or refuse it";
   }
@@ -362,6 +374,7 @@ TEST_F(ObeyedOptions, EveryOneIsDecided) {
 TEST_F(ObeyedOptions, HaveTheirEffectOnWhatIsComputed) {
   write_rows(dir_.path(), 8, /*shift=*/1);
   for (const OptionCase& one : computed_cases()) check(one);
+  for (const OptionCase& one : optimizer_cases()) check(one);
   for (const OptionCase& one : plan_cases()) check(one);
 }
 
@@ -488,11 +501,17 @@ TEST_F(ObeyedOptions, WithoutAnEffectAreRefusedByName) {
     const Observation seen = observe(texts, /*has_norm=*/false);
     return seen.contains(Seen::error) ? seen.at(Seen::error) : std::string();
   };
-  EXPECT_EQ(
-      refused({{"optimizer.beta1", {"0.5"}}}),
-      "[Model] optimizer.beta1 has no effect, got optimizer.kind = momentum, expected optimizer.kind = adam or adamw");
-  EXPECT_EQ(refused(kAdam + Texts{{"optimizer.nesterov", {"true"}}}),
-            "[Model] optimizer.nesterov has no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
+  const auto optimizer_refusal = [](const std::string& option, const std::string& kind) {
+    const std::vector<std::string> names = optimizers_with(option);
+    std::string all = fmt::format("{}", fmt::join(names.begin(), names.end() - 1, ", "));
+    all += (names.size() > 1 ? " or " : "") + names.back();
+    return fmt::format("[Model] optimizer.{} has no effect, got optimizer.kind = {}, expected optimizer.kind = {}",
+                       option, kind, all);
+  };
+  EXPECT_EQ(refused({{"optimizer.beta1", {"0.5"}}}), optimizer_refusal("beta1", "momentum"));
+  EXPECT_EQ(refused(kAdam + Texts{{"optimizer.nesterov", {"true"}}}), optimizer_refusal("nesterov", "adam"));
+  EXPECT_EQ(refused(kAdam + Texts{{"optimizer.dampening", {"0.5"}}}),
+            "[Model] optimizer.dampening has no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
   EXPECT_EQ(refused({{"schedule.steps", {"9"}}}),
             "[Model] schedule.steps has no effect, got schedule.kind = constant, expected schedule.kind = linear, "
             "cosine or step");

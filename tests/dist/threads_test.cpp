@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ir/ops/registry.h"
+#include "ir/optimizers/registry.h"
 #include "support/job.h"
 #include "zoo/zoo.h"
 
@@ -57,17 +58,16 @@ TEST(Threads, ProgramsOfF64HaveNoOtherFloats) {
        {"mlp:dropout=0.1", "lenet:dropout=0.1", "resnet18:width=4,size=16", "resnet50:width=2,size=16",
         "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12,dropout=0.1", "moe:layers=1,hidden=16,heads=2,seq=8,vocab=12",
         "llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", "quickstart"}) {
-    for (const OptimizerKind optimizer :
-         {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adam, OptimizerKind::adamw}) {
+    for (const OptimizerDef& optimizer : all_optimizers()) {
       const Shape image = make_model(spec).columns().at(0).type.shape;
       Job job = model_job(spec, {.image = image, .batch = 6, .steps = 0});
-      job.training.optimizer.kind = optimizer;
+      job.training.optimizer = {.kind = OptimizerKind(optimizer.name.c_str())};
       job.training.optimizer.clip_norm = 1;
       for (const int ranks : {1, 3}) {
         job.ranks = ranks;
         for (const ValueInfo& value : run_job(job).program.local().graph.values) {
           EXPECT_TRUE(!is_float(value.type.dtype) || value.type.dtype == DType::f64)
-              << spec << " with " << name_of(optimizer) << ": " << value.name << " is " << print(value.type);
+              << spec << " with " << optimizer.name << ": " << value.name << " is " << print(value.type);
         }
       }
     }

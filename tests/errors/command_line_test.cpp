@@ -191,7 +191,7 @@ TEST(CommandLineErrors, BadPrecision) {
 
 TEST(CommandLineErrors, FlagsWithoutEffect) {
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--momentum", "0.5"},
-               {"[--momentum] has no effect", "got --optimizer sgd", "expected --optimizer momentum"});
+               {"[--momentum] has no effect", "got --optimizer sgd, expected --optimizer", "momentum"});
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] has no effect"});
   const auto refused = [](const std::vector<std::string>& flags, const std::string& message) {
     std::vector<std::string> arguments{"train", "mlp:hidden=4", "--steps", "1"};

@@ -34,6 +34,7 @@ const std::map<std::string, Cuttable>& table() {
     std::map<std::string, Cuttable> rows{
         {"matmul", {".ijk"}},
         {"matmul_rows", {".ij"}},
+        {"orthogonalize", {"*", "", "*"}},
         {"conv2d", {"ngochw", "", "pq"}},
         {"conv2d_grad_filter", {"ngochw", "", "pq"}},
         {"conv2d_grad_input", {"ngochw", "", "pq"}},

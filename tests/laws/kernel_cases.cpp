@@ -15,7 +15,6 @@
 #include "ir/ops/routing/attrs.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/support.h"
-#include "ir/ops/update/updates.h"
 #include "runtime/device/device.h"
 
 namespace partita {
@@ -184,15 +183,23 @@ void add_large(Cases& cases) {
   cases.add("cross_entropy", {}, {sample_of(wide), labels});
   cases.add("cross_entropy_grad", Attrs(CrossEntropyGradAttrs{.classes = 210}),
             {sample_of(wide), labels, column, column});
-  const SampleInput tensor = sample_of({250, 201}), rate = sample_of({}, Fill::positive);
-  cases.add("all_finite", {}, {tensor});
-  cases.add("sgd", Attrs(SgdAttrs{0.01}), {tensor, tensor, rate});
-  cases.add("momentum", Attrs(MomentumAttrs{0.9, 0.1, true, 0.01}), {tensor, tensor, tensor, rate});
-  const SampleInput squares = sample_of({250, 201}, Fill::positive), step{Type{DType::i64, {}}, {Fill::ids, 9}};
-  cases.add("adam", Attrs(AdamAttrs{.weight_decay = 0.1, .decoupled = true}),
-            {tensor, tensor, tensor, squares, rate, step});
-  cases.add("adam", Attrs(AdamAttrs{.epsilon = 1e-3, .biased_epsilon = true}),
-            {tensor, tensor, tensor, squares, rate, step});
+  cases.add("all_finite", {}, {sample_of({250, 201})});
+  cases.add("orthogonalize", {}, {sample_of({70, 130})});
+  cases.add("orthogonalize", {}, {sample_of({130, 5, 3, 3})});
+}
+
+/// Every update of an optimizer on more elements than one thread takes, with the attributes of each of its samples.
+void add_updates(Cases& cases) {
+  for (const OpDef& op : all_ops().all()) {
+    if (!op.update) continue;
+    for (const Sample& sample : op.samples) {
+      std::vector<SampleInput> inputs = sample.inputs;
+      for (SampleInput& input : inputs) {
+        if (input.type.rank() > 0) input.type.shape = {250, 201};
+      }
+      cases.add(op.name, sample.attrs, inputs);
+    }
+  }
 }
 
 /// Every pointwise op on more elements than one thread takes, with the attributes and the fill of each of its samples.
@@ -293,6 +300,7 @@ const std::vector<NamedCase>& all_cases() {
     add_transformers(cases);
     add_large(cases);
     add_routes(cases);
+    add_updates(cases);
     add_pointwise(cases);
     add_empty(cases);
     return cases.take();

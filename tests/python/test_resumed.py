@@ -300,6 +300,11 @@ class States(Files):
         "RMSProp centered": lambda p: nn.RMSProp(p, 0.01, momentum=0.9, centered=True),
         "AdaMax": lambda p: nn.AdaMax(p, 0.01),
         "Adadelta": lambda p: nn.Adadelta(p, 0.01),
+        "Muon": lambda p: nn.Muon(p, 0.01),
+        "LARS": lambda p: nn.LARS(p, 0.1),
+        "LAMB": lambda p: nn.LAMB(p, 0.01),
+        "Adafactor": lambda p: nn.Adafactor(p, 0.01),
+        "Lion": lambda p: nn.Lion(p, 0.001),
         "mine": lambda p: Mine(0.1, p),
     }
     # What the states of one name measure: the same wherever a name is.

@@ -36,7 +36,7 @@ from partita.nn.loss import (
     MSELoss,
     SoftmaxCrossEntropyWithLogits,
 )
-from partita.nn.optim import SGD, Adadelta, Adagrad, Adam, AdaMax, AdamWeightDecay, Momentum, Optimizer, RMSProp
+from partita.nn.optim import CLASSES, SGD, AdamWeightDecay, Optimizer
 from partita.nn.reducer import DistributedGradReducer
 from partita.nn.wrap import (
     ForwardValueAndGrad,
@@ -48,4 +48,6 @@ from partita.nn.wrap import (
     WithLossCell,
 )
 
+globals().update(CLASSES)  # the optimizers that the library describes
+del CLASSES
 __getattr__ = refuse_missing(globals())

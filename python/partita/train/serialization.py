@@ -219,7 +219,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
     if isinstance(net, Optimizer):
         unused = net.take_states(parameter_dict)
-        if unused and not net.states and (net.is_composed or net.state_names()):
+        if unused and not net.states and (net.is_composed or net.kept_states()):
             warn(
                 f"[load_param_into_net] no state is loaded, got {len(unused)} names, none of one of "
                 f"{type(net).__name__}"

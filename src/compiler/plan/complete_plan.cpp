@@ -89,7 +89,7 @@ class PlanCompletion {
         if (decided_.states[s]) {
           found[s] = *decided_.states[s];
         } else if (owner != parameters.end() && found[owner->second].size() == found[s].size()) {
-          found[s] = found[owner->second];
+          found[s] = like_owner(s, owner->second, found[owner->second]);
         } else if (requirement != required.end()) {
           found[s] = requirement->second;
         }
@@ -100,6 +100,17 @@ class PlanCompletion {
       is_state_[graph_.states[s].entry] = true;
       enter(graph_.states[s].entry, std::move(found[s]));
     }
+  }
+
+  /// Returns the dimensions of an optimizer state, which are cut as those of its parameter where they have the same
+  /// size: a state may hold one number per row.
+  DimAxes like_owner(size_t state, size_t owner, DimAxes dims) const {
+    const Shape& own = graph_.type(graph_.states[state].entry).shape;
+    const Shape& whole = graph_.type(graph_.states[owner].entry).shape;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (own[d] != whole[d]) dims[d].clear();
+    }
+    return dims;
   }
 
   bool is_before_gradients(size_t n) const {

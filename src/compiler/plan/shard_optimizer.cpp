@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/sharding/propagate.h"
 
@@ -86,10 +87,11 @@ class OptimizerSharder {
     const ValueId gradient = gradient_of(state);
     if (gradient < 0) return;
     sharded_.emplace(graph_.values[state.entry].name, *dims);
+    shapes_.emplace(graph_.values[state.entry].name, type.shape);
     cut_[gradient] = *dims;
     if (options_.level >= 2) plan_.results[gradient] = *dims;
     if (options_.level < 3 && !is_only_converted(state.entry)) return;
-    placement(s) = *dims;
+    placement(s) = cut_[state.entry] = *dims;
     if (options_.level == 3) plan_.regathered.insert(s);
   }
 
@@ -130,29 +132,38 @@ class OptimizerSharder {
     return dims;
   }
 
-  /// Returns the gradient that the backward pass computes for a parameter, which must be stored: the operand of its
-  /// update, or of the nodes that clip and scale it before. -1 if there is none.
+  /// Returns the gradient that the backward pass computes for a parameter, which must be stored: the nearest operand of its
+  /// type that the nodes of its update take from before the update. -1 if there is none.
   ValueId gradient_of(const State& state) const {
     const Type& type = graph_.type(state.entry);
-    const Node* node = &graph_.nodes[graph_.values[state.exit].producer];
-    while (true) {
-      ValueId next = -1;
-      for (const ValueId input : node->inputs) {
+    std::vector<NodeId> pending{graph_.values[state.exit].producer};
+    std::unordered_set<NodeId> seen(pending.begin(), pending.end());
+    for (size_t next = 0; next < pending.size(); ++next) {
+      for (const ValueId input : graph_.nodes[pending[next]].inputs) {
         const NodeId producer = graph_.values[input].producer;
-        if (next < 0 && producer >= 0 && graph_.type(input) == type) next = input;
+        if (producer < 0) continue;
+        const bool is_update = graph_.nodes[producer].phase == Phase::update;
+        if (!is_update && graph_.type(input) == type) return input;
+        if (is_update && seen.insert(producer).second) pending.push_back(producer);
       }
-      if (next < 0) return -1;
-      node = &graph_.nodes[graph_.values[next].producer];
-      if (node->phase != Phase::update) return next;
     }
+    return -1;
   }
 
+  /// Cuts the dimensions of an optimizer state as those of its parameter, where they have the same size: a state may
+  /// hold one number per row.
   void shard_like_parameter(size_t s) {
     const State& state = graph_.states[s];
     const auto owner = sharded_.find(state.owner);
     if (state.kind != StateKind::optimizer || owner == sharded_.end()) return;
-    if (graph_.type(state.entry).shape.size() != owner->second.size()) return;
-    placement(s) = cut_[state.entry] = owner->second;
+    const Shape &own = graph_.type(state.entry).shape, &whole = shapes_.at(state.owner);
+    if (own.size() != whole.size()) return;
+    DimAxes dims(own.size());
+    for (size_t d = 0; d < own.size(); ++d) {
+      if (own[d] == whole[d]) dims[d] = owner->second[d];
+    }
+    if (!is_cut(dims)) return;
+    placement(s) = cut_[state.entry] = dims;
   }
 
   /// Cuts an update as its sharded operands are cut; other operands are resharded to fit. Does nothing if none is
@@ -176,6 +187,7 @@ class OptimizerSharder {
   const OptimizerSharding options_;
   const std::vector<std::vector<NodeId>> users_;      // per value
   std::unordered_map<std::string, DimAxes> sharded_;  // by name of the parameter: its states and gradient
+  std::unordered_map<std::string, Shape> shapes_;     // by name of these parameters
   std::vector<DimAxes> cut_;                          // per value of the update; empty: as in the plan
 };
 

@@ -248,7 +248,7 @@ class Chooser {
   }
 
   /// Adds a buffer for each state that has an owner and that nothing has used before the update, in the memory format
-  /// of the owner. Does nothing for a state whose owner has no buffer yet.
+  /// of the owner if it has its shape. Does nothing for a state whose owner has no buffer yet.
   void add_optimizer_states() {
     const auto places = local_.graph.states_by_name();
     for (const State& state : local_.graph.states) {
@@ -256,7 +256,8 @@ class Chooser {
       const auto owner = places.find(state.owner);
       if (owner == places.end()) continue;
       const ValueId parameter = local_.graph.states[owner->second].entry;
-      if (made_[parameter] >= 0) add_buffer(state.entry, format_of(parameter));
+      const bool is_alike = local_.graph.type(state.entry).shape == local_.graph.type(parameter).shape;
+      if (made_[parameter] >= 0) add_buffer(state.entry, is_alike ? format_of(parameter) : MemoryFormat{});
     }
   }
 

@@ -34,7 +34,13 @@ void ForwardNodes::index() {
     const State& state = graph_.states[s];
     state_[state.entry] = static_cast<int>(s);
     if (state.exit >= 0) stored_[state.exit] = static_cast<int>(s);
-    if (!state.owner.empty()) ++optimizer_states_[state.owner];
+  }
+  const auto places = graph_.states_by_name();
+  for (const State& state : graph_.states) {
+    const auto owner = places.find(state.owner);
+    if (state.owner.empty() || owner == places.end()) continue;
+    const bool is_alike = graph_.type(state.entry).shape == graph_.type(graph_.states[owner->second].entry).shape;
+    if (is_alike) ++optimizer_states_[state.owner];
   }
 }
 

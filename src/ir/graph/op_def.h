@@ -77,6 +77,18 @@ struct Pointwise {
   std::function<Traced(const std::vector<Traced>& operands)> traced = nullptr;
 };
 
+/// The loop of an update of an optimizer, bound to its attributes. The first operands, as many as `tensors`, have the
+/// parameter's shape; the others are scalars that are the same for all elements. Made by `ir/optimizers/update_op.h`.
+struct UpdateLoop {
+  /// Computes elements [begin, end) of all results, which may alias the operands of `in_place`.
+  using Run =
+      std::function<void(std::span<const void* const> in, std::span<void* const> out, int64_t begin, int64_t end)>;
+
+  size_t tensors = 0;
+  std::vector<std::pair<int, int>> in_place;  // (operand, result)
+  Run f64, f32;
+};
+
 /// How an op normalizes each channel over the rows of a batch.
 struct BatchStatistics {
   int64_t groups = 1;  // groups of rows with separate statistics
@@ -157,6 +169,9 @@ struct OpDef {
   /// Only for pointwise ops: returns the loops from which the reference kernel and a device's vectorized kernel are
   /// made.
   std::function<Pointwise(const Attrs&)> pointwise = nullptr;
+  /// Only for updates of optimizers that compute each element alone: returns the loop from which a device's vectorized
+  /// kernel is made.
+  std::function<UpdateLoop(const Attrs&)> update = nullptr;
   /// Optional: writes the op on one shard as StableHLO and returns its results. Without it, a pointwise op is written
   /// by its formula, and others by their expansion.
   std::function<std::vector<Hlo>(const EmitCall&)> emit = nullptr;

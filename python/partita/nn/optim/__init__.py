@@ -1,8 +1,12 @@
-"""Optimizers: which update of the library a training has as a part of its program, of what, and how fast."""
+"""Optimizers: which update of the library a training has as a part of its program, of what, and how fast.
+
+The classes of the library's optimizers are made from its descriptions of them."""
 
 from partita._names import refuse_missing
-from partita.nn.optim.composed import Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp
-from partita.nn.optim.fused import SGD, Adam, Momentum
+from partita.nn.optim.composed import AdamWeightDecay
 from partita.nn.optim.optimizer import Optimizer
+from partita.nn.optim.registered import CLASSES
+from partita.nn.optim.sgd import SGD
 
+globals().update(CLASSES)
 __getattr__ = refuse_missing(globals())

@@ -53,7 +53,7 @@ class FileStates:
     def take_states(self, given):
         """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
         shapes, unused = {one.name: one.shape for one in self.parameters}, []
-        kept, other = self.state_names(), self._other_optimizer(given)
+        kept, other = self.kept_states(), self._other_optimizer(given)
         for name, one in given.items():
             one = one if isinstance(one, Tensor) else Tensor(one)
             head, _, last = name.rpartition(".")
@@ -93,7 +93,7 @@ class FileStates:
         measures, path = _origin(one)
         of_file = measures.partition(",")[0]  # "adam, constant 0.01" in checkpoints of trainings
         # The configuration in older files has "adam" for all optimizers that are composed of ops.
-        may_be_own = self.is_composed and of_file == "adam" and not _is_named_by_its_file(one)
+        may_be_own = self.is_named_by_class and of_file == "adam" and not _is_named_by_its_file(one)
         if of_file not in (self._rate_name, self.name_in_files) and not may_be_own:
             warn(
                 f"[resume] {_where(path)}the learning rate is that of the optimizer, got {rate} of "
@@ -140,7 +140,7 @@ class FileStates:
     @property
     def _rate_name(self):
         """The name of the optimizer that measures of learning rates begin with."""
-        if self.is_composed:
+        if self.is_named_by_class:
             return self.name_in_files
         try:
             return self.options()["optimizer.kind"]
@@ -166,8 +166,8 @@ class FileStates:
         """Warns if the file has states of these parameters, but not all that the updates keep."""
         left = [name for name in unused if name.rpartition(".")[0] in shapes and name not in shapes]
         taken = [name for name in self.states if name.rpartition(".")[0] in shapes]
-        kept = self.state_names()
-        missing = [f"{one}.{last}" for one in shapes for last in kept or () if f"{one}.{last}" not in self.states]
+        kept = self.kept_states()
+        missing = self._missing(shapes, kept or ())
         are_unknown = other and kept is None
         if not (are_unknown or missing and (left or taken or not unused)):
             return  # of a file without states of these parameters the caller says so
@@ -175,16 +175,23 @@ class FileStates:
         expected = missing[0] if missing else f"those of {type(self).__name__}"
         warn(f"[load_param_into_net] states of {type(self).__name__} begin anew, got {got}, expected {expected}")
 
-    def state_names(self):
-        """Names of the states that updates keep for each parameter; None if a script's update chooses them."""
-        if self.is_composed:
-            return self.kept_states()
-        kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
-        return kinds[self.options()["optimizer.kind"]]
+    def _missing(self, parameters, kept):
+        """The states that parameters should have, and do not."""
+        partial = self.partial_states()
+        always = [f"{one}.{last}" for one in parameters for last in kept if last not in partial]
+        missing = [name for name in always if name not in self.states]
+        if partial:
+            bare = (one for one in parameters if not any(f"{one}.{last}" in self.states for last in partial))
+            missing += [f"{one}.{partial[0]}" for one in bare]
+        return missing
+
+    def partial_states(self):
+        """Names of the kept states that only some parameters have; each parameter has at least one of them."""
+        return ()
 
     def kept_states(self):
-        """Names of the states that `update` keeps, if they are known before it is built. One name measures the same in
-        all optimizers of the package."""
+        """Names of the states that the update keeps for each parameter; None if a script's update chooses them. One
+        name measures the same in all optimizers of the package."""
         return None
 
 

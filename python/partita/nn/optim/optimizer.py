@@ -131,7 +131,7 @@ class Optimizer(FileStates, Cell):
     @property
     def counts_steps(self):
         """Whether updates depend on the number of steps. For updates made of ops this is known once they are built."""
-        return self._counts or not self.is_composed and self.options()["optimizer.kind"] == "adam"
+        return self._counts
 
     def __call__(self, gradients):
         """Updates the parameters by their gradients, in their order."""
@@ -177,7 +177,7 @@ class Optimizer(FileStates, Cell):
     @property
     def adds_updates(self):
         """Whether trainings have to call `add_update` for each parameter, instead of knowing updates by `options`."""
-        return self.is_composed or bool(self.groups)
+        return self.is_named_by_class or bool(self.groups)
 
     # Updates that are made of ops: `update` of a subclass.
 
@@ -185,6 +185,11 @@ class Optimizer(FileStates, Cell):
     def is_composed(self):
         """Whether the update is made of ops instead of being one of the library."""
         return type(self).update is not Optimizer.update
+
+    @property
+    def is_named_by_class(self):
+        """Whether files name what the optimizer measures by its class, instead of by the optimizer of the library."""
+        return self.is_composed
 
     def update(self, parameter, gradient, learning_rate, states):
         """Returns the new value of a parameter, computed with ops of tensors. `states(name, begin)` returns a state of

@@ -1,6 +1,51 @@
-"""SGD, where old scripts import it from."""
+"""Gradient descent, with one of two updates of the library, or one made of ops."""
 
 from partita._names import refuse_missing
-from partita.nn.optim import SGD  # noqa: F401
+from partita.nn.optim.optimizer import Optimizer
+from partita.ops import functional as F
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum where it is above 0."""
+
+    def __init__(
+        self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0
+    ):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if momentum < 0:
+            raise ValueError(f"[SGD] bad momentum, got {momentum}, expected a number from 0")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError(
+                f"[SGD] nesterov excludes other options, got momentum={momentum}, dampening={dampening}, expected "
+                "momentum above 0 and dampening 0"
+            )
+        self.momentum, self.dampening, self.nesterov = float(momentum), float(dampening), bool(nesterov)
+
+    @property
+    def is_composed(self):
+        return self.momentum > 0 and self.dampening != 0  # the first gradient is not dampened
+
+    def kept_states(self):
+        return ("momentum",) if self.momentum > 0 else ()
+
+    def update(self, parameter, gradient, learning_rate, states):
+        velocity = states("momentum") * self.momentum + gradient * (1 - self.dampening)
+        velocity = F.select(F.less(states.step, 0.5), gradient, velocity)
+        states.keep("momentum", velocity)
+        return parameter - learning_rate * velocity
+
+    def options(self):
+        if self.is_composed:
+            return super().options()
+        if self.momentum == 0:
+            return {"optimizer.kind": "sgd", **self._decay()}
+        return {
+            "optimizer.kind": "momentum",
+            "optimizer.momentum": self.momentum,
+            "optimizer.dampening": 0.0,
+            "optimizer.nesterov": self.nesterov,
+            **self._decay(),
+        }
+
 
 __getattr__ = refuse_missing(globals())
