@@ -132,8 +132,8 @@ class OptimizerSharder {
     return dims;
   }
 
-  /// Returns the gradient that the backward pass computes for a parameter, which must be stored: the nearest operand of its
-  /// type that the nodes of its update take from before the update. -1 if there is none.
+  /// Returns the gradient that the backward pass computes for a parameter, which must be stored: the nearest
+  /// operand of its type that the nodes of its update take from before the update. -1 if there is none.
   ValueId gradient_of(const State& state) const {
     const Type& type = graph_.type(state.entry);
     std::vector<NodeId> pending{graph_.values[state.exit].producer};

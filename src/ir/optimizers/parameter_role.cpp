@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// Follows the uses of one parameter in the forward of a graph.
+/// Follows the uses of one parameter in the forward pass of a graph.
 class Uses {
  public:
   explicit Uses(const Builder& builder) : graph_(builder.graph()), ops_(builder.ops()) {}
