@@ -33,8 +33,8 @@ class ForwardNodes {
   }
   /// Indices of the nodes that sum the gradients of a value, in the order in which they add, as far as they are found.
   const std::vector<size_t>& sums(ValueId value) const { return sums_[value]; }
-  /// Number of states of a state's shape that the optimizer keeps for it; 0 if none. Others, such as one number per row,
-  /// hardly count.
+  /// Number of states of a state's shape that the optimizer keeps for it; 0 if none. Others, such as one number per
+  /// row, hardly count.
   int64_t optimizer_states(const State& state) const;
 
  private:
