@@ -325,7 +325,7 @@ TEST(OptimizerValues, OfMuonForVectorsAreThoseOfAdamw) {
   EXPECT_NE(stepped(muon, {6}, gradients, DType::f64), expected);
 }
 
-TEST(OptimizerValues, RefuseOptionsThatDoNotExist) {
+TEST(OptimizerValues, RefuseBadOptions) {
   OptimizerOptions options{.kind = "muom"};
   const auto message = [&] {
     try {
@@ -340,6 +340,12 @@ TEST(OptimizerValues, RefuseOptionsThatDoNotExist) {
   options.kind = "muon";
   options.others = {{"momentun", 0.5}};
   EXPECT_NE(message().find("did you mean 'momentum'?"), std::string::npos) << message();
+  options = {.kind = "adamax", .beta1 = 1};
+  EXPECT_EQ(message(), "[adamax] bad beta1, got 1, expected a number from 0 to below 1");
+  options = {.kind = "lamb", .epsilon = 0};
+  EXPECT_EQ(message(), "[lamb] bad epsilon, got 0, expected a number above 0");
+  options = {.kind = "rmsprop", .epsilon = 0};
+  EXPECT_EQ(message(), "[rmsprop] bad epsilon, got 0, expected a number above 0");
 }
 
 }  // namespace

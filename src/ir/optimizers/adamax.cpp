@@ -5,6 +5,7 @@ namespace partita {
 namespace {
 
 void build_adamax(const UpdateCall& call) {
+  require_betas("adamax", call);
   const Term gradient = decayed_gradient(call);
   const double beta1 = call.number("beta1"), beta2 = call.number("beta2");
   const Value first = call.state("exp_avg", filled(0));

@@ -23,6 +23,7 @@ Term trust_ratio(const Term& parameter, const Term& direction) {
 }
 
 void build_lamb(const UpdateCall& call) {
+  require_betas("lamb", call);
   const double beta1 = call.number("beta1"), beta2 = call.number("beta2");
   const Term mean = averaged(call, call.state("exp_avg"), beta1, call.gradient);
   const Term squares = averaged(call, call.state("exp_avg_sq"), beta2, square(call.gradient));
@@ -48,8 +49,8 @@ std::vector<OptimizerDef> lamb_optimizers() {
   optimizer.options = {beta1_option(0.9), beta2_option(0.999), epsilon_option(1e-6)};
   optimizer.counts_steps = true;
   optimizer.build = build_lamb;
-  optimizer.python = {.name = "LAMB",
-                      .parameters = {{"learning_rate", "0.001"},
+  optimizer.python = {.name = "Lamb",
+                      .parameters = {{"learning_rate"},
                                      {"beta1", "0.9"},
                                      {"beta2", "0.999"},
                                      {"eps", "1e-06", "epsilon"},

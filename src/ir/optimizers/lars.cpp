@@ -45,7 +45,7 @@ std::vector<OptimizerDef> lars_optimizers() {
                         .help = "Size of a matrix's step, as a share of the norm of the matrix"},
                        epsilon_option(1e-8)};
   optimizer.build = build_lars;
-  optimizer.python = {.name = "LARS",
+  optimizer.python = {.name = "Lars",
                       .parameters = {{"learning_rate", "0.1"},
                                      {"momentum", "0.9"},
                                      {"weight_decay", "0.0"},

@@ -5,6 +5,7 @@ namespace partita {
 namespace {
 
 void build_rmsprop(const UpdateCall& call) {
+  require_epsilon("rmsprop", call);
   const Term gradient = decayed_gradient(call);
   const double rho = call.number("rho"), momentum = call.number("momentum");
   const auto average = [&](Value state, const Term& added) {

@@ -16,10 +16,8 @@ class Registered(Optimizer):
 
     description = None  # of a subclass: what the library says of it
 
-    def __init__(self, *args, **kwargs):
-        given = self.__signature__.bind(*args, **kwargs)
-        given.apply_defaults()
-        given = given.arguments
+    def _take_arguments(self, given):
+        """Initializes the optimizer from the arguments of its constructor by their names."""
         super().__init__(*(given.get(name, standard) for name, standard in self._base_arguments()))
         for one in self.description["parameters"]:
             name = one["name"]
@@ -91,14 +89,22 @@ class Registered(Optimizer):
         return tuple(name for name, _, _, of_some in self.description["states"] if of_some)
 
 
-def _signature_of(description):
-    """The parameters of the class."""
+def _constructor_of(description):
+    """The constructor of the class, with the parameters of the description."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter("params", kind)]
+    parameters = [inspect.Parameter("self", kind), inspect.Parameter("params", kind)]
     for one in description["parameters"]:
         standard = ast.literal_eval(one["standard"]) if one["standard"] else inspect.Parameter.empty
         parameters.append(inspect.Parameter(one["name"], kind, default=standard))
-    return inspect.Signature(parameters)
+    signature = inspect.Signature(parameters)
+
+    def __init__(self, *args, **kwargs):
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        self._take_arguments(given.arguments)
+
+    __init__.__signature__ = signature
+    return __init__
 
 
 def _documentation_of(description):
@@ -117,7 +123,7 @@ def _class_of(description):
     members = {
         "description": description,
         "renamed": {old: (present, other) for old, present, other in description["renamed"]},
-        "__signature__": _signature_of(description),
+        "__init__": _constructor_of(description),
         "__doc__": _documentation_of(description),
         "__module__": "partita.nn.optim",
     }
