@@ -15,11 +15,11 @@ namespace partita {
 namespace {
 
 /// Returns why a file cannot be read as a text: it has another kind. Else "".
-std::string_view other_kind(mode_t mode) {
-  if (S_ISREG(mode)) return "";
+std::string_view other_kind(mode_t mode, bool may_be_pipe) {
   if (S_ISDIR(mode)) return "it is a folder, expected a file";
-  if (S_ISFIFO(mode)) return "it is a pipe, expected a file";
-  return S_ISSOCK(mode) ? "it is a socket, expected a file" : "it is a device, expected a file";
+  if (S_ISSOCK(mode)) return "it is a socket, expected a file";
+  if (S_ISREG(mode) || may_be_pipe) return "";
+  return S_ISFIFO(mode) ? "it is a pipe, expected a file" : "it is a device, expected a file";
 }
 
 /// Reads at most `size` bytes at the position of the file. Returns their number, or -1 with errno.
@@ -38,10 +38,10 @@ std::string read_text_file(const std::string& path, const TextFile& kind) {
     throw MissingFile(fmt::format("[{}] cannot read {}: {}", kind.where, path, reason));
   };
   struct stat status {};
-  const File file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  const File file(path, O_RDONLY | O_NOCTTY | O_CLOEXEC | (kind.may_be_pipe ? 0 : O_NONBLOCK));
   const int error = errno;
   if (file.is_open() ? ::fstat(file.fd(), &status) == 0 : ::stat(path.c_str(), &status) == 0) {
-    if (const std::string_view reason = other_kind(status.st_mode); !reason.empty()) refuse(reason);
+    if (const std::string_view reason = other_kind(status.st_mode, kind.may_be_pipe); !reason.empty()) refuse(reason);
   }
   if (!file.is_open()) refuse(std::strerror(error));
   // Files of the system state no size, so the end is where nothing more is read.

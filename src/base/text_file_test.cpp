@@ -1,8 +1,14 @@
 #include "base/text_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "frontend/data/readers/test_files.h"
 
 namespace partita {
@@ -18,6 +24,22 @@ TEST(TextFile, IsReadWhole) {
     const auto path = folder.write("a", Bytes(text.begin(), text.end()));
     EXPECT_EQ(read_text_file(path.string(), kNote), text);
   }
+}
+
+TEST(TextFile, MayBeAPipeThatIsWrittenLater) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const std::string text(90'000, 'x');
+  std::thread writer([&] {
+    const File file(path, O_WRONLY);
+    for (size_t at = 0; at < text.size(); at += 30'000) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      EXPECT_TRUE(write_all(file.fd(), text.data() + at, 30'000));
+    }
+  });
+  EXPECT_EQ(read_text_file(path, kNote), text);
+  writer.join();
 }
 
 TEST(TextFile, OfTheSystemStatesNoSize) {

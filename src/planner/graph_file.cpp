@@ -6,7 +6,8 @@
 namespace partita {
 namespace {
 
-constexpr TextFile kGraphFile{.where = "graph", .purpose = "a graph", .max_bytes = int64_t{16} << 20};
+constexpr TextFile kGraphFile{
+    .where = "graph", .purpose = "a graph", .max_bytes = int64_t{16} << 20, .may_be_pipe = false};
 
 }  // namespace
 

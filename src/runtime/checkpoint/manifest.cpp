@@ -21,7 +21,8 @@ constexpr const char* kFormat = "partita checkpoint";
 // adds the scale of the loss and the number of losses that are not finite.
 constexpr int64_t kVersion = 2;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
-constexpr TextFile kManifest{.where = "checkpoint", .purpose = "a manifest", .max_bytes = int64_t{1} << 30};
+constexpr TextFile kManifest{
+    .where = "checkpoint", .purpose = "a manifest", .max_bytes = int64_t{1} << 30, .may_be_pipe = false};
 constexpr int64_t kMaxFiles = int64_t{1} << 20;  // ranks of a mesh
 constexpr int64_t kMaxTiles = int64_t{1} << 22;  // per tensor
 constexpr int64_t kMaxManifestValues = int64_t{1} << 27;

@@ -131,8 +131,9 @@ FlightLog read_flight_record(const std::string& path) {
     throw InvalidFile(fmt::format("[diagnose] {}: not a flight record, got {}, expected {}", path, got, expected));
   };
   using File = FlightRecord::File;
-  const std::string bytes =
-      read_text_file(path, {.where = "diagnose", .purpose = "a flight record", .max_bytes = sizeof(File)});
+  constexpr TextFile kRecord{
+      .where = "diagnose", .purpose = "a flight record", .max_bytes = sizeof(File), .may_be_pipe = false};
+  const std::string bytes = read_text_file(path, kRecord);
   if (bytes.size() != sizeof(File)) refuse(fmt::format("{} bytes", bytes.size()), fmt::format("{}", sizeof(File)));
   const auto& record = *reinterpret_cast<const File*>(bytes.data());
   if (std::memcmp(record.magic, kRecordMagic, sizeof kRecordMagic) != 0) refuse("another beginning", "PFLIGHT1");
