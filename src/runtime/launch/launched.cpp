@@ -78,12 +78,12 @@ std::string endpoint(const std::string& host, int64_t port) {
 
 /// The meeting place of ranks without MPI; none without PARTITA_MASTER. Throws InvalidArgument if PARTITA_LISTENER is
 /// not a number.
-std::optional<MeetingPoint> given_meeting(const Variable& variable) {
+std::optional<LaunchedMeeting> given_meeting(const Variable& variable) {
   if (variable("PARTITA_MASTER") == nullptr) return std::nullopt;
-  return MeetingPoint{.master = text(variable, "PARTITA_MASTER"),
-                      .address = text(variable, "PARTITA_ADDRESS"),
-                      .listener = number(variable, "PARTITA_LISTENER", -1),
-                      .run = text(variable, "PARTITA_RUN")};
+  return LaunchedMeeting{.master = text(variable, "PARTITA_MASTER"),
+                         .address = text(variable, "PARTITA_ADDRESS"),
+                         .listener = number(variable, "PARTITA_LISTENER", -1),
+                         .run = text(variable, "PARTITA_RUN")};
 }
 
 std::optional<LaunchedRank> by_partita(const Variable& variable) {
@@ -140,7 +140,7 @@ int remainder_of(std::string_view tag, int divisor) {
 /// The meeting place of ranks that srun started without the interface that MPI needs: the host of the first task. None
 /// with that interface, or without a list of hosts. Throws InvalidArgument if a variable is not the number that it
 /// should be.
-std::optional<MeetingPoint> meeting_of_step(const Variable& variable) {
+std::optional<LaunchedMeeting> meeting_of_step(const Variable& variable) {
   for (const char* name : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
     if (variable(name) != nullptr) return std::nullopt;
   }
@@ -153,16 +153,16 @@ std::optional<MeetingPoint> meeting_of_step(const Variable& variable) {
   const std::string step = variable("SLURM_STEP_ID") == nullptr ? "0" : text(variable, "SLURM_STEP_ID");
   const int port = kFirstPort + (remainder_of(job, kPorts) * 31 + remainder_of(step, kPorts)) % kPorts;
   const bool is_one = number(variable, "SLURM_STEP_NUM_NODES", 0) == 1;
-  return MeetingPoint{.master = endpoint(is_one ? "127.0.0.1" : host, number(variable, "PARTITA_PORT", port)),
-                      .address = is_one ? "127.0.0.1" : "",
-                      .run = fmt::format("{}.{}", job, step)};
+  return LaunchedMeeting{.master = endpoint(is_one ? "127.0.0.1" : host, number(variable, "PARTITA_PORT", port)),
+                         .address = is_one ? "127.0.0.1" : "",
+                         .run = fmt::format("{}.{}", job, step)};
 }
 
 std::optional<LaunchedRank> by_srun(const Variable& variable) {
   const int tasks = number(variable, "SLURM_STEP_NUM_TASKS", 1);
   if (variable("SLURM_PROCID") == nullptr || tasks < 2) return std::nullopt;
   const int rank = number(variable, "SLURM_PROCID", 0);
-  const std::optional<MeetingPoint> given = given_meeting(variable);
+  const std::optional<LaunchedMeeting> given = given_meeting(variable);
   return checked({.rank = number(variable, "PMIX_RANK", rank),
                   .size = tasks,
                   .local_rank = number(variable, "SLURM_LOCALID", 0),

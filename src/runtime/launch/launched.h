@@ -8,7 +8,7 @@
 namespace partita {
 
 /// How ranks find one another without MPI.
-struct MeetingPoint {
+struct LaunchedMeeting {
   std::string master;        // HOST:PORT at which rank 0 listens
   std::string address = "";  // address at which this rank listens; "": the one from which it reaches rank 0
   int listener = -1;         // rank 0 only: an open socket that listens there; -1: none
@@ -17,9 +17,9 @@ struct MeetingPoint {
 
 struct LaunchedRank {
   int rank = 0, size = 1;
-  int local_rank = 0, local_size = 1;     // among the ranks on this host
-  std::string launcher;                   // "mpirun", "srun", "partita launch", "a rank table", "torchrun"
-  std::optional<MeetingPoint> meeting{};  // none: the ranks meet by MPI
+  int local_rank = 0, local_size = 1;        // among the ranks on this host
+  std::string launcher;                      // "mpirun", "srun", "partita launch", "a rank table", "torchrun"
+  std::optional<LaunchedMeeting> meeting{};  // none: the ranks meet by MPI
 };
 
 /// Reads the environment variables of launchers; `variable` looks a name up, null if it is not set. Checks in this
