@@ -3,6 +3,7 @@
 #include "compiler/autodiff/differentiate.h"
 #include "compiler/autodiff/optimizer.h"
 #include "ir/ops/constant.h"
+#include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/subnormals.h"
 
@@ -116,12 +117,16 @@ std::vector<Symbol> differentiate_loss(const TracePtr& trace, const Symbol& loss
   return symbols_of(trace, gradients);
 }
 
-/// The nodes of an optimizer's update; gives what the parameter becomes.
+/// The nodes of an optimizer's update; gives what the parameter becomes. A rate of another type than the parameter, as
+/// in loops over f64, is converted.
 Symbol update_parameter(const TracePtr& trace, const OptionTexts& options, const Symbol& parameter,
                         const Symbol& gradient, const Symbol& rate) {
   Builder& builder = trace->builder();
   builder.phase = Phase::update;
-  build_update(builder, config_of(options).optimizer, parameter.value(), gradient.value(), rate.value());
+  const DType dtype = parameter.value().dtype();
+  const Value own =
+      rate.value().dtype() == dtype ? rate.value() : builder.apply("cast", {rate.value()}, CastAttrs{dtype});
+  build_update(builder, config_of(options).optimizer, parameter.value(), gradient.value(), own);
   builder.phase = Phase::forward;
   const State* state = builder.find_state(builder.graph().values[static_cast<size_t>(parameter.id)].name);
   return {trace, state->exit};

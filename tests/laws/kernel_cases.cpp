@@ -7,6 +7,7 @@
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/loss/cross_entropy.h"
 #include "ir/ops/matmul/matmul.h"
+#include "ir/ops/matmul/orthogonalize.h"
 #include "ir/ops/norm/batch_norm.h"
 #include "ir/ops/norm/row_norm.h"
 #include "ir/ops/pool/pool.h"
@@ -184,8 +185,8 @@ void add_large(Cases& cases) {
   cases.add("cross_entropy_grad", Attrs(CrossEntropyGradAttrs{.classes = 210}),
             {sample_of(wide), labels, column, column});
   cases.add("all_finite", {}, {sample_of({250, 201})});
-  cases.add("orthogonalize", {}, {sample_of({70, 130})});
-  cases.add("orthogonalize", {}, {sample_of({130, 5, 3, 3})});
+  cases.add("orthogonalize", Attrs(OrthogonalizeAttrs{}), {sample_of({70, 130})});
+  cases.add("orthogonalize", Attrs(OrthogonalizeAttrs{}), {sample_of({130, 5, 3, 3})});
 }
 
 /// Every update of an optimizer on more elements than one thread takes, with the attributes of each of its samples.

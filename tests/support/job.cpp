@@ -55,7 +55,7 @@ Arrays batch_of(const Job& job, const Graph& graph, int step) {
 
 Arrays with_optimizer_states(const Graph& graph, Arrays states) {
   for (const State& state : graph.states) {
-    states.try_emplace(graph.values[state.entry].name, graph.type(state.entry));
+    states.try_emplace(graph.values[state.entry].name, make_initial(state.init, graph.type(state.entry), /*key=*/0));
   }
   return states;
 }
