@@ -16,8 +16,8 @@ struct TextFile {
   bool may_be_pipe = true;
 };
 
-/// Returns the contents of a file. Throws MissingFile "[where] cannot read PATH: .." if there is no such file, if it is a
-/// folder, a socket, or a pipe or a device that it may not be, or if the system cannot read it; InvalidFile if it has
+/// Returns the contents of a file. Throws MissingFile "[where] cannot read PATH: .." if there is no such file, if it is
+/// a folder, a socket, or a pipe or a device that it may not be, or if the system cannot read it; InvalidFile if it has
 /// more than `max_bytes` bytes, of which no more are then read.
 std::string read_text_file(const std::string& path, const TextFile& kind);
 
