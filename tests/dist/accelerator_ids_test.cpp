@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/philox.h"
+#include "base/test_refusal.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/executor.h"
 #include "runtime/execute/shard_copy.h"
@@ -165,12 +166,7 @@ std::string print_split(const RankSplit& split) {
 }
 
 std::string refusal_of_job(const Job& job) {
-  try {
-    run_job(job);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { run_job(job); });
 }
 
 TEST_F(ComputedIds, GoodOnesGiveTheNumbersOfTheInterpreter) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/test_refusal.h"
 #include "frontend/data/readers/test_files.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
@@ -111,12 +112,7 @@ TEST(CompilePasses, LeavingOneOutDoesIt) {
 
 /// The refusal of a pass that is to be left out, even where the flow ends before it.
 std::string refusal_of_leaving_out(const std::string& name, Stage last) {
-  try {
-    program_of_passes(job_of_all_passes(), {.dump_dir = "", .switched_off = {name}}, last);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { program_of_passes(job_of_all_passes(), {.dump_dir = "", .switched_off = {name}}, last); });
 }
 
 TEST(CompilePasses, WhatIsNeededCannotBeLeftOut) {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/test_refusal.h"
 #include "compiler/partition/collectives.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
@@ -165,17 +166,14 @@ TEST(MicroBatches, TextsAreReadBack) {
   }
 }
 
-std::string refusal_of(const std::string& text, int64_t count, int ranks = 1) {
+std::string refusal_of_cut(const std::string& text, int64_t count, int ranks = 1) {
   const auto device = make_cpu_device(all_ops(), 1, KernelSet::reference);
-  try {
+  return refusal_of([&] {
     compile(parse_graph(text, all_ops()), all_ops(), device->catalog(),
             {.ranks = ranks,
              .plan = {.parallel = Parallel::hybrid, .micro_batches = count},
              .training = TrainingOptions{}});
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  });
 }
 
 constexpr const char* kCentred = R"(partita graph 1
@@ -206,24 +204,24 @@ output loss = %loss
 
 TEST(MicroBatches, RefusalsSayWhatIsLegal) {
   EXPECT_EQ(
-      refusal_of(kCentred, 4),
+      refusal_of_cut(kCentred, 4),
       "[micro-batches] the global batch does not divide, got 4 micro-batches of batch 6, expected one of 1, 2, 3, 6");
   EXPECT_EQ(
-      refusal_of(kCentred, 6, 4),
+      refusal_of_cut(kCentred, 6, 4),
       "[micro-batches] a micro-batch has fewer rows than ranks that share it, got 6 micro-batches of batch 6 on 4 "
       "ranks, expected at most 1");
-  EXPECT_EQ(refusal_of(kCentred, 2),
+  EXPECT_EQ(refusal_of_cut(kCentred, 2),
             "[micro-batches] a node of one micro-batch needs a result of the whole batch, got net/far with 2 "
             "micro-batches, expected 1: it uses a result of net/mean, which needs all of them");
-  EXPECT_EQ(refusal_of(kCentred, 1), "accepted");
+  EXPECT_EQ(refusal_of_cut(kCentred, 1), "accepted");
   // The mean of what no parameter makes comes first; that of what needs such a mean does not.
-  EXPECT_EQ(refusal_of(kTwice, 2),
+  EXPECT_EQ(refusal_of_cut(kTwice, 2),
             "[micro-batches] a node of one micro-batch needs a result of the whole batch, got net/again with 2 "
             "micro-batches, expected 1: it uses a result of net/mean2, which needs all of them");
   std::string once = kTwice;
   once.replace(once.find("sub(%far, %mean2)"), 17, "sub(%far, %mean)");
-  EXPECT_EQ(refusal_of(once, 2), "accepted");
-  EXPECT_EQ(refusal_of(kCentred, 0), "[mesh] bad number of micro-batches, got 0, expected 1 to 65536");
+  EXPECT_EQ(refusal_of_cut(once, 2), "accepted");
+  EXPECT_EQ(refusal_of_cut(kCentred, 0), "[mesh] bad number of micro-batches, got 0, expected 1 to 65536");
 }
 
 }  // namespace

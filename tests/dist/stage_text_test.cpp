@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_refusal.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
@@ -40,28 +41,12 @@ const Program& program_of_text() {
   return program;
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << "no '" << from << "' in\n" << text;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
 std::string refusal_of_local(const std::string& text) {
-  try {
-    parse_local_graph(text, all_ops());
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { parse_local_graph(text, all_ops()); });
 }
 
 std::string refusal_of_schedule(const std::string& text, const LocalGraph& local) {
-  try {
-    parse_schedule(text, local);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { parse_schedule(text, local); });
 }
 
 TEST(StageText, IsReadBack) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/test_refusal.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/partition.h"
 #include "compiler/partition/print_rank.h"
@@ -27,23 +28,6 @@ Program text_program_of(const std::string& spec, int ranks, int64_t statistics_g
   options.statistics_groups = statistics_groups;
   return compile(build_graph(model.network(Loss::sparse), all_ops(), options), all_ops(), device->catalog(),
                  {.ranks = ranks, .training = TrainingOptions{}});
-}
-
-/// The text with the first `from` replaced.
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
-template <class Read>
-std::string message_of(const Read& read) {
-  try {
-    read();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Text, PlansAreReadBack) {
@@ -69,8 +53,8 @@ TEST(Text, BadPlansAreRefused) {
   const Program program = text_program_of("mlp:hidden=16", 2);
   const std::string text = print(program.plan(), program.graph, all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
-    const std::string bad = changed(text, from, to);
-    return message_of([&] { parse_plan(bad, program.graph, all_ops()); });
+    const std::string bad = replaced(text, from, to);
+    return refusal_of([&] { parse_plan(bad, program.graph, all_ops()); });
   };
   EXPECT_EQ(refused("partita plan 1", "partita plan 2"),
             "[plan line 1] not a plan of this version, got 'partita plan 2', expected 'partita plan 1'");
@@ -106,14 +90,14 @@ TEST(Text, PlansMayBeEditedByHand) {
   EXPECT_FALSE(is_cut(read("node relu\n").cuts[at]));  // a line without factors cuts nothing
   const auto line = std::count(text.begin(), text.end(), '\n') + 1;
   EXPECT_EQ(
-      message_of([&] { read("mesh data=2\n"); }),
+      refusal_of([&] { read("mesh data=2\n"); }),
       fmt::format("[plan line {}] a second mesh, or one after a cut, got 'mesh data=2', expected one, before all cuts",
                   line));
-  EXPECT_EQ(message_of([&] { read("result %image {} {}\n"); }),
+  EXPECT_EQ(refusal_of([&] { read("result %image {} {}\n"); }),
             fmt::format(
                 "[plan line {}] no node computes the value, got '%image', expected a result; others have 'input' lines",
                 line));
-  EXPECT_EQ(message_of([&] { read("input image {} {}\n"); }),
+  EXPECT_EQ(refusal_of([&] { read("input image {} {}\n"); }),
             fmt::format("[plan line {}] unknown input or state, got 'image', expected one of graph mlp", line));
 }
 
@@ -225,8 +209,8 @@ TEST(Text, LocalGraphsOfManyRanksStayShort) {
 TEST(Text, BadLocalGraphsAreRefused) {
   const std::string text = print(text_program_of("mlp:hidden=16", 3).local(), all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
-    const std::string bad = changed(text, from, to);
-    return message_of([&] { parse_local_graph(bad, all_ops()); });
+    const std::string bad = replaced(text, from, to);
+    return refusal_of([&] { parse_local_graph(bad, all_ops()); });
   };
   EXPECT_NE(refused("mesh data=3", "mesh data=13").find("fewer elements than parts"), std::string::npos);
   EXPECT_NE(refused("image: f32[12{data}", "image: f32[12{data,data}").find("an axis is used twice"),
@@ -236,7 +220,7 @@ TEST(Text, BadLocalGraphsAreRefused) {
   EXPECT_NE(refused("+sum{data}", "+sum{model}").find("unknown axis, got 'model'"), std::string::npos);
   EXPECT_NE(refused("+sum{data}", "+sun{data}").find("sun"), std::string::npos);
   EXPECT_NE(refused(" cut i={data}", " cut q={data}").find("unknown factor"), std::string::npos);
-  EXPECT_EQ(message_of([&] { parse_graph(text, with_collectives(all_ops())); }),
+  EXPECT_EQ(refusal_of([&] { parse_graph(text, with_collectives(all_ops())); }),
             "[graph] the graph has a mesh, got 'mesh data=3', expected a graph that is not split");
 }
 
@@ -244,8 +228,8 @@ TEST(Text, EveryFaultNamesItsLine) {
   const std::string text = print(text_program_of("mlp:hidden=16", 3).local(), all_ops());
   const auto expect = [&](const std::string& from, const std::string& to, const std::string& message) {
     const int64_t line = std::count(text.begin(), text.begin() + static_cast<int64_t>(text.find(from)), '\n') + 1;
-    const std::string bad = changed(text, from, to);
-    const std::string refused = message_of([&] { parse_local_graph(bad, all_ops()); });
+    const std::string bad = replaced(text, from, to);
+    const std::string refused = refusal_of([&] { parse_local_graph(bad, all_ops()); });
     EXPECT_TRUE(refused.starts_with(fmt::format("[graph line {}] {}", line, message))) << refused;
   };
   expect("mesh data=3", "mesh data=x", "[mesh] ");
@@ -283,16 +267,17 @@ TEST(Text, HalosOfFewerRowsThanPartsAreReadBack) {
 TEST(Text, HalosThatFitNoNodeAreRefused) {
   const std::string text = print(local_convolution(8, 1, 2), all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
-    const std::string bad = changed(text, from, to);
-    return message_of([&] { parse_local_graph(bad, all_ops()); });
+    const std::string bad = replaced(text, from, to);
+    return refusal_of([&] { parse_local_graph(bad, all_ops()); });
   };
   const std::string start = "[local graph] the parts do not fit together: ", halo = "ranks|s1d1k3p1n8";
   const size_t at = text.find("%x.slice_shard.halo_exchange = "), end = text.find(" ;", at);
   ASSERT_NE(at, std::string::npos) << text;
   const std::string node = text.substr(at, end - at);
-  const std::string dead = changed(changed(node, "%x.slice_shard.halo_exchange", "%dead"), halo, "ranks|s9d9k9p9n999");
+  const std::string dead =
+      replaced(replaced(node, "%x.slice_shard.halo_exchange", "%dead"), halo, "ranks|s9d9k9p9n999");
   EXPECT_EQ(refused(node, dead + "\n" + node), start + "%dead has halos that no node reads");
-  EXPECT_EQ(refused(node, changed(node, "s1d1k3p1n8", "s1d1k3p1n7")),
+  EXPECT_EQ(refused(node, replaced(node, "s1d1k3p1n8", "s1d1k3p1n7")),
             start + "y: operand 0 does not lie as the cut needs it");
   EXPECT_EQ(refused("axes=[\"ranks\"], dim=-1", "axes=[], dim=-1"),
             start + "x.slice_shard.halo_exchange exchanges halos over other axes than those that cut");
@@ -322,8 +307,8 @@ TEST(Text, PlansOfMicroBatchesAreReadBackOrRefused) {
   const std::string text = print(program.plan(), program.graph, all_ops());
   EXPECT_EQ(print(parse_plan(text, program.graph, all_ops()), program.graph, all_ops()), text);
   const auto refused = [&](const std::string& from, const std::string& to) {
-    const std::string bad = changed(text, from, to);
-    return message_of([&] { parse_plan(bad, program.graph, all_ops()); });
+    const std::string bad = replaced(text, from, to);
+    return refusal_of([&] { parse_plan(bad, program.graph, all_ops()); });
   };
   const std::string start = "[plan] micro-batches do not cut ", why = " as its operands and users need it, got ";
   EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data}"),
@@ -336,18 +321,18 @@ TEST(Text, PlansOfMicroBatchesAreReadBackOrRefused) {
 
 TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
   const std::string text = kMicroBatches, start = "[local graph] the parts do not fit together: ";
-  const auto read = [](const std::string& bad) { return message_of([&] { parse_local_graph(bad, all_ops()); }); };
-  const auto refused = [&](const std::string& from, const std::string& to) { return read(changed(text, from, to)); };
+  const auto read = [](const std::string& bad) { return refusal_of([&] { parse_local_graph(bad, all_ops()); }); };
+  const auto refused = [&](const std::string& from, const std::string& to) { return read(replaced(text, from, to)); };
   EXPECT_EQ(read(text), "accepted");
   // What a prologue makes for a node of a micro-batch; its own slices, and what needs another prologue first.
   const std::string scaled = "%y = mul(%x, %loss) : f32[8{micro,data},3] ; forward cut a={micro,data}\n";
   EXPECT_EQ(refused("output", scaled + "output"), "accepted");
   const std::string shared = "%z = add(%x, %x) : f32[8{micro,data},3] ; forward cut a={micro,data}\n";
-  EXPECT_EQ(read(changed(changed(changed(text, "output",
-                                         scaled + "%u = add(%z, %z) : f32[8{micro,data},3] ; forward "
-                                                  "cut a={micro,data}\noutput"),
-                                 "%sum", shared + "%sum"),
-                         "reduce(%x)", "reduce(%z)")),
+  EXPECT_EQ(read(replaced(replaced(replaced(text, "output",
+                                            scaled + "%u = add(%z, %z) : f32[8{micro,data},3] ; forward "
+                                                     "cut a={micro,data}\noutput"),
+                                   "%sum", shared + "%sum"),
+                          "reduce(%x)", "reduce(%z)")),
             start + "z runs in the prologue, and a node after it uses its slices");
   const std::string again =
       "%sum2 = reduce(%y) {kind=sum, axes=[0], keep_dims=false, scale=1} : f32[3] +sum{data,micro} ; forward cut "
@@ -360,7 +345,7 @@ TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
   EXPECT_EQ(refused("%w: f32[8,3]", "%w: f32[8{micro},3]"), start + "%w is of one micro-batch, not of all");
   EXPECT_EQ(refused("%x: f32[8{micro,data},3]", "%x: f32[9{micro,data},3]"),
             start + "%x of f32[9,3] does not divide into 2 micro-batches");
-  EXPECT_EQ(read(changed(changed(text, "8{micro,data}", "8{data,micro}"), "a={micro,data}", "a={data,micro}")),
+  EXPECT_EQ(read(replaced(replaced(text, "8{micro,data}", "8{data,micro}"), "a={micro,data}", "a={data,micro}")),
             start + "%x is cut into micro-batches after ranks");
   EXPECT_EQ(refused("accumulate(%sum) {axes=[\"micro\"]", "all_reduce(%sum) {axes=[\"micro\"]"),
             start + "all is over micro-batches, which no rank sends to another");
@@ -369,17 +354,18 @@ TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
 TEST(Text, BadReshardedGraphsAreRefused) {
   const std::string text = print(resharded_on("mlp:hidden=16", 3, Parallel::data), all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
-    const std::string bad = changed(text, from, to);
-    return message_of([&] { parse_resharded_graph(bad, all_ops()); });
+    const std::string bad = replaced(text, from, to);
+    return refusal_of([&] { parse_resharded_graph(bad, all_ops()); });
   };
   const size_t at = text.find(".reshard = reshard(");
   ASSERT_NE(at, std::string::npos);
   const size_t line = text.rfind('\n', at) + 1;
   const std::string reshard = text.substr(line, text.find('\n', at) - line);
   const std::string operand = reshard.substr(0, reshard.find(".reshard"));
-  EXPECT_EQ(refused(reshard, changed(reshard, "reshard(" + operand + ")", "reshard(" + operand + ", " + operand + ")")),
-            fmt::format("[graph line {}] [reshard] wrong number of operands, got 2, expected 1",
-                        std::count(text.begin(), text.begin() + static_cast<int64_t>(line), '\n') + 1));
+  EXPECT_EQ(
+      refused(reshard, replaced(reshard, "reshard(" + operand + ")", "reshard(" + operand + ", " + operand + ")")),
+      fmt::format("[graph line {}] [reshard] wrong number of operands, got 2, expected 1",
+                  std::count(text.begin(), text.begin() + static_cast<int64_t>(line), '\n') + 1));
   // A reshard that leaves its value where it is.
   const std::string sum = " +sum{data}";
   const size_t type = reshard.find(" ;");

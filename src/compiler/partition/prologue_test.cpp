@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_refusal.h"
 #include "compiler/partition/sections.h"
 #include "ir/ops/registry.h"
 #include "support/texts/texts.h"
@@ -26,12 +27,6 @@ input %x: f64[8{micro,data}] batch=0
 output loss = %loss.ranks
 )";
 
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
 std::map<std::string, std::string> sections_by_name(const LocalGraph& local) {
   const std::vector<Section> sections = sections_of(local);
   std::map<std::string, std::string> result;
@@ -51,14 +46,14 @@ TEST(Prologue, IsWhatLeadsToWhatMicroBatchesNeed) {
 // A slice that both loops use, and what leads to it, is copied. What only the prologue uses is not.
 TEST(Prologue, SharesNothingWithTheMicroBatches) {
   const std::string twice = "%twice = add(%x, %x) : f64[8{micro,data}] ; forward cut a={micro,data}\n";
-  const std::string text = changed(changed(kRelative, "%square = square(%x)", twice + "%square = square(%twice)"),
-                                   "div(%x, %root)", "div(%twice, %root)");
+  const std::string text = replaced(replaced(kRelative, "%square = square(%x)", twice + "%square = square(%twice)"),
+                                    "div(%x, %root)", "div(%twice, %root)");
   EXPECT_THROW(parse_local_graph(text, all_ops()), InvalidArgument);
   // A graph as a plan gives it, before `with_own_prologue`: micro-batches use the prologue's %twice, not %again.
   LocalGraph shared = parse_local_graph(
-      changed(changed(text,
-                      "%square =", "%again = add(%x, %x) : f64[8{micro,data}] ; forward cut a={micro,data}\n%square ="),
-              "div(%twice", "div(%again"),
+      replaced(replaced(text, "%square =",
+                        "%again = add(%x, %x) : f64[8{micro,data}] ; forward cut a={micro,data}\n%square ="),
+               "div(%twice", "div(%again"),
       all_ops());
   Graph& graph = shared.graph;
   const ValueId twice_value = graph.nodes[0].outputs[0], again_value = graph.nodes[1].outputs[0];

@@ -14,19 +14,6 @@ namespace {
 constexpr double kMaxStates = 1500;
 constexpr size_t kMaxListedAxes = 7;  // three bits for each, and one code for the end of a list
 
-/// Returns all subsequences of `axes` except the empty one.
-std::vector<Axes> sublists(const Axes& axes) {
-  std::vector<Axes> lists{{}};
-  for (int axis : axes) {
-    for (size_t i = 0, count = lists.size(); i < count; ++i) {
-      lists.push_back(lists[i]);
-      lists.back().push_back(axis);
-    }
-  }
-  lists.erase(lists.begin());
-  return lists;
-}
-
 }  // namespace
 
 bool ReshardStates::can_list(const Mesh& mesh, size_t dims) {
@@ -114,7 +101,7 @@ void ReshardStates::add_moves(size_t state) {
   const Sharding now = states_[state];
   Axes used = now.partial;
   for (const Axes& axes : now.dims) append(used, axes);
-  for (const Axes& axes : sublists(now.partial)) {
+  for (const Axes& axes : subsequences(now.partial)) {
     Sharding next = now;
     next.partial = without(now.partial, axes);
     add_move(state, Collective::all_reduce, axes, next);

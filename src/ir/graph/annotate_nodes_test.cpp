@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 #include "ir/graph/builder.h"
 #include "ir/ops/registry.h"
 
@@ -50,20 +51,10 @@ TEST(AnnotateNodes, RefusesWhatIsNotThere) {
   }
 }
 
-template <class Fn>
-std::string refusal(Fn&& fn) {
-  try {
-    fn();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(BuilderAnnotations, OnlyResultsOfOpsTakeAnnotations) {
   Builder builder(all_ops());
   const Value x = builder.input("x", {DType::f32, {4, 2}});
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal_of([&] {
               builder.annotate(x, {.inputs = {{2, 1}}});
             }),
             "[shard] no node made the value, got 'x', expected a result of an op");
@@ -74,9 +65,9 @@ TEST(BuilderAnnotations, OnlyParametersAreLayerwise) {
   const Value x = builder.input("x", {DType::f32, {4, 2}}), w = builder.state("w", {DType::f32, {4, 2}}, {});
   builder.layerwise(w, 1);
   EXPECT_EQ(builder.graph().states[0].layerwise, 1);
-  EXPECT_EQ(refusal([&] { builder.layerwise(x, 0); }),
+  EXPECT_EQ(refusal_of([&] { builder.layerwise(x, 0); }),
             "[layerwise] only parameters can be layerwise, got 'x', expected a parameter");
-  EXPECT_EQ(refusal([&] { builder.layerwise(w, 2); }),
+  EXPECT_EQ(refusal_of([&] { builder.layerwise(w, 2); }),
             "[layerwise] 'w' has no such dimension, got 2 of f32[4,2], expected 0 to 1");
 }
 

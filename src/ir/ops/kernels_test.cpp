@@ -9,7 +9,7 @@
 
 #include "ir/graph/builder.h"
 #include "ir/graph/op_def.h"
-#include "ir/ops/registry.h"
+#include "ir/ops/test_kernels.h"
 
 namespace partita {
 namespace {
@@ -19,20 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 std::vector<Array> run_of_kernels(const std::string& name, const std::vector<Array>& inputs,
                                   const FieldTexts& fields = {}) {
   const OpDef& op = all_ops().at(name);
-  const Attrs attrs = op.attrs.with(fields);
-  std::vector<Type> types;
-  std::vector<ConstTensor> operands;
-  for (const Array& input : inputs) {
-    types.push_back(input.type());
-    operands.push_back(input.tensor());
-  }
-  const std::vector<Type> none;
-  std::vector<Array> outputs;
-  std::vector<Tensor> results;
-  for (const Type& type : op.infer({attrs, types, none})) outputs.emplace_back(type);
-  for (Array& output : outputs) results.push_back(output.tensor());
-  op.kernel(attrs, operands, results);
-  return outputs;
+  return run_kernel(op, op.attrs.with(fields), inputs);
 }
 
 std::vector<double> numbers(const Array& array) {

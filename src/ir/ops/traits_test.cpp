@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "ir/ops/registry.h"
 #include "ir/ops/support.h"
+#include "ir/ops/test_kernels.h"
 
 namespace partita {
 namespace {
@@ -48,21 +48,13 @@ TEST(OpTraits, DegreesOfArithmetic) {
 
 /// Returns the reference kernel's results on a sample whose operands count up from 1 in steps of `step`.
 std::vector<Array> results_of(const OpDef& op, const Sample& sample, double step) {
-  std::vector<Array> operands, results;
-  std::vector<Type> types;
+  std::vector<Array> operands;
   double next = 1;
   for (const SampleInput& input : sample.inputs) {
     Array& operand = operands.emplace_back(input.type);
     for (int64_t i = 0; i < input.type.elements(); ++i, next += 1) operand.set(i, next * step);
-    types.push_back(input.type);
   }
-  std::vector<ConstTensor> in;
-  std::vector<Tensor> out;
-  for (const Type& type : op.infer({sample.attrs, types, {}})) results.emplace_back(type);
-  for (const Array& operand : operands) in.push_back(operand.tensor());
-  for (Array& result : results) out.push_back(result.tensor());
-  op.kernel(sample.attrs, in, out);
-  return results;
+  return run_kernel(op, sample.attrs, operands);
 }
 
 TEST(OpTraits, MovedElementsAreThoseOfTheOperands) {

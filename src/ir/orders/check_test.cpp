@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 #include "ir/orders/simulate.h"
 #include "ir/orders/test_orders.h"
 
@@ -13,17 +14,6 @@ namespace partita {
 namespace {
 
 constexpr StageSection F = StageSection::forward, B = StageSection::backward, W = StageSection::weight;
-
-/// Returns the message of the error that the function throws.
-template <class Function>
-std::string refusal_of(const Function& function) {
-  try {
-    function();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 std::string order_refusal(const PipelineShape& shape, const std::vector<Dependency>& dependencies) {
   return refusal_of([&] { make_sequence(Order::zero_bubble, shape, dependencies); });

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 #include "ir/orders/draw.h"
 #include "ir/orders/simulate.h"
 #include "ir/orders/test_orders.h"
@@ -19,12 +20,7 @@ std::string text_of_order(Order order, const PipelineShape& shape) {
 }
 
 std::string refused_text(std::string_view text, const PipelineShape& shape) {
-  try {
-    parse_sequence(text, shape, chain_of(shape.stages()));
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { parse_sequence(text, shape, chain_of(shape.stages())); });
 }
 
 TEST(SequenceText, RoundTrips) {

@@ -23,6 +23,19 @@ inline Axes without(const Axes& axes, const Axes& taken) {
   return rest;
 }
 
+/// Returns all subsequences of `axes` except the empty one.
+inline std::vector<Axes> subsequences(const Axes& axes) {
+  std::vector<Axes> lists{{}};
+  for (int axis : axes) {
+    for (size_t i = 0, count = lists.size(); i < count; ++i) {
+      lists.push_back(lists[i]);
+      lists.back().push_back(axis);
+    }
+  }
+  lists.erase(lists.begin());
+  return lists;
+}
+
 inline void append(Axes& axes, const Axes& more) { axes.insert(axes.end(), more.begin(), more.end()); }
 
 }  // namespace partita

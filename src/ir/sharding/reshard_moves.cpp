@@ -6,23 +6,6 @@
 #include "ir/sharding/reshard_bound.h"
 
 namespace partita {
-namespace {
-
-/// Returns all subsets but the empty one.
-std::vector<Axes> subsets(const Axes& axes) {
-  std::vector<Axes> result{{}};
-  for (int axis : axes) {
-    for (size_t i = 0, count = result.size(); i < count; ++i) {
-      result.push_back(result[i]);
-      result.back().push_back(axis);
-    }
-  }
-  result.erase(result.begin());
-  return result;
-}
-
-}  // namespace
-
 std::vector<Move> ReshardMoves::from(const Sharding& now, double paid, double limit) {
   moves_.clear();
   add_slices(now);
@@ -79,7 +62,7 @@ void ReshardMoves::add_gathers(const Sharding& now) {
 void ReshardMoves::add_reductions(const Sharding& now) {
   const Axes reducible = without(now.partial, ends_.to.partial);
   if (reducible.empty()) return;
-  for (const Axes& axes : exact_ ? subsets(reducible) : std::vector<Axes>{reducible}) {
+  for (const Axes& axes : exact_ ? subsequences(reducible) : std::vector<Axes>{reducible}) {
     Sharding reduced = now;
     reduced.partial = without(now.partial, axes);
     add(Collective::all_reduce, axes, -1, -1, std::move(reduced));

@@ -4,19 +4,15 @@
 
 #include <fstream>
 
+#include "base/test_refusal.h"
 #include "planner/cluster/presets.h"
 
 namespace partita {
 namespace {
 
-/// The message with which a text is refused; "read" if it is accepted.
-std::string refusal_of(const std::string& text) {
-  try {
-    parse_cluster(text, "my.toml");
-  } catch (const InvalidFile& error) {
-    return error.what();
-  }
-  return "read";
+/// The message with which a text is refused; "accepted" if it is read.
+std::string refusal_of_toml(const std::string& text) {
+  return refusal_of<InvalidFile>([&] { parse_cluster(text, "my.toml"); });
 }
 
 /// The text of a cluster with the first `from` replaced.
@@ -74,35 +70,36 @@ TEST(ClusterToml, KnowsOneZero) {
 TEST(ClusterToml, TellsLineAndKeyOfBadNumbers) {
   const std::string bandwidth = "bandwidth = 24e9";
   const std::string text = with("links = 8", "links = 0");
-  EXPECT_EQ(refusal_of(text),
+  EXPECT_EQ(refusal_of_toml(text),
             fmt::format("[cluster] my.toml:{}: level[1].links: bad number, got 0, expected 1 to 1048576",
                         1 + std::count(text.begin(), text.begin() + text.find("links = 0"), '\n')));
   for (const std::string bad : {"-2.4e+10", "0", "0.0", "1e-300", "nan", "inf", "-inf", "1e22", "1e300"}) {
-    const std::string said = refusal_of(with(bandwidth, "bandwidth = " + bad));
+    const std::string said = refusal_of_toml(with(bandwidth, "bandwidth = " + bad));
     EXPECT_NE(said.find(": level[1].bandwidth: bad number, got "), std::string::npos) << said;
     EXPECT_NE(said.find("expected a number of at least 1 and at most 1e+21"), std::string::npos) << said;
   }
-  EXPECT_NE(refusal_of(with("size = 2", "size = 2000000")).find("expected 1 to 1048576"), std::string::npos);
-  EXPECT_NE(refusal_of(with("size = 2", "size = 1000000")).find("too many ranks, got 8 x 1000000"), std::string::npos);
-  EXPECT_NE(refusal_of(with("size = 2", "size = 99999999999999999999")).find("not TOML"), std::string::npos);
-  EXPECT_NE(refusal_of(with("overlap_slowdown = 1.1", "overlap_slowdown = 0.5"))
+  EXPECT_NE(refusal_of_toml(with("size = 2", "size = 2000000")).find("expected 1 to 1048576"), std::string::npos);
+  EXPECT_NE(refusal_of_toml(with("size = 2", "size = 1000000")).find("too many ranks, got 8 x 1000000"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_toml(with("size = 2", "size = 99999999999999999999")).find("not TOML"), std::string::npos);
+  EXPECT_NE(refusal_of_toml(with("overlap_slowdown = 1.1", "overlap_slowdown = 0.5"))
                 .find("software.overlap_slowdown: bad number, got 0.5, expected a number of at least 1"),
             std::string::npos);
 }
 
 TEST(ClusterToml, TellsUnknownKeysWithTheNearest) {
-  EXPECT_NE(refusal_of(with("\nlaunch_overhead", "\nlunch_overhead"))
+  EXPECT_NE(refusal_of_toml(with("\nlaunch_overhead", "\nlunch_overhead"))
                 .find("device.lunch_overhead: unknown key, got 'lunch_overhead', expected one of"),
             std::string::npos);
-  EXPECT_NE(refusal_of(with("\nlaunch_overhead", "\nlunch_overhead")).find("did you mean 'launch_overhead'?"),
+  EXPECT_NE(refusal_of_toml(with("\nlaunch_overhead", "\nlunch_overhead")).find("did you mean 'launch_overhead'?"),
             std::string::npos);
-  EXPECT_NE(
-      refusal_of(with("[device.efficiency.product]", "[device.efficiency.prodct]")).find("did you mean 'product'?"),
-      std::string::npos);
-  EXPECT_NE(refusal_of(with("bf16 =", "bf61 =")).find("device.peak.bf61: unknown key"), std::string::npos);
-  EXPECT_NE(refusal_of(with("\"ring\"", "\"rang\"")).find("software.algorithms[0]: unknown name, got 'rang'"),
+  EXPECT_NE(refusal_of_toml(with("[device.efficiency.product]", "[device.efficiency.prodct]"))
+                .find("did you mean 'product'?"),
             std::string::npos);
-  EXPECT_NE(refusal_of(with("[software]", "[softwear]")).find("did you mean 'software'?"), std::string::npos);
+  EXPECT_NE(refusal_of_toml(with("bf16 =", "bf61 =")).find("device.peak.bf61: unknown key"), std::string::npos);
+  EXPECT_NE(refusal_of_toml(with("\"ring\"", "\"rang\"")).find("software.algorithms[0]: unknown name, got 'rang'"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_toml(with("[software]", "[softwear]")).find("did you mean 'software'?"), std::string::npos);
 }
 
 TEST(ClusterToml, TellsOtherKindsOfValues) {
@@ -127,7 +124,7 @@ TEST(ClusterToml, TellsOtherKindsOfValues) {
            {"regathers = true", "regathers = 1", "software.regathers: bad kind of value, got integer, expected true"},
            {"fused = [", "fused = [1, ", "software.fused[0]: bad kind of value, got integer, expected a text"},
        }) {
-    const std::string text = refusal_of(with(from, to));
+    const std::string text = refusal_of_toml(with(from, to));
     EXPECT_NE(text.find(said), std::string::npos) << text;
   }
 }
@@ -147,27 +144,28 @@ TEST(ClusterToml, SaysWhatWasFitted) {
     EXPECT_LE(preset.fitted.size(), 12U) << name;
     for (const auto& [key, value] : fitted_values(preset)) EXPECT_NE(value, "0") << name << " " << key;
   }
-  const std::string said = refusal_of(with("fitted = [", "fitted = [\"software.hots_overhead\", "));
+  const std::string said = refusal_of_toml(with("fitted = [", "fitted = [\"software.hots_overhead\", "));
   EXPECT_NE(said.find("fitted[0]: unknown key, got 'software.hots_overhead', expected a key of this file"),
             std::string::npos)
       << said;
 }
 
 TEST(ClusterToml, TellsWhatIsMissing) {
-  EXPECT_NE(refusal_of("").find("[cluster] my.toml:1: name: missing, got nothing, expected a name"), std::string::npos);
-  const std::string said = refusal_of(with("memory = 80e9\n", ""));
+  EXPECT_NE(refusal_of_toml("").find("[cluster] my.toml:1: name: missing, got nothing, expected a name"),
+            std::string::npos);
+  const std::string said = refusal_of_toml(with("memory = 80e9\n", ""));
   EXPECT_NE(said.find("device.memory: missing, got nothing, expected a number of at least 1"), std::string::npos)
       << said;
 }
 
 TEST(ClusterToml, TellsTheLineOfWhatIsNotToml) {
-  const std::string said = refusal_of("name = \"x\"\n[device\nmemory = 3\n");
+  const std::string said = refusal_of_toml("name = \"x\"\n[device\nmemory = 3\n");
   EXPECT_NE(said.find("[cluster] my.toml:2: not TOML, got '"), std::string::npos) << said;
-  EXPECT_NE(refusal_of(std::string("name = \"\xff\"")).find("not TOML"), std::string::npos);
-  EXPECT_NE(refusal_of(std::string(100000, '[')).find("not TOML"), std::string::npos);
+  EXPECT_NE(refusal_of_toml(std::string("name = \"\xff\"")).find("not TOML"), std::string::npos);
+  EXPECT_NE(refusal_of_toml(std::string(100000, '[')).find("not TOML"), std::string::npos);
   std::string deep = "[a";
   for (int i = 0; i < 500'000; ++i) deep += ".a";
-  EXPECT_EQ(refusal_of(deep + "]\n"),
+  EXPECT_EQ(refusal_of_toml(deep + "]\n"),
             "[cluster] my.toml:1: a key is nested too deeply, got more than 16 parts, expected fewer");
 }
 
@@ -175,7 +173,7 @@ TEST(ClusterToml, TellsTheLineOfWhatIsNotToml) {
 TEST(ClusterToml, TruncatedFiles) {
   const std::string text = print(cluster_named("h100:4"));
   int read = 0;
-  for (size_t size = 0; size < text.size(); ++size) read += refusal_of(text.substr(0, size)) == "read" ? 1 : 0;
+  for (size_t size = 0; size < text.size(); ++size) read += refusal_of_toml(text.substr(0, size)) == "accepted" ? 1 : 0;
   EXPECT_LT(read, 200);  // the last lines have defaults
 }
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/test_refusal.h"
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/plan/assign_stages.h"
 #include "compiler/search/named_cuts.h"
@@ -39,12 +40,7 @@ constexpr const char* kPlan =
     "end\n";
 
 std::string refusal_of_plan(const std::string& text) {
-  try {
-    parse_plan_file(text, "p.txt");
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { parse_plan_file(text, "p.txt"); });
 }
 
 /// The message with which the text is refused after `from` is replaced.

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/test_refusal.h"
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/partition.h"
 #include "compiler/plan/cut_micro_batches.h"
@@ -38,19 +39,7 @@ Made make(int64_t micro_batches = 1, const LossOptions& loss = {}) {
 }
 
 std::string message_of(const std::string& text, const LocalGraph& local) {
-  try {
-    parse_schedule(text, local);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-/// Returns the text with the first `from` replaced.
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+  return refusal_of([&] { parse_schedule(text, local); });
 }
 
 /// Returns the text without the first line that begins with `start`.
@@ -64,7 +53,7 @@ TEST(ScheduleErrors, LinesThatAreWrongAreNamed) {
   const Made made = make();
   const std::string text = print(made.schedule, made.local);
   const auto refused = [&](const std::string& from, const std::string& to) {
-    return message_of(changed(text, from, to), made.local);
+    return message_of(replaced(text, from, to), made.local);
   };
   EXPECT_EQ(message_of("", made.local), "[schedule line 1] wrong first line, got '', expected 'partita schedule 1'");
   EXPECT_EQ(refused("schedule 1", "schedule 2"),
@@ -121,14 +110,14 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
          "[schedule] the parts do not fit together: matmul2 reads %relu, which is not there any more");
   expect(without(text, "%momentum2.0"), "the next step reads %momentum2.0");
   expect(without(text, "reduce bucket"), "before its bucket is reduced");
-  expect(changed(text, "reduce bucket 0", "reduce bucket 0\nreduce bucket 0"), "bucket 0 is reduced twice");
-  expect(changed(text, "reduce bucket 0", "wait bucket 0"), "bucket 0 is waited for and was not started");
-  expect(changed(text, "reduce bucket 0", "start bucket 0"), "a bucket is in flight at the update");
-  expect(changed(without(text, "update"), "reduce bucket", "update\nreduce bucket"), "the update reads");
-  expect(changed(text, "buffer %image bytes=", "buffer %image bytes=999"), "lies outside");
-  expect(changed(text, "buffer %label bytes=8", "buffer %label bytes=7"),
+  expect(replaced(text, "reduce bucket 0", "reduce bucket 0\nreduce bucket 0"), "bucket 0 is reduced twice");
+  expect(replaced(text, "reduce bucket 0", "wait bucket 0"), "bucket 0 is waited for and was not started");
+  expect(replaced(text, "reduce bucket 0", "start bucket 0"), "a bucket is in flight at the update");
+  expect(replaced(without(text, "update"), "reduce bucket", "update\nreduce bucket"), "the update reads");
+  expect(replaced(text, "buffer %image bytes=", "buffer %image bytes=999"), "lies outside");
+  expect(replaced(text, "buffer %label bytes=8", "buffer %label bytes=7"),
          "a buffer of %label has 7 bytes, its value 8");
-  expect(changed(text, fmt::format("arena {} ", made.schedule.arena_bytes), "arena 0 "), "lies outside");
+  expect(replaced(text, fmt::format("arena {} ", made.schedule.arena_bytes), "arena 0 "), "lies outside");
 }
 
 TEST(ScheduleErrors, AProloguePrecedesWhatNeedsIt) {
@@ -139,14 +128,14 @@ TEST(ScheduleErrors, AProloguePrecedesWhatNeedsIt) {
             "[schedule] a line is missing, got none, expected 'prologue'");
   EXPECT_EQ(message_of(without(text, "joined"), made.local),
             "[schedule] a line is missing, got none, expected 'joined'");
-  EXPECT_EQ(message_of(changed(print(other.schedule, other.local), "\nmicro\n", "\nprologue\nmicro\n"), other.local),
+  EXPECT_EQ(message_of(replaced(print(other.schedule, other.local), "\nmicro\n", "\nprologue\nmicro\n"), other.local),
             "[schedule] the graph does not have this section, got 'prologue', expected none: it has no prologue");
   const auto expect = [&](const std::string& bad, const std::string& part) {
     EXPECT_EQ(message_of(bad, made.local), "[schedule] the parts do not fit together: " + part);
   };
-  expect(changed(without(text, "prologue"), "\njoined\n", "\nprologue\njoined\n"),
+  expect(replaced(without(text, "prologue"), "\njoined\n", "\nprologue\njoined\n"),
          "%label is loaded outside of the micro-batches");
-  expect(changed(without(text, "joined"), "\nprologue\n", "\nprologue\njoined\n"),
+  expect(replaced(without(text, "joined"), "\nprologue\n", "\nprologue\njoined\n"),
          "%label is loaded outside of the micro-batches");
   const std::string load = "%label#2 = load(%label)\n";
   ASSERT_EQ(text.find(load), text.rfind(load)) << text;
@@ -162,7 +151,7 @@ TEST(ScheduleErrors, MicroBatchesRunAsTheGraphSays) {
   };
   const auto moved = [&](const std::string& start, const std::string& next) {
     const std::string line = line_of(start);
-    return changed(changed(text, line, ""), "\n" + next, "\n" + line + next);
+    return replaced(replaced(text, line, ""), "\n" + next, "\n" + line + next);
   };
   const auto expect = [&](const std::string& bad, const std::string& part) {
     EXPECT_EQ(message_of(bad, made.local), "[schedule] the parts do not fit together: " + part);
@@ -171,15 +160,15 @@ TEST(ScheduleErrors, MicroBatchesRunAsTheGraphSays) {
   expect(moved("%image#2 = load", "micro\n"), "%image is loaded outside of the micro-batches");
   expect(moved("%scale = ", "%matmul = "), "scale runs in every micro-batch, not once");
   expect(moved(accumulate, "update\n"), "reduce.accumulate runs once, not in every micro-batch");
-  expect(changed(text, accumulate, accumulate + accumulate), "reduce.accumulate adds a micro-batch twice");
-  expect(changed(text, message, "reduce bucket 0\n"), "bucket 0 is reduced in every micro-batch, not once");
+  expect(replaced(text, accumulate, accumulate + accumulate), "reduce.accumulate adds a micro-batch twice");
+  expect(replaced(text, message, "reduce bucket 0\n"), "bucket 0 is reduced in every micro-batch, not once");
   expect(moved("reduce bucket 0 last", "update\n"), "bucket 0 is for the last micro-batch, and outside of it");
-  expect(changed(text, "view=%image#2", "view=%image"), "%reshape is no view of %image");
-  expect(changed(text, ", %label#2)", ", %label)"), "%label has a copy for each micro-batch, and no load takes it");
-  expect(changed(changed(text, "copies=2", ""), line_of("%image#2 = load"), ""),
+  expect(replaced(text, "view=%image#2", "view=%image"), "%reshape is no view of %image");
+  expect(replaced(text, ", %label#2)", ", %label)"), "%label has a copy for each micro-batch, and no load takes it");
+  expect(replaced(replaced(text, "copies=2", ""), line_of("%image#2 = load"), ""),
          "%image has 1 copies for 2 micro-batches");
   const std::string huge = "bytes=576460752303423488 @0 copies=2";
-  const std::string refused = message_of(changed(text, line_of("buffer %image ").substr(14), huge + "\n"), made.local);
+  const std::string refused = message_of(replaced(text, line_of("buffer %image ").substr(14), huge + "\n"), made.local);
   EXPECT_EQ(refused,
             "[schedule line 4] buffer too large, got '2 times 576460752303423488 bytes', expected 2^60 bytes "
             "at most");
@@ -201,7 +190,7 @@ output b = %b
   EXPECT_EQ(schedule.scratch_bytes, 192);
   const std::string text = print(schedule, local);
   EXPECT_EQ(print(parse_schedule(text, local), local), text);
-  const std::string less = changed(text, "all_gather(%a) scratch=192", "all_gather(%a) scratch=191");
+  const std::string less = replaced(text, "all_gather(%a) scratch=192", "all_gather(%a) scratch=191");
   const std::string message = message_of(less, local);
   EXPECT_TRUE(message.starts_with("[schedule] the parts do not fit together: ")) << message;
   EXPECT_TRUE(message.ends_with("a.all_gather has 191 bytes of scratch for staging, it needs 192")) << message;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/philox.h"
+#include "base/test_refusal.h"
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/partition.h"
 #include "compiler/search/make_plan.h"
@@ -95,19 +96,7 @@ Bits run(const LocalGraph& local, const Schedule& schedule) {
 }
 
 std::string schedule_text_message_of(const std::string& text, const LocalGraph& local) {
-  try {
-    parse_schedule(text, local);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-/// Returns the text with the first `from` replaced.
-std::string changed_of_schedule_text(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+  return refusal_of([&] { parse_schedule(text, local); });
 }
 
 TEST(ScheduleText, IsReadBackAndRunsToTheSameBits) {
@@ -181,11 +170,11 @@ output old = %a
   const Schedule parsed = parse_schedule(text, made.local);
   EXPECT_EQ(print(parsed, made.local), text);
   EXPECT_TRUE(run(made.local, parsed) == run(made.local, made.schedule));
-  const auto without_keeping = changed_of_schedule_text(text, "%a#2 = copy(%a)\n", "");
+  const auto without_keeping = replaced(text, "%a#2 = copy(%a)\n", "");
   EXPECT_NE(schedule_text_message_of(without_keeping, made.local).find("reads %a, which is not there any more"),
             std::string::npos)
       << schedule_text_message_of(without_keeping, made.local);
-  EXPECT_NE(schedule_text_message_of(changed_of_schedule_text(text, "buffer %a#2", "buffer %a"), made.local)
+  EXPECT_NE(schedule_text_message_of(replaced(text, "buffer %a#2", "buffer %a"), made.local)
                 .find("buffer defined twice, got '%a'"),
             std::string::npos);
 }

@@ -8,7 +8,7 @@
 
 #include "base/philox.h"
 #include "ir/ops/attention/attention.h"
-#include "ir/ops/registry.h"
+#include "ir/ops/test_kernels.h"
 
 namespace partita {
 namespace {
@@ -286,21 +286,6 @@ Array random_array(const std::string& name, const Type& type) {
   return array;
 }
 
-std::vector<Array> by_reference(const OpDef& op, const Attrs& attrs, const std::vector<Array>& given) {
-  std::vector<Type> types;
-  std::vector<ConstTensor> inputs;
-  for (const Array& array : given) {
-    types.push_back(array.type());
-    inputs.push_back(array.tensor());
-  }
-  std::vector<Array> results;
-  for (const Type& type : op.infer({attrs, types, {}})) results.emplace_back(type);
-  std::vector<Tensor> outputs;
-  for (Array& array : results) outputs.push_back(array.tensor());
-  op.kernel(attrs, inputs, outputs);
-  return results;
-}
-
 void expect_same(const std::string& text, const std::vector<Array>& given, const std::vector<Array>& expected) {
   std::map<std::string, Numbers> arguments;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -334,10 +319,10 @@ TEST(CudnnAttention, CallsComputeWhatTheReferenceComputes) {
   for (const CudnnCase& of : cudnn_cases()) {
     const std::vector<Array> given{random_array("q", of.q(DType::f64)), random_array("k", of.k(DType::f64)),
                                    random_array("v", of.k(DType::f64))};
-    const std::vector<Array> made = by_reference(attention, of.attrs(), given);
+    const std::vector<Array> made = run_kernel(attention, of.attrs(), given);
     expect_same(forward_text(of), given, made);
     const std::vector<Array> all{given[0], given[1], given[2], made[0], made[1], random_array("d_y", of.q(DType::f64))};
-    expect_same(backward_text(of), all, by_reference(gradient, of.attrs(), all));
+    expect_same(backward_text(of), all, run_kernel(gradient, of.attrs(), all));
   }
 }
 

@@ -4,26 +4,13 @@
 
 #include <cmath>
 
-#include "ir/ops/registry.h"
+#include "ir/ops/test_kernels.h"
 
 namespace partita {
 namespace {
 
-/// Returns the kernel's results of an op on legal operands.
 std::vector<Array> run(std::string_view name, const Attrs& attrs, const std::vector<Array>& operands) {
-  const OpDef& op = all_ops().at(name);
-  std::vector<Type> types;
-  std::vector<ConstTensor> inputs;
-  for (const Array& operand : operands) {
-    types.push_back(operand.type());
-    inputs.push_back(operand.tensor());
-  }
-  std::vector<Array> results;
-  for (const Type& type : op.infer({attrs, types, {}})) results.emplace_back(type);
-  std::vector<Tensor> outputs;
-  for (Array& result : results) outputs.push_back(result.tensor());
-  op.kernel(attrs, inputs, outputs);
-  return results;
+  return run_kernel(all_ops().at(name), attrs, operands);
 }
 
 Array labels(const std::vector<int32_t>& values) { return {{static_cast<int64_t>(values.size())}, values}; }

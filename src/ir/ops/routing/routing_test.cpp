@@ -4,23 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/ops/registry.h"
+#include "base/test_refusal.h"
+#include "ir/ops/test_kernels.h"
 
 namespace partita {
 namespace {
 
 std::vector<double> routed(const std::string& name, const std::vector<Array>& inputs, const Attrs& attrs) {
-  const OpDef& op = all_ops().at(name);
-  std::vector<Type> types;
-  std::vector<ConstTensor> operands;
-  for (const Array& input : inputs) {
-    types.push_back(input.type());
-    operands.push_back(input.tensor());
-  }
-  const std::vector<Type> none;
-  Array output(op.infer({attrs, types, none}).at(0));
-  const std::vector<Tensor> results{output.tensor()};
-  op.kernel(attrs, operands, results);
+  const Array output = run_kernel(all_ops().at(name), attrs, inputs).at(0);
   std::vector<double> values;
   for (int64_t i = 0; i < output.type().elements(); ++i) values.push_back(output.at(i));
   return values;
@@ -54,16 +45,6 @@ TEST(Combine, WeighsAndAddsUp) {
   const Array slots = ids_array({1, 3}, {0, 1, 2});
   EXPECT_EQ(routed("combine", {y, slots, weights}, CombineAttrs{}), (Row{3, 6}));
   EXPECT_EQ(routed("combine_grad_weights", {y, slots, Array({1, 2}, Row{1, 1})}, CombineAttrs{}), (Row{3, 30, 0}));
-}
-
-template <class Call>
-std::string refusal_of(Call&& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Routing, RefusesWhatTheKernelsCannotTake) {

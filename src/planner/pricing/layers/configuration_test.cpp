@@ -2,20 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_refusal.h"
 #include "planner/pricing/search/search_configurations.h"
 
 namespace partita {
 namespace {
-
-template <class Function>
-std::string refusal_of(const Function& function) {
-  try {
-    function();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::string read_refusal(const std::string& text) {
   return refusal_of([&] { parse_configuration(text); });
