@@ -72,7 +72,7 @@ class FileStates:
             elif name == "step" and (self.is_composed or self.counts_steps):
                 self.state(name, one.array.copy())
             elif head in shapes and (kept is None or last in kept):
-                if one.shape != shapes[head]:
+                if not self._fits(one.shape, shapes[head], last):
                     raise RuntimeError(
                         f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
                         f"{shapes[head]}"
@@ -80,8 +80,15 @@ class FileStates:
                 self.state(f"{head}.{last}", one.array.copy())
             else:
                 unused.append(name)
-        self._say_what_begins_anew(unused, shapes, other)
+        self._say_what_begins_anew(unused, shapes, other, self._optimizer_of(given))
         return unused
+
+    def _fits(self, shape, of_parameter, last):
+        """Whether a state may have this shape: that of its parameter, where states that only some parameters have may
+        be means over dimensions, which then have the size 1."""
+        if last not in self.partial_states():
+            return shape == of_parameter
+        return len(shape) == len(of_parameter) and all(own in (1, size) for own, size in zip(shape, of_parameter))
 
     def _take_rate(self, one):
         """Takes the learning rate of the next step from a file, which has none if it is below 0. Rates that are given
@@ -149,11 +156,15 @@ class FileStates:
 
     def _other_optimizer(self, given):
         """The name of the optimizer that the file is of, if its states may measure something else by the same names."""
-        states = (one for name, one in given.items() if not name.startswith("checkpoint."))
-        found = {one.measures[0] for one in states if getattr(one, "measures", None)} - {""}
-        of_file, own = next(iter(found), ""), self.name_in_files
+        of_file, own = self._optimizer_of(given), self.name_in_files
         are_of_script = of_file.startswith(_OF_SCRIPT) or own.startswith(_OF_SCRIPT)
         return of_file if of_file and are_of_script and of_file != own else ""
+
+    def _optimizer_of(self, given):
+        """The name of the optimizer that the file is of, "" where it is not known."""
+        states = (one for name, one in given.items() if not name.startswith("checkpoint."))
+        found = {one.measures[0] for one in states if getattr(one, "measures", None)} - {""}
+        return next(iter(found), "")
 
     def _present_name(self, head, last, given):
         """The name of a state, of one that older files have under another name the present one."""
@@ -162,13 +173,17 @@ class FileStates:
 
     renamed = {}  # name in older files: (present name, another state in files of this optimizer)
 
-    def _say_what_begins_anew(self, unused, shapes, other):
-        """Warns if the file has states of these parameters, but not all that the updates keep."""
+    def _say_what_begins_anew(self, unused, shapes, other, of_file):
+        """Warns if the file has states of these parameters, but not all that the updates keep. Where the network decides
+        which states a parameter has, those of another optimizer are not known to be all."""
         left = [name for name in unused if name.rpartition(".")[0] in shapes and name not in shapes]
         taken = [name for name in self.states if name.rpartition(".")[0] in shapes]
         kept = self.kept_states()
         missing = self._missing(shapes, kept or ())
         are_unknown = other and kept is None
+        may_differ = bool(self.partial_states()) and of_file not in ("", self.name_in_files, self._rate_name)
+        if may_differ and taken and not missing:
+            missing = [f"those of {type(self).__name__}"]
         if not (are_unknown or missing and (left or taken or not unused)):
             return  # of a file without states of these parameters the caller says so
         got = left[0] + (f" of {other}" if other else "") if left else taken[0] if taken else "none"
