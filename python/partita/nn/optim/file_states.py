@@ -174,8 +174,8 @@ class FileStates:
     renamed = {}  # name in older files: (present name, another state in files of this optimizer)
 
     def _say_what_begins_anew(self, unused, shapes, other, of_file):
-        """Warns if the file has states of these parameters, but not all that the updates keep. Where the network decides
-        which states a parameter has, those of another optimizer are not known to be all."""
+        """Warns if the file has states of these parameters, but not all that the updates keep. Where the network
+        decides which states a parameter has, those of another optimizer are not known to be all."""
         left = [name for name in unused if name.rpartition(".")[0] in shapes and name not in shapes]
         taken = [name for name in self.states if name.rpartition(".")[0] in shapes]
         kept = self.kept_states()
