@@ -72,7 +72,7 @@ TEST(Sharding, BadTextsAreRefused) {
   EXPECT_EQ(refused("f32[8,5]"), "[sharding] another size, got 'f32[8,5]', expected the 2 dimensions of f32[8,6]");
   EXPECT_EQ(refused("f32[8,6,1]"), "[sharding] unexpected text, got ',1]', expected the 2 dimensions of f32[8,6]");
   EXPECT_EQ(refused("f32[8{},6]"), "f32[8,6]");
-  EXPECT_EQ(refused("f32[8{model,6]"), "[mesh] unknown axis, got '6', expected one of data.0 data.1 model");
+  EXPECT_EQ(refused("f32[8{model,6]"), "[sharding] unexpected text, got '{model,6]', expected '}' after it");
   EXPECT_EQ(refused("f32[8{pipe},6]"), "[mesh] unknown axis, got 'pipe', expected one of data.0 data.1 model");
   EXPECT_EQ(refused("f32[8{model},6{model}]"),
             "[sharding] an axis is used twice, got 'f32[8{model},6{model}]', expected each axis once");
@@ -80,15 +80,15 @@ TEST(Sharding, BadTextsAreRefused) {
       refused("f32[8,6{data.0,data.1,model}]"),
       "[sharding] fewer elements than parts, got 'f32[8,6{data.0,data.1,model}]', expected at most one part each");
   EXPECT_EQ(refused("f32[8{model|s0d1k3p1n6},6]"),
-            "[sharding] bad number, got '0d1k3p1n6},6]', expected 1 to 2147483647");
+            "[sharding] bad number, got '0d1k3p1n6', expected 1 to 2147483647");
   EXPECT_EQ(refused("f32[8{model|s1d1k3p1n2147483648},6]"),
-            "[sharding] bad number, got '2147483648},6]', expected 1 to 2147483647");
+            "[sharding] bad number, got '2147483648', expected 1 to 2147483647");
   EXPECT_EQ(refused("f32[8{data.0,data.1|s1d1k3p1n3},6]"),
             "[sharding] fewer elements than parts, got 'f32[8{data.0,data.1|s1d1k3p1n3},6]', expected at most one part "
             "each");
   EXPECT_EQ(refused("f32[8{modal},6]"),
             "[mesh] unknown axis, got 'modal', expected one of data.0 data.1 model, did you mean 'model'?");
-  EXPECT_EQ(refused("f32[8{model|s1d1k3},6]"), "[sharding] unexpected text, got '},6]', expected 'p'");
+  EXPECT_EQ(refused("f32[8{model|s1d1k3},6]"), "[sharding] unexpected text, got '', expected 'p'");
   EXPECT_EQ(refused("f32[8,6] +none{model}"), "[sharding] not a reduction, got 'none', expected sum, max or min");
   EXPECT_EQ(refused("f32[8,6] +sum{}"),
             "[sharding] a reduction over no axis, got 'f32[8,6] +sum{}', expected at least one axis");
