@@ -4,23 +4,19 @@
 #include "ir/graph/rules.h"
 
 namespace partita {
-namespace {
 
-/// Returns the entry values of inputs, then of states.
-std::vector<ValueId> entries(const Graph& graph) {
+std::vector<ValueId> entry_values(const Graph& graph) {
   std::vector<ValueId> ids;
   for (const Input& input : graph.inputs) ids.push_back(input.value);
   for (const State& state : graph.states) ids.push_back(state.entry);
   return ids;
 }
 
-}  // namespace
-
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
   std::string text =
       fmt::format("partita plan 1\ngraph {}\nsearch {}\n{}\n", plan.graph, plan.search, print(plan.mesh));
   const Rules rules(graph, ops);
-  const std::vector<ValueId> ids = entries(graph);
+  const std::vector<ValueId> ids = entry_values(graph);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!is_cut(plan.inputs[i])) continue;
     text += fmt::format("input %{} {}\n", graph.values[ids[i]].name, print_dims(plan.inputs[i], plan.mesh));
@@ -60,7 +56,7 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
              print(plan.cuts[n], rule, plan.mesh), "a cut of other factors of " + print(rule));
     }
   }
-  const std::vector<ValueId> ids = entries(graph);
+  const std::vector<ValueId> ids = entry_values(graph);
   check_count(plan.inputs.size(), ids.size(), "inputs and states");
   const auto check_dims = [&](ValueId value, const std::vector<Axes>& dims) {
     const std::string reason = illegal(graph.type(value), dims, plan.mesh);

@@ -22,6 +22,9 @@ struct Plan {
   std::set<size_t> regathered;
 };
 
+/// Returns the entry values of inputs, then of states, as Plan::inputs lists them.
+std::vector<ValueId> entry_values(const Graph& graph);
+
 /// Text of a plan: "partita plan 1 ...", with the names of factors, such as "node conv2d n=data". `graph` gives the
 /// names. Nodes, inputs and states that are not cut have no line.
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops);

@@ -8,18 +8,10 @@
 namespace partita {
 namespace {
 
-/// Returns the entry values of inputs, then of states.
-std::vector<ValueId> entries_of(const Graph& graph) {
-  std::vector<ValueId> ids;
-  for (const Input& input : graph.inputs) ids.push_back(input.value);
-  for (const State& state : graph.states) ids.push_back(state.entry);
-  return ids;
-}
-
 class PlanParser : private Scanner {
  public:
   PlanParser(std::string_view text, const Graph& graph, const OpSet& ops)
-      : Scanner("plan", text, kNotThis, kNotThis), graph_(graph), rules_(graph, ops), entries_(entries_of(graph)) {
+      : Scanner("plan", text, kNotThis, kNotThis), graph_(graph), rules_(graph, ops), entries_(entry_values(graph)) {
     for (size_t i = 0; i < entries_.size(); ++i) {
       plan_.inputs.emplace_back(graph.type(entries_[i]).shape.size());
       entry_places_.emplace(graph.values[entries_[i]].name, i);
