@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/plan/gradient_cuts.h"
+#include "compiler/plan/state_dims.h"
 #include "ir/sharding/propagate.h"
 
 namespace partita {
@@ -89,7 +90,7 @@ class PlanCompletion {
         if (decided_.states[s]) {
           found[s] = *decided_.states[s];
         } else if (owner != parameters.end() && found[owner->second].size() == found[s].size()) {
-          found[s] = like_owner(s, owner->second, found[owner->second]);
+          found[s] = dims_like_parameter(found[owner->second], shape_of(owner->second), shape_of(s));
         } else if (requirement != required.end()) {
           found[s] = requirement->second;
         }
@@ -102,16 +103,7 @@ class PlanCompletion {
     }
   }
 
-  /// Returns the dimensions of an optimizer state, which are cut as those of its parameter where they have the same
-  /// size: a state may hold one number per row.
-  DimAxes like_owner(size_t state, size_t owner, DimAxes dims) const {
-    const Shape& own = graph_.type(graph_.states[state].entry).shape;
-    const Shape& whole = graph_.type(graph_.states[owner].entry).shape;
-    for (size_t d = 0; d < dims.size(); ++d) {
-      if (own[d] != whole[d]) dims[d].clear();
-    }
-    return dims;
-  }
+  const Shape& shape_of(size_t state) const { return graph_.type(graph_.states[state].entry).shape; }
 
   bool is_before_gradients(size_t n) const {
     const Node& node = graph_.nodes[n];

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/plan/state_dims.h"
 #include "ir/sharding/propagate.h"
 
 namespace partita {
@@ -150,18 +151,14 @@ class OptimizerSharder {
     return -1;
   }
 
-  /// Cuts the dimensions of an optimizer state as those of its parameter, where they have the same size: a state may
-  /// hold one number per row.
+  /// Cuts the state of an optimizer like its parameter.
   void shard_like_parameter(size_t s) {
     const State& state = graph_.states[s];
     const auto owner = sharded_.find(state.owner);
     if (state.kind != StateKind::optimizer || owner == sharded_.end()) return;
     const Shape &own = graph_.type(state.entry).shape, &whole = shapes_.at(state.owner);
     if (own.size() != whole.size()) return;
-    DimAxes dims(own.size());
-    for (size_t d = 0; d < own.size(); ++d) {
-      if (own[d] == whole[d]) dims[d] = owner->second[d];
-    }
+    const DimAxes dims = dims_like_parameter(owner->second, whole, own);
     if (!is_cut(dims)) return;
     placement(s) = cut_[state.entry] = dims;
   }
