@@ -41,10 +41,7 @@ DType computed_dtype(Inputs in, Outputs out) {
 
 std::vector<int64_t> read_ids(const ConstTensor& ids) {
   std::vector<int64_t> read(static_cast<size_t>(ids.type.elements()));
-  for_integer(ids.type.dtype, [&](auto zero) {
-    const auto* given = ids.as<decltype(zero)>();
-    std::transform(given, given + read.size(), read.begin(), [](auto id) { return static_cast<int64_t>(id); });
-  });
+  convert_elements(ids.type.dtype, ids.data, DType::i64, read.data(), ids.type.elements());
   return read;
 }
 

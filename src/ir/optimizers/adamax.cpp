@@ -9,8 +9,7 @@ void build_adamax(const UpdateCall& call) {
   const Term gradient = decayed_gradient(call);
   const double beta1 = call.number("beta1"), beta2 = call.number("beta2");
   const Value first = call.state("exp_avg", filled(0));
-  const Term kept = Term(first) * beta1;
-  const Term mean = kept + gradient * (1 - beta1);
+  const Term mean = averaged(first, beta1, gradient);
   const Value most = call.state("exp_inf", filled(0));
   const Term faded = Term(most) * beta2;
   const Term largest = faded.apply("shared_maximum", {faded, magnitude(gradient)});

@@ -4,14 +4,6 @@
 namespace partita {
 namespace {
 
-/// Returns `state` averaged with `added`, and stores it.
-Term averaged(const UpdateCall& call, Value state, double keep, const Term& added) {
-  const Term kept = Term(state) * keep;
-  const Term mean = kept + added * (1 - keep);
-  call.builder.store(state, mean);
-  return mean;
-}
-
 /// Returns |w| / |r|, or 1 where one of them is 0.
 Term trust_ratio(const Term& parameter, const Term& direction) {
   const Term weight = norm_of(parameter);
@@ -25,8 +17,11 @@ Term trust_ratio(const Term& parameter, const Term& direction) {
 void build_lamb(const UpdateCall& call) {
   require_betas("lamb", call);
   const double beta1 = call.number("beta1"), beta2 = call.number("beta2");
-  const Term mean = averaged(call, call.state("exp_avg"), beta1, call.gradient);
-  const Term squares = averaged(call, call.state("exp_avg_sq"), beta2, square(call.gradient));
+  const Value first_state = call.state("exp_avg"), second_state = call.state("exp_avg_sq");
+  const Term mean = averaged(first_state, beta1, call.gradient);
+  const Term squares = averaged(second_state, beta2, square(call.gradient));
+  call.builder.store(first_state, mean);
+  call.builder.store(second_state, squares);
   const Term step = step_number(call);
   const Term first = 1.0 - power(beta1, step);
   const Term second = 1.0 - power(beta2, step);

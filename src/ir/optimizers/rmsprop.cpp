@@ -8,18 +8,14 @@ void build_rmsprop(const UpdateCall& call) {
   require_epsilon("rmsprop", call);
   const Term gradient = decayed_gradient(call);
   const double rho = call.number("rho"), momentum = call.number("momentum");
-  const auto average = [&](Value state, const Term& added) {
-    const Term kept = Term(state) * rho;
-    const Term mean = kept + added * (1 - rho);
-    call.builder.store(state, mean);
-    return mean;
-  };
   const Value squares = call.state("square_avg", filled(1));
   const Term kept = Term(squares) * rho;
   Term square_mean = kept + square(gradient) * (1 - rho);
   call.builder.store(squares, square_mean);
   if (call.is_on("centered")) {
-    const Term mean = average(call.state("grad_avg", filled(0)), gradient);
+    const Value gradients = call.state("grad_avg", filled(0));
+    const Term mean = averaged(gradients, rho, gradient);
+    call.builder.store(gradients, mean);
     square_mean = square_mean - square(mean);
   }
   const Term scaled = Term(call.rate) * gradient;

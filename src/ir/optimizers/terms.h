@@ -62,6 +62,12 @@ inline Term sum_of(const Term& x, double factor = 1) {
 /// Returns the Euclidean norm of all elements.
 inline Term norm_of(const Term& x) { return root(sum_of(square(x))); }
 
+/// Returns the mean of a state and of `added`, of which the state keeps the share `keep`.
+inline Term averaged(Value state, double keep, const Term& added) {
+  const Term kept = Term(state) * keep;
+  return kept + added * (1 - keep);
+}
+
 /// Returns the gradient with the decay of the parameter added: L2 regularization.
 inline Term decayed_gradient(const UpdateCall& call) {
   if (call.decay == 0) return call.gradient;
