@@ -99,8 +99,8 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
   if (child == 0) {
     ::signal(SIGINT, SIG_DFL);  // a shell ignores it for what runs in the background
     const std::string command =
-        fmt::format("exec {} train mlp:hidden=64 --epochs 1000 --save {} --checkpoint {} --log {} >{} 2>&1",
-                    kProgram, weights, checkpoint, log, (folder.path() / "out").string());
+        fmt::format("exec {} train mlp:hidden=64 --epochs 1000 --save {} --checkpoint {} --log {} >{} 2>&1", kProgram,
+                    weights, checkpoint, log, (folder.path() / "out").string());
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
   }
@@ -232,7 +232,7 @@ TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
   const std::string text = (folder.path() / "book.txt").string();
   write_text(text, std::string(56000, 'x'));  // as many windows as were generated
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--threads", "1"}).exit_code, 0);
-  // What needs less memory is the same training.
+  // Options that save memory do not change the training.
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--zero", "3", "--zero-threshold", "0"})
                 .exit_code,
             0);

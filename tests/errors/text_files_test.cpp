@@ -120,7 +120,7 @@ TEST(TextFiles, AreReadFromWhatCommandsPrint) {
   const std::string script = R"(exec "$0" train mlp --print-config --config <(printf '[training]\nsteps = 37\n'))";
   const Outcome outcome = run_command({"bash", "-c", script, kProgram});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_NE(outcome.output.find("37"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("\nsteps = 37\n"), std::string::npos) << outcome.output;
 }
 
 }  // namespace
