@@ -1,6 +1,5 @@
 #pragma once
-// What the operands of an op have to be, as data, and the checks of it. They throw InvalidArgument that begins with
-// "[op]".
+// Requirements on the operands of an op, as data, and the functions that check them. Their messages begin with "[op]".
 
 #include <optional>
 #include <string>

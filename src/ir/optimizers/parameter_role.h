@@ -1,5 +1,5 @@
 #pragma once
-// What a network uses a parameter for, where an optimizer treats hidden matrices in another way than the rest.
+// Finds the parameters that are matrices of hidden layers, which some optimizers update differently from the others.
 
 #include "ir/graph/builder.h"
 

@@ -1,4 +1,4 @@
-// What holds for every optimizer of the registry.
+// Tests every optimizer of the registry for what its definition promises.
 
 #include "ir/optimizers/registry.h"
 
