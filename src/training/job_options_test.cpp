@@ -14,6 +14,7 @@
 #include "ir/orders/text.h"
 #include "job/options.h"
 #include "planner/plan_file/plan_file.h"
+#include "support/matches.h"
 #include "training/model.h"
 #include "training/test_printed.h"
 #include "training/test_training.h"
@@ -111,7 +112,7 @@ class ObeyedOptions : public testing::Test {
     for (const auto& [key, values] : texts) {
       std::vector<std::string> put;
       for (const std::string& value : values) {
-        put.push_back(std::regex_replace(value, std::regex("DIR"), dir_.path().string()));
+        put.push_back(replace_matches(value, "DIR", dir_.path().string()));
       }
       find_option(key).set(config, key, put);
     }
@@ -137,7 +138,7 @@ class ObeyedOptions : public testing::Test {
       model.on_warning([&](const std::string& message) { seen[Seen::warnings] += message + "\n"; });
       model.on_program([&](const std::string& text) {
         seen[text.starts_with("memory with") ? Seen::evaluation : Seen::passes] +=
-            std::regex_replace(text, std::regex("[0-9]+\\.[0-9]+ s"), "T s");
+            replace_matches(text, "[0-9]+\\.[0-9]+ s", "T s");
       });
       const FitOptions fit{.callbacks = {&watch}};
       const TrainingEnd end = has_norm ? model.train(rows_of(Split::train), fit) : model.train(fit);
@@ -159,11 +160,7 @@ class ObeyedOptions : public testing::Test {
   /// Returns the names in the trace and their counts, without times.
   static std::string trace_of(const fs::path& path) {
     std::map<std::string, int> names;
-    const std::string text = read_text(path);
-    const std::regex name("\"name\": ?\"([^\"]*)\"");
-    for (auto found = std::sregex_iterator(text.begin(), text.end(), name); found != std::sregex_iterator(); ++found) {
-      ++names[(*found)[1]];
-    }
+    for (const Match& name : matches_of(read_text(path), "\"name\": ?\"([^\"]*)\"")) ++names[name.groups[1]];
     std::string shown;
     for (const auto& [one, count] : names) shown += fmt::format("\n{} {}", one, count);
     return shown;

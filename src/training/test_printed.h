@@ -2,9 +2,10 @@
 // Captures the lines that a training prints, for tests.
 
 #include <iostream>
-#include <regex>
 #include <sstream>
 #include <string>
+
+#include "support/matches.h"
 
 namespace partita {
 
@@ -16,7 +17,7 @@ class Printed {
   Printed(const Printed&) = delete;
   Printed& operator=(const Printed&) = delete;
   /// Returns the text without times, which differ from run to run.
-  std::string text() const { return std::regex_replace(text_.str(), std::regex("[0-9.]+ ms"), "T ms"); }
+  std::string text() const { return replace_matches(text_.str(), "[0-9.]+ ms", "T ms"); }
 
  private:
   std::ostringstream text_;

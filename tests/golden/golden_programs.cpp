@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include "cli/job_flags.h"
 #include "compiler/emit/rank_programs.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/device.h"
 #include "runtime/launch/place.h"
+#include "support/matches.h"
 #include "support/places.h"
 #include "support/program.h"
 #include "support/texts/texts.h"
@@ -101,11 +101,8 @@ std::string print_counts(const std::vector<std::string>& words) {
 
 /// Returns the parts of a text that match an expression.
 std::vector<std::string> parts_of(const std::string& text, const std::string& expression) {
-  const std::regex regex(expression);
   std::vector<std::string> parts;
-  for (std::sregex_iterator part(text.begin(), text.end(), regex), end; part != end; ++part) {
-    parts.push_back((*part)[1]);
-  }
+  for (const Match& match : matches_of(text, expression)) parts.push_back(match.groups[1]);
   return parts;
 }
 
@@ -160,9 +157,8 @@ std::string schedule_of_golden(const std::string& input) {
   GoldenProgram golden(input);
   if (golden.has_model()) {
     const std::string words = golden.words().substr(0, golden.words().find('\n'));
-    const Outcome outcome =
-        run_command({"/bin/sh", "-c",
-                     fmt::format("exec '{}' schedule {} --threads 1 --kernels reference", kProgram, words)});
+    const Outcome outcome = run_command(
+        {"/bin/sh", "-c", fmt::format("exec '{}' schedule {} --threads 1 --kernels reference", kProgram, words)});
     return outcome.output + fmt::format("{}", fmt::join(outcome.lines, "\n"));
   }
   const Program program = golden.compile_to(Stage::schedule);

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "compiler/compile.h"
 #include "compiler/emit/emit_collective.h"
 #include "compiler/emit/rank_programs.h"
 #include "ir/ops/registry.h"
 #include "runtime/device/xla/xla_device.h"
+#include "support/matches.h"
 
 namespace partita {
 namespace {
@@ -36,22 +35,25 @@ struct Sent {
 
 /// Counts the messages in a module.
 Sent sent_by(const std::string& text) {
-  static const std::regex collective(R"re("stablehlo\.(all_reduce|all_gather|reduce_scatter|all_to_all)".*)re"),
-      groups(R"(replica_groups = dense<.*> : tensor<\d+x(\d+)xi64>)"), operand(R"(: \(tensor<([\dx]*)x?(f32|ui16)>)");
   Sent sent;
-  for (std::sregex_iterator at(text.begin(), text.end(), collective), end; at != end; ++at) {
+  for (const Match& call :
+       matches_of(text, R"re("stablehlo\.(all_reduce|all_gather|reduce_scatter|all_to_all)".*)re")) {
     // The types of a reduction follow its region.
-    const std::string rest = text.substr(static_cast<size_t>(at->position()));
-    std::smatch ways, type;
-    EXPECT_TRUE(std::regex_search(rest, ways, groups) && std::regex_search(rest, type, operand)) << at->str();
-    double bytes = type[2] == "f32" ? 4 : 2;
-    const std::string shape = type[1];
+    const std::string rest = text.substr(call.position);
+    const auto ways = matches_of(rest, R"(replica_groups = dense<.*> : tensor<\d+x(\d+)xi64>)");
+    const auto types = matches_of(rest, R"(: \(tensor<([\dx]*)x?(f32|ui16)>)");
+    if (ways.empty() || types.empty()) {
+      ADD_FAILURE() << call.groups[0];
+      continue;
+    }
+    double bytes = types[0].groups[2] == "f32" ? 4 : 2;
+    const std::string shape = types[0].groups[1];
     for (size_t begin = 0; begin < shape.size(); begin = shape.find('x', begin) + 1) {
       bytes *= std::stod(shape.substr(begin));
       if (shape.find('x', begin) == std::string::npos) break;
     }
-    const double n = std::stod(ways[1]);
-    const std::string kind = (*at)[1];
+    const double n = std::stod(ways[0].groups[1]);
+    const std::string& kind = call.groups[1];
     bytes *= kind == "all_reduce" ? 2 * (n - 1) / n : kind == "all_gather" ? n - 1 : (n - 1) / n;
     sent.bytes += bytes;
     if (kind == "all_reduce" || kind == "reduce_scatter") sent.reduced_bytes += bytes;

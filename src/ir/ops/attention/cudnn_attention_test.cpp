@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "base/philox.h"
 #include "ir/ops/attention/attention.h"
 #include "ir/ops/test_kernels.h"
+#include "support/matches.h"
 
 namespace partita {
 namespace {
@@ -78,9 +78,7 @@ struct Numbers {
 
 std::vector<int64_t> integers_of(const std::string& text) {
   std::vector<int64_t> found;
-  static const std::regex number("[0-9]+");
-  for (std::sregex_iterator at(text.begin(), text.end(), number), end; at != end; ++at)
-    found.push_back(std::stoll(at->str()));
+  for (const Match& number : matches_of(text, "[0-9]+")) found.push_back(std::stoll(number.groups[0]));
   return found;
 }
 
@@ -94,9 +92,8 @@ std::vector<int64_t> field_of(const Json& json, const std::string& name) {
 /// Returns the shapes of "tensor<2x3xbf16>, ..".
 std::vector<Shape> shapes_of(const std::string& text) {
   std::vector<Shape> shapes;
-  static const std::regex tensor("tensor<((?:[0-9]+x)*)([a-z0-9]+)>");
-  for (std::sregex_iterator at(text.begin(), text.end(), tensor), end; at != end; ++at) {
-    shapes.push_back(integers_of((*at)[1].str()));
+  for (const Match& tensor : matches_of(text, "tensor<((?:[0-9]+x)*)([a-z0-9]+)>")) {
+    shapes.push_back(integers_of(tensor.groups[1]));
   }
   return shapes;
 }
@@ -111,10 +108,10 @@ class CallInterpreter {
   std::vector<Numbers> run(const std::string& text) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      std::smatch found;
-      if (std::regex_match(line, found, std::regex(" *return (.*) : .*"))) return values_of(found[1].str());
-      if (std::regex_match(line, found, std::regex(" *(%[0-9]+) = stablehlo\\.(\\w+) (%[\\w#]+)(.*) : (.*)"))) {
-        compute(found[1].str(), found[2].str(), values_.at(found[3].str()), found[4].str(), found[5].str());
+      if (const auto found = groups_of(line, " *return (.*) : .*"); !found.empty()) return values_of(found[1]);
+      const auto found = groups_of(line, " *(%[0-9]+) = stablehlo\\.(\\w+) (%[\\w#]+)(.*) : (.*)");
+      if (!found.empty()) {
+        compute(found[1], found[2], values_.at(found[3]), found[4], found[5]);
       } else if (line.find("custom_call") != std::string::npos) {
         call(line);
       }
@@ -125,10 +122,7 @@ class CallInterpreter {
  private:
   std::vector<Numbers> values_of(const std::string& names) const {
     std::vector<Numbers> found;
-    static const std::regex name("%[\\w#]+");
-    for (std::sregex_iterator at(names.begin(), names.end(), name), end; at != end; ++at) {
-      found.push_back(values_.at(at->str()));
-    }
+    for (const Match& name : matches_of(names, "%[\\w#]+")) found.push_back(values_.at(name.groups[0]));
     return found;
   }
 
@@ -151,18 +145,17 @@ class CallInterpreter {
   }
 
   void call(const std::string& line) {
-    std::smatch found;
-    const std::regex form(R"re( *(%\d+):(\d+) = stablehlo\.custom_call @(\S+)\((.*?)\) \{api_version = 2 : i32, )re"
-                          R"re(backend_config = "(.*)", )re"
-                          R"re(operand_layouts = \[(.*)\], result_layouts = \[(.*)\]\} : \((.*)\) -> \((.*)\))re");
-    ASSERT_TRUE(std::regex_match(line, found, form)) << line;
-    const std::string target = found[3].str();
-    const Json config =
-        Json::parse(std::regex_replace(found[5].str(), std::regex(R"(\\")"), "\"")).at("cudnn_fmha_backend_config");
-    const std::vector<Shape> operand_shapes = shapes_of(found[8].str()), shapes = shapes_of(found[9].str());
-    require_layouts(found[6].str(), operand_shapes, /*are_results=*/false);
-    require_layouts(found[7].str(), shapes, /*are_results=*/true);
-    const std::vector<Numbers> operands = values_of(found[4].str());
+    const std::string form(R"re( *(%\d+):(\d+) = stablehlo\.custom_call @(\S+)\((.*?)\) \{api_version = 2 : i32, )re"
+                           R"re(backend_config = "(.*)", )re"
+                           R"re(operand_layouts = \[(.*)\], result_layouts = \[(.*)\]\} : \((.*)\) -> \((.*)\))re");
+    const std::vector<std::string> found = groups_of(line, form);
+    ASSERT_FALSE(found.empty()) << line;
+    const std::string& target = found[3];
+    const Json config = Json::parse(replace_matches(found[5], R"(\\")", "\"")).at("cudnn_fmha_backend_config");
+    const std::vector<Shape> operand_shapes = shapes_of(found[8]), shapes = shapes_of(found[9]);
+    require_layouts(found[6], operand_shapes, /*are_results=*/false);
+    require_layouts(found[7], shapes, /*are_results=*/true);
+    const std::vector<Numbers> operands = values_of(found[4]);
     ASSERT_EQ(operands.size(), operand_shapes.size());
     for (size_t i = 0; i < operands.size(); ++i) EXPECT_EQ(operands[i].shape, operand_shapes[i]) << target << i;
     EXPECT_EQ(field_of(config.at("intermediate_tensor_shape").at("layout"), "minor_to_major"),
@@ -174,7 +167,7 @@ class CallInterpreter {
     ASSERT_EQ(results.size(), shapes.size());
     for (size_t k = 0; k < results.size(); ++k) {
       EXPECT_EQ(results[k].shape, shapes[k]) << target << k;
-      values_.insert_or_assign(fmt::format("{}#{}", found[1].str(), k), results[k]);
+      values_.insert_or_assign(fmt::format("{}#{}", found[1], k), results[k]);
     }
   }
 
@@ -327,7 +320,7 @@ TEST(CudnnAttention, CallsComputeWhatTheReferenceComputes) {
 }
 
 /// Returns a text with ' in place of each quotation mark of the configuration.
-std::string readable(const std::string& text) { return std::regex_replace(text, std::regex(R"(\\")"), "'"); }
+std::string readable(const std::string& text) { return replace_matches(text, R"(\\")", "'"); }
 
 // Calls with quotation marks as `readable` writes them. `filled` replaces names in angle brackets.
 constexpr auto kForwardText =
@@ -413,7 +406,7 @@ const std::vector<CallWord>& call_words() {
 }
 
 std::string filled(std::string text, std::string CallWord::*word) {
-  for (const CallWord& one : call_words()) text = std::regex_replace(text, std::regex(one.name), one.*word);
+  for (const CallWord& one : call_words()) text = replace_matches(text, one.name, one.*word);
   return text;
 }
 
