@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kAddressBytes = 64;
 
 /// The place of the store, and what its key is made of.
-struct Invitation {
+struct StoreInvitation {
   char endpoint[kAddressBytes + 8] = "";
   Digest secret{};
 };
@@ -48,7 +48,7 @@ JobKey key_of(const Digest& drawn) {
 
 std::shared_ptr<KeyValues> share_key_values(Communicator& world) {
   const std::string address = listening_address(world);
-  Invitation invitation;
+  StoreInvitation invitation;
   std::shared_ptr<KeyValues> table;
   if (world.rank() == 0) {
     if (address.empty()) {
