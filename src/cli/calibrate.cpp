@@ -58,15 +58,12 @@ void run_calibrate(const CalibrateFlags& flags) {
 
 void add_calibrate(CLI::App& app) {
   const auto flags = std::make_shared<CalibrateFlags>();
-  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine and write it as a cluster file");
+  CLI::App* command =
+      add_command(app, "calibrate", "Measure this machine and write it as a cluster file", flags, run_calibrate);
   command->add_option("--out", flags->out, "The file; without it the cluster is printed")->type_name("FILE");
   command->add_option("--name", flags->name, "Name of the cluster")->capture_default_str();
   command->add_option("--seconds", flags->seconds, "Approximate seconds to measure")->capture_default_str();
   command->footer("Example: partita calibrate --out machine.toml");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_calibrate(*flags);
-  });
 }
 
 }  // namespace partita

@@ -8,6 +8,7 @@
 #include "base/is_folder.h"
 #include "base/rank_limit.h"
 #include "cli/command_line.h"
+#include "cli/job_flags.h"
 #include "cli/options.h"
 #include "job/toml.h"
 #include "planner/plan_file/plan_file.h"
@@ -124,15 +125,8 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   const auto saved = metadata.find(kConfigKey);
   std::vector<Assignment> all;
   if (saved != metadata.end()) all = parse_config(saved->second, states.path());
-  std::string model = plan.model;
-  const auto named =
-      std::find_if(all.begin(), all.end(), [](const Assignment& one) { return one.option->key() == "model"; });
-  if (named != all.end()) {
-    JobConfig only_model;
-    assign(only_model, {*named});
-    if (!only_model.model.empty()) model = only_model.model;
-    all.erase(named);
-  }
+  std::string model = take_model(all);
+  if (model.empty()) model = plan.model;
   if (model.empty()) {
     throw InvalidArgument(fmt::format(
         "[--plan] {} and {} belong to a network defined in a program, got no model name, expected --ranks N", plan.path,
@@ -221,16 +215,11 @@ void run_compare(const CheckpointFlags& flags) {
 
 using CheckpointAction = void (*)(const CheckpointFlags&);
 
-/// Adds the action `name` with its argument PATH, which is stored in `flags->path`, and returns it. Parsing the action
-/// refuses empty values (`refuse_empty`), then runs `run`.
+/// Adds the action `name` with its argument PATH, which is stored in `flags->path`, and returns it.
 CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
                      const char* help, const char* path_help, CheckpointAction run) {
-  CLI::App* action = command.add_subcommand(name, help);
+  CLI::App* action = add_command(command, name, help, flags, run);
   action->add_option("PATH", flags->path, path_help)->required();
-  action->callback([action, flags, run] {
-    refuse_empty(*action);
-    run(*flags);
-  });
   return action;
 }
 

@@ -96,7 +96,7 @@ void run_generate(const GenerateFlags& flags) {
 
 void add_generate(CLI::App& app) {
   const auto flags = std::make_shared<GenerateFlags>();
-  CLI::App* command = app.add_subcommand("generate", "Write text with a trained language model");
+  CLI::App* command = add_command(app, "generate", "Write text with a trained language model", flags, run_generate);
   add_job_flags(*command, flags->job, [](const JobOption& option) {
     return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
            option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
@@ -107,10 +107,6 @@ void add_generate(CLI::App& app) {
   command->add_option("--temperature", flags->temperature, "Temperature of sampling; 0: always the likeliest byte")
       ->capture_default_str();
   command->footer("Example: partita generate gpt --load gpt.safetensors --prompt 'ROMEO:' --length 500");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_generate(*flags);
-  });
 }
 
 }  // namespace partita
