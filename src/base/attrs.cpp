@@ -57,9 +57,7 @@ uint64_t Attrs::hash() const {
 }
 
 void Attrs::unknown(const std::string& name, const std::vector<std::string>& names) {
-  throw InvalidArgument(fmt::format("[attribute] unknown attribute, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[attribute] unknown attribute", name, fmt::format("one of [{}]", fmt::join(names, ", ")), names);
 }
 
 }  // namespace partita

@@ -122,6 +122,12 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return best.empty() ? "" : fmt::format(", did you mean '{}'?", best);
 }
 
+InvalidArgument unknown_name(std::string_view what, std::string_view name, std::string_view expected,
+                             const std::vector<std::string>& names, ErrorKind kind) {
+  return InvalidArgument(fmt::format("{}, got '{}', expected {}{}", what, name, expected, did_you_mean(name, names)),
+                         kind);
+}
+
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
   throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message), message);
 }

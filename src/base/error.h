@@ -121,6 +121,11 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
 /// Returns ", did you mean 'x'?" with the candidate of `nearest`, or "" if none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
+/// Returns the error of a name that is not one of `names`: "`what`, got '`name`', expected `expected`", followed by the
+/// name that `did_you_mean` suggests.
+InvalidArgument unknown_name(std::string_view what, std::string_view name, std::string_view expected,
+                             const std::vector<std::string>& names, ErrorKind kind = ErrorKind::key);
+
 /// Throws InternalError with the source location, the condition and `message`.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);
 

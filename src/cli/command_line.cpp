@@ -115,8 +115,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
   const std::vector<std::string> rest = app.remaining(true);
   if (commands.empty()) {
     const std::vector<std::string> names = command_names(app);
-    throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}", rest.at(0),
-                                      fmt::join(names, " "), did_you_mean(rest.at(0), names)));
+    throw unknown_name("[command line] unknown command", rest.at(0), fmt::format("one of {}", fmt::join(names, " ")),
+                       names, ErrorKind::value);
   }
   const auto actions = commands[0]->get_subcommands();
   const CLI::App& command = actions.empty() ? *commands[0] : *actions[0];

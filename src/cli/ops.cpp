@@ -85,9 +85,7 @@ const OpDef& find_op(const std::string& name) {
   if (const OpDef* op = all_ops().find(name)) return *op;
   std::vector<std::string> names;
   for (const OpDef& op : all_ops().all()) names.push_back(op.name);
-  throw InvalidArgument(fmt::format("[ops] unknown op, got '{}', expected one of {} ops{}", name, names.size(),
-                                    did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[ops] unknown op", name, fmt::format("one of {} ops", names.size()), names);
 }
 
 void run_ops(const OpsFlags& flags) {

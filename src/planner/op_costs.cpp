@@ -51,9 +51,9 @@ size_t OpCosts::place_of(const std::string& name) const {
   for (size_t whole = 0; whole < whole_names_.size(); ++whole) {
     if (matches_names(name, whole_names_[whole])) return whole;
   }
-  throw InvalidArgument(
-      fmt::format("[--op] unknown node, got '{}', expected one of the {} forward nodes of the plan's network{}", name,
-                  whole_names_.size(), did_you_mean(name, whole_names_)));
+  throw unknown_name("[--op] unknown node", name,
+                     fmt::format("one of the {} forward nodes of the plan's network", whole_names_.size()),
+                     whole_names_, ErrorKind::value);
 }
 
 size_t OpCosts::node_named(const std::string& name) const {

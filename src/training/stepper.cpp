@@ -117,9 +117,7 @@ void Stepper::set_state(const std::string& name, const Array& whole) {
     for (const State& known : program_.graph.states) {
       names.push_back(program_.graph.values[static_cast<size_t>(known.entry)].name);
     }
-    throw InvalidArgument(fmt::format("[step] unknown state, got '{}', expected one of {} states{}", name, names.size(),
-                                      did_you_mean(name, names)),
-                          ErrorKind::key);
+    throw unknown_name("[step] unknown state", name, fmt::format("one of {} states", names.size()), names);
   }
   require_types({{name, whole}}, program_.graph);
   rank_->executor().set_state(name, whole);

@@ -95,9 +95,8 @@ size_t ModelSizes::find_published(const std::vector<std::string>& names) {
   if (published_.empty()) return names.size();
   const auto found = std::find(names.begin(), names.end(), published_);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw InvalidArgument(fmt::format("[{}] unknown size, got '{}', expected name=value or one of [{}]{}", model_,
-                                    published_, fmt::join(names, ", "), did_you_mean(published_, names)),
-                        ErrorKind::key);
+  throw unknown_name(fmt::format("[{}] unknown size", model_), published_,
+                     fmt::format("name=value or one of [{}]", fmt::join(names, ", ")), names);
 }
 
 int64_t ModelSizes::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
@@ -117,9 +116,8 @@ void ModelSizes::check_all_used() const {
   }
   for (const auto& [given, text] : given_) {
     if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;
-    throw InvalidArgument(fmt::format("[{}] unknown option, got '{}', expected one of [{}]{}", model_, given,
-                                      fmt::join(known_, ", "), did_you_mean(given, known_)),
-                          ErrorKind::key);
+    throw unknown_name(fmt::format("[{}] unknown option", model_), given,
+                       fmt::format("one of [{}]", fmt::join(known_, ", ")), known_);
   }
 }
 
@@ -162,9 +160,8 @@ ZooModel make_model(const std::string& spec) {
     model.recipe.model = spec;
     return model;
   }
-  throw InvalidArgument(fmt::format("[model] unknown model, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(model_names(), ", "), did_you_mean(name, model_names())),
-                        ErrorKind::key);
+  throw unknown_name("[model] unknown model", name, fmt::format("one of [{}]", fmt::join(model_names(), ", ")),
+                     model_names());
 }
 
 }  // namespace partita

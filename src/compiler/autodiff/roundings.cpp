@@ -64,11 +64,9 @@ void Roundings::require_layers() const {
     if (!layer.is_required) continue;
     const auto is_in_layer = [&](const std::string& path) { return matches_layer(layer.layers, path); };
     if (std::any_of(paths.begin(), paths.end(), is_in_layer)) continue;
-    throw InvalidArgument(
-        fmt::format("[--precision-of] unknown layer, got '{}', expected one of the {} scopes of graph {}{}",
-                    layer.layers, scopes.size(), graph_.name,
-                    did_you_mean(layer.layers, {scopes.begin(), scopes.end()})),
-        ErrorKind::key);
+    throw unknown_name("[--precision-of] unknown layer", layer.layers,
+                       fmt::format("one of the {} scopes of graph {}", scopes.size(), graph_.name),
+                       {scopes.begin(), scopes.end()});
   }
 }
 

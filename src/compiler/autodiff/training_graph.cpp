@@ -30,9 +30,8 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
   const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const std::string& name : options.parameters) {
     if (!known.contains(name)) {
-      throw InvalidArgument(fmt::format("[optimizer] unknown parameter, got '{}', expected one of {} parameters{}",
-                                        name, names.size(), did_you_mean(name, names)),
-                            ErrorKind::key);
+      throw unknown_name("[optimizer] unknown parameter", name, fmt::format("one of {} parameters", names.size()),
+                         names);
     }
   }
   if (chosen.empty()) throw InvalidArgument("[optimizer] nothing to train, got 0 parameters, expected at least 1");

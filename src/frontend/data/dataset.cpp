@@ -52,9 +52,7 @@ size_t find_column(const Dataset& dataset, std::string_view name) {
     if (column.name == name) return names.size();
     names.push_back(column.name);
   }
-  throw InvalidArgument(fmt::format("[dataset] unknown column, got '{}', expected one of {}{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[dataset] unknown column", name, fmt::format("one of {}", fmt::join(names, ", ")), names);
 }
 
 bool have_functions(const std::vector<DatasetPtr>& datasets) {

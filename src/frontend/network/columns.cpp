@@ -50,9 +50,7 @@ size_t Columns::position(std::string_view name) const {
     if (columns_[i].name == name) return i;
     names.push_back(columns_[i].name);
   }
-  throw InvalidArgument(fmt::format("[data] unknown column, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[data] unknown column", name, fmt::format("one of [{}]", fmt::join(names, ", ")), names);
 }
 
 Value Columns::given(size_t column) {

@@ -149,9 +149,7 @@ void Context::update_statistic(const std::string& name, Value next) {
   }
   std::vector<std::string> names;
   for (const auto& [known, statistic] : statistics_) names.push_back(known);
-  throw InvalidArgument(fmt::format("[layer] unknown statistic, got '{}', expected one that statistic() has returned{}",
-                                    scoped(name), did_you_mean(scoped(name), names)),
-                        ErrorKind::key);
+  throw unknown_name("[layer] unknown statistic", scoped(name), "one that statistic() has returned", names);
 }
 
 void Context::add_loss(const std::string& name, Value mean, double weight) {

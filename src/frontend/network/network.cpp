@@ -8,9 +8,7 @@ Value find_output(const NamedValues& outputs, std::string_view name) {
     if (own == name) return value;
     names.push_back(own);
   }
-  throw InvalidArgument(fmt::format("[network] unknown output, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[network] unknown output", name, fmt::format("one of [{}]", fmt::join(names, ", ")), names);
 }
 
 Network::Network(std::string name, Forward forward, LossFunction loss, CallLocation where)

@@ -202,9 +202,8 @@ TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const
       const std::string name = dim.substr(at, end - at);
       at = end + 1;
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        throw InvalidArgument(fmt::format("[layout] unknown axis, got '{}', expected one of [{}] or None{}", name,
-                                          fmt::join(known, ", "), did_you_mean(name, known)),
-                              ErrorKind::key);
+        throw unknown_name("[layout] unknown axis", name, fmt::format("one of [{}] or None", fmt::join(known, ", ")),
+                           known);
       }
       if (std::find(used.begin(), used.end(), name) != used.end()) {
         refuse("an axis cuts one tensor twice", "'" + name + "' twice", "each axis once");

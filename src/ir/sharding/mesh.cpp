@@ -204,9 +204,7 @@ Axes Mesh::find(const std::string& name) const {
     names.push_back(named);
   }
   if (!found.empty()) return found;
-  throw InvalidArgument(fmt::format("[mesh] unknown axis, got '{}', expected one of {}{}", name, fmt::join(names, " "),
-                                    did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[mesh] unknown axis", name, fmt::format("one of {}", fmt::join(names, " ")), names);
 }
 
 int Mesh::axis(std::string_view name) const {
@@ -215,11 +213,9 @@ int Mesh::axis(std::string_view name) const {
     if (axes_[a].name == name) return static_cast<int>(a);
     names.push_back(axes_[a].name);
   }
-  throw InvalidArgument(
-      fmt::format("[mesh] unknown axis, got '{}', expected {}{}", name,
-                  names.empty() ? "none: the mesh has one rank" : fmt::format("one of {}", fmt::join(names, " ")),
-                  did_you_mean(name, names)),
-      ErrorKind::key);
+  throw unknown_name("[mesh] unknown axis", name,
+                     names.empty() ? "none: the mesh has one rank" : fmt::format("one of {}", fmt::join(names, " ")),
+                     names);
 }
 
 std::string Mesh::print(const Axes& axes) const {

@@ -96,8 +96,8 @@ const Target& target_named(std::string_view name) {
     if (target.name == wanted || (wanted == "a100" && target.name == "a100-80")) return target;
     names.push_back(target.name);
   }
-  throw InvalidArgument(fmt::format("[--target] unknown chip, got '{}', expected one of {}{}", name,
-                                    fmt::join(names, " "), did_you_mean(name, names)));
+  throw unknown_name("[--target] unknown chip", name, fmt::format("one of {}", fmt::join(names, " ")), names,
+                     ErrorKind::value);
 }
 
 Topology topology_of(const Plugin& plugin, const Target& target, int64_t chips) {
