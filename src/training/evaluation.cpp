@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "compiler/plan/outputs.h"
-#include "frontend/data/views/skip.h"
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "frontend/network/losses.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/interpreter.h"

@@ -7,7 +7,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/plan/outputs.h"
 #include "compiler/search/make_plan.h"
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "frontend/network/build_graph.h"
 #include "frontend/network/functions.h"
 #include "frontend/network/initializers.h"
