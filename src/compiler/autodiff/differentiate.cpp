@@ -13,8 +13,7 @@ std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots
   std::vector<bool> depends(graph.values.size(), false);
   for (const Value& root : roots) depends[root.id()] = true;
   for (const Node& node : graph.nodes) {
-    bool any = false;
-    for (ValueId input : node.inputs) any = any || depends[input];
+    const bool any = any_marked(node.inputs, depends);
     for (ValueId output : node.outputs) depends[output] = any || depends[output];  // a root may be made by a node
   }
   return depends;
@@ -66,7 +65,7 @@ class Sweep {
   /// gradient.
   bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
     return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
-           std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
+           any_marked(inputs, depends_);
   }
 
   /// Checks that no gradient is lost: each value made before `part` that it uses and that needs a gradient must be in

@@ -125,7 +125,7 @@ void Roundings::require_effects() const {
     if (layer == nullptr || !layer->is_required) continue;
     const Node& node = graph_.nodes[n];
     const Halves& halves = ops_.at(node.op).traits.halves;
-    const bool has_half = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return follows[v]; });
+    const bool has_half = any_marked(node.inputs, follows);
     (halves.operands.empty() && !(halves.follow && has_half) ? idle : effective).insert(layer);
   }
   for (const LayerPrecision& layer : options_.layers) {
@@ -172,8 +172,8 @@ std::vector<bool> Roundings::wide_values() const {
   }
   for (size_t n = graph_.nodes.size(); n-- > 0;) {
     const Node& node = graph_.nodes[n];
-    const bool leads = node.phase == Phase::backward && ops_.at(node.op).traits.halves.follow &&
-                       std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_wide[v]; });
+    const bool leads =
+        node.phase == Phase::backward && ops_.at(node.op).traits.halves.follow && any_marked(node.outputs, is_wide);
     if (node.phase == Phase::backward && !leads) continue;
     for (const ValueId input : node.inputs) {
       if (is_gradient(input)) is_wide[input] = true;
@@ -189,7 +189,7 @@ std::vector<bool> Roundings::following_values() const {
   std::vector<bool> follows(graph_.values.size(), false);
   for (const Node& node : graph_.nodes) {
     const Halves halves = halves_of(node);
-    const bool has_half = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return follows[v]; });
+    const bool has_half = any_marked(node.inputs, follows);
     if (halves.follow && !has_half) continue;
     for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
       follows[node.outputs[k]] = can_round(node.outputs[k]) && !is_wide[node.outputs[k]];

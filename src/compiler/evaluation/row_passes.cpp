@@ -204,12 +204,12 @@ class RowPasses::BatchGraph {
     for (const auto& [name, value] : outputs) needed[value] = true;
     for (size_t n = a_.whole.nodes.size(); n-- > 0;) {
       const Node& node = a_.whole.nodes[n];
-      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; })) continue;
+      if (!any_marked(node.outputs, needed)) continue;
       for (const ValueId input : node.inputs) needed[input] = needed[input] || !a_.is_given(n, input);
     }
     for (size_t n = 0; n < a_.whole.nodes.size(); ++n) {
       const Node& node = a_.whole.nodes[n];
-      if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; })) make(n);
+      if (any_marked(node.outputs, needed)) make(n);
     }
     for (const auto& [name, value] : outputs) {
       Value result = made_[value];

@@ -143,8 +143,7 @@ class SectionFinder {
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
-      const bool needs_all =
-          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_late[input]; });
+      const bool needs_all = any_marked(node.inputs, is_late);
       const bool micro = runs_in_micro_batches(local_, static_cast<NodeId>(n));
       PARTITA_CHECK(!micro || joins_micro_batches(node) || node.phase != Phase::update,
                     "update {} runs in a micro-batch", node.name);
@@ -159,9 +158,7 @@ class SectionFinder {
     }
     for (size_t n = nodes_.size(); n-- > 0;) {
       const Node& node = nodes_[n];
-      const auto is_any = [&](const std::vector<bool>& used) {
-        return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used[output]; });
-      };
+      const auto is_any = [&](const std::vector<bool>& used) { return any_marked(node.outputs, used); };
       if (sections_[n] == Section::once && !is_any(used_in_micro)) sections_[n] = Section::late;
       if (sections_[n] == Section::once && is_regather(node) && !is_any(used_once)) sections_[n] = Section::micro;
       if (sections_[n] > Section::micro) continue;
@@ -191,8 +188,7 @@ class SectionFinder {
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::micro) continue;
-      const bool depends =
-          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
+      const bool depends = any_marked(node.inputs, after);
       if (node.phase == Phase::backward || depends) sections_[n] = Section::backward;
       for (const ValueId output : node.outputs) after[output] = sections_[n] == Section::backward;
     }
@@ -219,8 +215,7 @@ class SectionFinder {
     for (size_t n = nodes_.size(); n-- > 0;) {
       if (sections_[n] != Section::backward) continue;
       const Node& node = nodes_[n];
-      if (!joins_micro_batches(node) &&
-          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_awaited[output]; })) {
+      if (!joins_micro_batches(node) && any_marked(node.outputs, is_awaited)) {
         for (const ValueId input : node.inputs) is_awaited[input] = true;
       } else {
         sections_[n] = Section::weight;
@@ -253,15 +248,13 @@ class SectionFinder {
     for (size_t n = nodes_.size(); n-- > 0;) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::update) continue;
-      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_sent[output]; }))
-        continue;
+      if (!any_marked(node.outputs, is_sent)) continue;
       sections_[n] = Section::late;
       for (const ValueId input : node.inputs) is_sent[input] = true;
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
-      const bool depends =
-          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return has_come[input]; });
+      const bool depends = any_marked(node.inputs, has_come);
       PARTITA_CHECK(!depends || sections_[n] == Section::update, "{} is a part of the verdict and needs it", node.name);
       for (const ValueId output : node.outputs) has_come[output] = depends;
     }

@@ -165,8 +165,7 @@ class StageSplitter {
     of_batch_.assign(graph_.values.size(), false);
     for (const Input& input : graph_.inputs) of_batch_[input.value] = true;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const bool found =
-          std::any_of(operands_[n].begin(), operands_[n].end(), [&](ValueId operand) { return of_batch_[operand]; });
+      const bool found = any_marked(operands_[n], of_batch_);
       for (const ValueId output : graph_.nodes[n].outputs) of_batch_[output] = found;
     }
   }

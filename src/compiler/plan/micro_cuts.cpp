@@ -213,7 +213,7 @@ class MicroCutFinder {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
       const bool loops = is_loop(n);
-      const bool makes = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+      const bool makes = any_marked(node.outputs, needed);
       found[n] = makes && (loops || values_[node.outputs[0]].late);
       for (const ValueId input : node.inputs) {
         if (found[n] || (loops && joins(n, values_[input]))) needed[input] = true;

@@ -55,7 +55,7 @@ void ForwardNodes::find_gradients() {
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     if (!is_forward(n)) continue;
-    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return depends[v]; });
+    const bool any = any_marked(node.inputs, depends);
     for (ValueId output : node.outputs) depends[output] = any;
   }
   for (const Output& output : graph_.outputs) {

@@ -247,7 +247,7 @@ void NodeProgram::find_live() {
   }
   for (size_t n = graph_.nodes.size(); n-- > 0;) {
     const Node& node = graph_.nodes[n];
-    live_[n] = n == 0 || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+    live_[n] = n == 0 || any_marked(node.outputs, needed);
     if (!live_[n] || n == 0) continue;
     for (ValueId input : node.inputs) needed[input] = read_[input] = true;
   }

@@ -1,6 +1,5 @@
 #include "frontend/network/losses.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "frontend/network/functions.h"
@@ -164,7 +163,7 @@ std::optional<int64_t> find_ignored_class(const Graph& graph) {
   std::optional<int64_t> found;
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return leads_to_loss[v]; })) continue;
+    if (!any_marked(node.outputs, leads_to_loss)) continue;
     for (const ValueId input : node.inputs) leads_to_loss[input] = true;
     const std::optional<int64_t> own = class_left_out(graph, node);
     if (!own) continue;

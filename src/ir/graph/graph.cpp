@@ -97,7 +97,7 @@ Graph remove_dead_nodes(Graph graph) {
   std::vector<bool> alive(graph.nodes.size(), false);
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    alive[n] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+    alive[n] = any_marked(node.outputs, needed);
     if (!alive[n]) continue;
     for (ValueId input : node.inputs) needed[input] = true;
   }

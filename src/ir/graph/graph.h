@@ -2,6 +2,7 @@
 // The intermediate representation: single-assignment nodes over typed values, and state that is read at entry and
 // written once at exit.
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -145,6 +146,11 @@ struct Graph {
 };
 
 class OpSet;
+
+/// Whether one of the values has its mark in `marks`, which has one per value of their graph.
+inline bool any_marked(const std::vector<ValueId>& values, const std::vector<bool>& marks) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId value) { return marks[value]; });
+}
 
 /// Returns the text form, "partita graph 1 ...". `parse_graph` reads it back, without custom gradients.
 std::string print(const Graph& graph);

@@ -48,10 +48,7 @@ class Uses {
     }
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      const bool reaches = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-        return static_cast<bool>(is_needed[static_cast<size_t>(output)]);
-      });
-      if (!reaches) continue;
+      if (!any_marked(node.outputs, is_needed)) continue;
       heads[n] = !ops_.at(node.op).traits.halves.operands.empty();
       if (heads[n]) continue;
       for (const ValueId input : node.inputs) is_needed[static_cast<size_t>(input)] = true;
