@@ -119,17 +119,4 @@ void read_option(std::string_view where, std::string_view text, const Limits&, R
   value = parsed(where, [&] { return parse_recompute_annotation(text); });
 }
 
-std::string print_option(bool value) { return value ? "true" : "false"; }
-std::string print_option(int value) { return fmt::format("{}", value); }
-std::string print_option(int64_t value) { return fmt::format("{}", value); }
-std::string print_option(uint64_t value) { return fmt::format("{}", value); }
-std::string print_option(double value) { return fmt::format("{}", value); }
-std::string print_option(const std::string& value) { return value; }
-std::string print_option(DType value) { return std::string(name_of(value)); }
-std::string print_option(const DataSource& value) { return print(value); }
-std::string print_option(const DatasetSharding& value) { return print(value); }
-std::string print_option(const StageAnnotation& value) { return print(value); }
-std::string print_option(const RecomputeAnnotation& value) { return print(value); }
-std::string print_option(const NodeAnnotation& value) { return value.nodes + "=" + print(value.annotation); }
-
 }  // namespace partita

@@ -43,10 +43,14 @@ void fill_states(Executor& executor, const FillState& fill) {
   }
 }
 
-RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
+RankRun::RankRun(const Program& program, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+}
+
+RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
+    : RankRun(program, options, comm) {
   for (const State& state : program.graph.states) {
     const std::string& name = name_of(program.graph, state.entry);
     executor_->set_state(name, states.at(name));
@@ -54,9 +58,7 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
 }
 
 RankRun::RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm)
-    : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
-  device_->enter_thread();
-  executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+    : RankRun(program, options, comm) {
   fill_states(*executor_, fill);
 }
 

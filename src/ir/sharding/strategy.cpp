@@ -24,15 +24,17 @@ class Cutter {
     AnnotatedCut result;
     result.cut = annotation.named() ? named_cut(annotation) : place(annotation.inputs, wanted);
     if (const std::string reason = illegal(rule_, result.cut, mesh_); !reason.empty()) {
-      refuse("the cuts do not fit together, " + reason, partita::print(annotation), "another strategy");
+      refuse_cut(target_, "the cuts do not fit together, " + reason, partita::print(annotation), "another strategy");
     }
     for (size_t k = 0; k < annotation.outputs.size(); ++k) {
       result.results.push_back(annotation.named() ? named_dims(annotation, annotation.output_names[k])
                                                   : spread_result(k, annotation.outputs[k], result.cut));
       const std::string reason = illegal(target_.outputs[k], result.results.back(), mesh_);
       if (!reason.empty()) {
-        refuse(fmt::format("result {}, {}, cannot have this layout: {}", k, partita::print(target_.outputs[k]), reason),
-               partita::print(annotation), "another layout of it");
+        refuse_cut(
+            target_,
+            fmt::format("result {}, {}, cannot have this layout: {}", k, partita::print(target_.outputs[k]), reason),
+            partita::print(annotation), "another layout of it");
       }
     }
     return result;
@@ -74,8 +76,8 @@ class Cutter {
   }
 
   [[noreturn]] void refuse_result(size_t result, size_t dim, int64_t parts, const std::string& expected) const {
-    refuse(place_of(results_of(target_), result, dim) + " cannot have this layout", fmt::format("{} parts", parts),
-           expected);
+    refuse_cut(target_, place_of(results_of(target_), result, dim) + " cannot have this layout",
+               fmt::format("{} parts", parts), expected);
   }
 
   std::vector<Axes> named_dims(const ShardingAnnotation& annotation, const NamedDims& names) const {
@@ -111,8 +113,9 @@ class Cutter {
       for (size_t d = 0; d < dims.size(); ++d) {
         const auto factors = factors_from_dims(rule_, map[d], dims[d], mesh_);
         if (!factors) {
-          refuse(place_of(side, tensor, d) + " cannot be cut like this",
-                 names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")), "axes whose parts fit it");
+          refuse_cut(target_, place_of(side, tensor, d) + " cannot be cut like this",
+                     names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")),
+                     "axes whose parts fit it");
         }
         for (int factor : map[d].factors) {
           Axes axes;
@@ -120,8 +123,8 @@ class Cutter {
             if (index == factor) axes = own;
           }
           if (known[factor] && cut[factor] != axes) {
-            refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before",
-                   fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
+            refuse_cut(target_, place_of(side, tensor, d) + " is cut by other axes than the same index before",
+                       fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
           }
           known[factor] = true;
           cut[factor] = axes;
@@ -156,15 +159,11 @@ class Cutter {
         cut[index].push_back(static_cast<int>(axis));
       }
       if (left > 1) {
-        refuse("more or other parts than the mesh has", partita::print(strategy),
-               fmt::format("numbers whose product divides {} ranks", mesh_.ranks()));
+        refuse_cut(target_, "more or other parts than the mesh has", partita::print(strategy),
+                   fmt::format("numbers whose product divides {} ranks", mesh_.ranks()));
       }
     }
     return cut;
-  }
-
-  [[noreturn]] void refuse(const std::string& what, const std::string& got, const std::string& expected) const {
-    refuse_cut(target_, what, got, expected);
   }
 
   const CutTarget& target_;

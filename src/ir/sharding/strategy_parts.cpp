@@ -24,14 +24,15 @@ class StrategyReader {
  private:
   void check_sizes(const Strategy& strategy, const TensorSide& side) const {
     if (strategy.size() != side.maps.size()) {
-      refuse(fmt::format("wrong number of {}s", side.name),
-             fmt::format("{} in {}", strategy.size(), partita::print(strategy)), fmt::format("{}", side.maps.size()));
+      refuse_cut(target_, fmt::format("wrong number of {}s", side.name),
+                 fmt::format("{} in {}", strategy.size(), partita::print(strategy)),
+                 fmt::format("{}", side.maps.size()));
     }
     for (size_t i = 0; i < strategy.size(); ++i) {
       if (strategy[i].size() == side.maps[i].size()) continue;
-      refuse(fmt::format("wrong number of dimensions of {} {}", side.name, i),
-             fmt::format("{} in {}", strategy[i].size(), partita::print(strategy)),
-             fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
+      refuse_cut(target_, fmt::format("wrong number of dimensions of {} {}", side.name, i),
+                 fmt::format("{} in {}", strategy[i].size(), partita::print(strategy)),
+                 fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
     }
   }
 
@@ -84,8 +85,8 @@ class StrategyReader {
     const Factor& factor = rule_.factors[index];
     int64_t& known = read_.parts[index];
     if (known > 0 && known != own) {
-      refuse(place_of(side, tensor, dim) + " is cut differently from an operand before it",
-             fmt::format("{} parts", parts), fmt::format("{}, as the same index has there", known));
+      refuse_cut(target_, place_of(side, tensor, dim) + " is cut differently from an operand before it",
+                 fmt::format("{} parts", parts), fmt::format("{}, as the same index has there", known));
     }
     known = own;
     if (own == 1) return;
@@ -99,8 +100,9 @@ class StrategyReader {
 
   [[noreturn]] void refuse_dim(const TensorSide& side, size_t tensor, size_t dim, int64_t parts,
                                const std::string& why) const {
-    refuse(fmt::format("{} cannot be cut like this{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
-           fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
+    refuse_cut(target_,
+               fmt::format("{} cannot be cut like this{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
+               fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
   }
 
   bool is_cuttable(int index, int64_t parts) const {
@@ -121,10 +123,6 @@ class StrategyReader {
       if (can) legal.push_back(parts);
     }
     return legal.size() == 1 ? "1" : fmt::format("one of {}", fmt::join(legal, ", "));
-  }
-
-  [[noreturn]] void refuse(const std::string& what, const std::string& got, const std::string& expected) const {
-    refuse_cut(target_, what, got, expected);
   }
 
   const CutTarget& target_;
