@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>

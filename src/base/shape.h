@@ -2,7 +2,6 @@
 // Shapes, types of tensors, and dense row-major tensors.
 
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -14,7 +14,6 @@
 #include <iterator>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/control_groups.h"

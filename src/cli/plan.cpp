@@ -6,7 +6,6 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/output_files.h"
-#include "planner/cluster/presets.h"
 #include "planner/planner.h"
 #include "planner/pricing/layers/quantities.h"
 #include "runtime/checkpoint/weights.h"

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
 
-#include "base/listed.h"
 #include "base/wildcard.h"
 
 namespace partita {

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/plain_text.h"
-#include "compiler/plan/layer_names.h"
 #include "ir/graph/graph.h"
 
 namespace partita {

@@ -1,7 +1,6 @@
 #include "compiler/search/cost_graph.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "compiler/search/keys.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/floor_div.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,3 @@
-#include "ir/optimizers/shared_options.h"
 #include "ir/optimizers/terms.h"
 
 namespace partita {

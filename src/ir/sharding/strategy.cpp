@@ -1,7 +1,6 @@
 #include "ir/sharding/strategy.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/op_call.h"
 #include "ir/sharding/strategy_parts.h"

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <set>
 
-#include "base/listed.h"
 #include "planner/explain/common_scope.h"
 #include "planner/pricing/layers/quantities.h"
 

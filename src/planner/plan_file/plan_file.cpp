@@ -10,7 +10,6 @@
 #include "compiler/plan/name_stages.h"
 #include "compiler/search/named_cuts.h"
 #include "planner/cluster/presets.h"
-#include "planner/cluster/software.h"
 #include "planner/pricing/layers/quantities.h"
 #include "planner/pricing/search/job_of.h"
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/finite.h"
-#include "compiler/partition/collectives.h"
 #include "runtime/execute/gather_value.h"
 #include "runtime/execute/shard_copy.h"
 

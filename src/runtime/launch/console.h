@@ -2,7 +2,6 @@
 // Decides who prints where when ranks are processes.
 
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 

@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <numeric>
-#include <span>
 
 #include "base/error.h"
 

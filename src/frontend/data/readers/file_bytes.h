@@ -6,7 +6,6 @@
 #include <fstream>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

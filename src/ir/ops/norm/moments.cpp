@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "ir/ops/norm/batch_norm.h"
-#include "ir/ops/wide.h"
 
 namespace partita {
 namespace {

@@ -1,7 +1,6 @@
 #include "runtime/device/xla/accelerator.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>

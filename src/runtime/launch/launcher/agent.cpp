@@ -8,8 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
