@@ -78,7 +78,8 @@ std::vector<Hlo> emit_dispatch(const EmitCall& call) {
     const Hlo weights = call.reshape(call.convert(call.inputs[2], wide), {shape[0], shape[1]});
     updates = call.body.add_same("stablehlo.multiply", {updates, call.broadcast_in(weights, {0, 1}, shape)});
   }
-  const Hlo rows = emitted_rows_of_slots(call, call.inputs[1], sizes, call.attrs.as<DispatchAttrs>().begin);
+  const Hlo rows =
+      hlo_rows_of_groups(call, call.inputs[1], sizes.groups, call.attrs.as<DispatchAttrs>().begin, sizes.slots);
   const Hlo sums =
       hlo_add_rows(call, sizes.groups * sizes.slots, rows, call.reshape(updates, {shape[0] * shape[1], shape[2]}));
   return {call.convert(call.reshape(sums, result.shape), result.dtype)};
