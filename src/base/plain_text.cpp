@@ -26,6 +26,12 @@ std::vector<std::string_view> split_words(std::string_view text, std::string_vie
   return words;
 }
 
+std::string single_quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

@@ -322,16 +322,6 @@ int64_t Manifest::tensor_bytes() const {
   return bytes;
 }
 
-std::vector<ShardPiece> Manifest::pieces_of(int64_t file) const {
-  std::vector<ShardPiece> pieces;
-  for (const ManifestTensor& tensor : tensors) {
-    for (const ManifestPiece& piece : tensor.pieces) {
-      if (piece.file == file) pieces.push_back({tensor.name, tensor.type, tensor.parts, piece.box});
-    }
-  }
-  return pieces;
-}
-
 std::string shard_name(int rank) { return fmt::format("rank_{}.safetensors", rank); }
 
 std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states) {
