@@ -210,7 +210,7 @@ PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) {
           .recomputed = recomputed_names(found.price, costs_.folded(), forward_, all_ops()),
           .notes = price_notes({.cluster = cluster_,
                                 .precision = precision_,
-                                .attention = costs_.attention_share(),
+                                .attention = costs_.lowering().attention_share(),
                                 .is_preset = !is_cluster_file(request_.cluster)},
                                found.configuration, found.price)};
 }

@@ -136,7 +136,7 @@ std::string part_of_result(const TensorMap& output, int factor) {
 void add_costs(NetworkCosts& costs, const Configuration& configuration, const Precision& precision,
                const LayerGroups& groups, const std::vector<double>& counts, std::vector<LayerRow>& rows) {
   if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;
-  const LayerCosts own = costs.costs_of_units(configuration, groups.units);
+  const LayerCosts own = costs.lowering().costs_of_units(configuration, groups.units);
   const auto shards = static_cast<double>(configuration.data * configuration.context);
   const auto ways = [&](int64_t level) { return configuration.zero >= level ? shards : 1.0; };
   for (size_t u = 0; u < groups.units.size(); ++u) {

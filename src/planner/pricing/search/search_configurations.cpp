@@ -163,7 +163,7 @@ class ConfigurationSearcher {
       : request_(request), costs_(request.costs), space_(request) {}
 
   ConfigurationSearch run() {
-    if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
+    if (request_.pins.cuts == TensorCuts::searched) costs_.lowering().require_search();
     search_all();
     if (!fastest_.best() && refused_.empty())
       throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);

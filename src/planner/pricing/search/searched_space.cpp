@@ -67,13 +67,14 @@ std::vector<TensorCuts> SearchedSpace::cuts(const Configuration& configuration) 
   std::vector<TensorCuts> result = allowed(request_.pins.cuts, {TensorCuts::blocks, TensorCuts::searched});
   std::erase_if(result, [&](TensorCuts cuts) {
     return cuts == TensorCuts::searched &&
-           (configuration.tensor == 1 || configuration.context > 1 || !costs_.searches());
+           (configuration.tensor == 1 || configuration.context > 1 || !costs_.lowering().searches());
   });
   return result;
 }
 
 std::vector<int64_t> SearchedSpace::links(const Configuration& configuration) const {
-  if (configuration.cuts == TensorCuts::searched) return allowed(request_.pins.links, costs_.links(configuration));
+  if (configuration.cuts == TensorCuts::searched)
+    return allowed(request_.pins.links, costs_.lowering().links(configuration));
   if (request_.pins.links.value_or(0) > 0 || request_.pins.squeeze.value_or(0) > 0) return {};
   return {0};
 }
@@ -184,7 +185,7 @@ std::string SearchedSpace::text(bool squeezed) const {
   add("data", number("data", pins.data));
   add("", number("context", pins.context.value_or(1)));
   add(request_.ranks > kFewRanks ? "tensor of divisors and powers of 2" : "tensor", number("tensor", pins.tensor));
-  const bool has_blocks_alone = !costs_.searches() || pins.cuts == TensorCuts::blocks;
+  const bool has_blocks_alone = !costs_.lowering().searches() || pins.cuts == TensorCuts::blocks;
   const char* cuts = has_blocks_alone ? "cuts=blocks" : "cuts=searched";
   add("cuts", pins.cuts || has_blocks_alone ? std::optional<std::string>(cuts) : std::nullopt);
   if (!has_blocks_alone) {
