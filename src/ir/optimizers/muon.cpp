@@ -19,12 +19,7 @@ struct MuonAverageAttrs {
 };
 
 template <class T>
-struct MuonAverage {
-  using Attributes = MuonAverageAttrs;
-  static constexpr Scalars kScalars = Scalars::none;
-  static constexpr size_t kTensors = 2;
-  static constexpr std::array<size_t, 2> kResults{0, 1};
-
+struct MuonAverage : UpdateStep<MuonAverageAttrs, Scalars::none, 2, 0, 1> {
   T keep, of_gradient, of_velocity;
 
   template <class Scalar, class Cast>
@@ -48,12 +43,7 @@ struct MuonAttrs {
 };
 
 template <class T>
-struct MuonStep {
-  using Attributes = MuonAttrs;
-  static constexpr Scalars kScalars = Scalars::rate;
-  static constexpr size_t kTensors = 2;
-  static constexpr std::array<size_t, 1> kResults{0};
-
+struct MuonStep : UpdateStep<MuonAttrs, Scalars::rate, 2, 0> {
   T rate, scale, decay;
 
   template <class Scalar, class Cast>
