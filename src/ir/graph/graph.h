@@ -75,8 +75,9 @@ std::string_view name_of(StateKind kind);
 /// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),
 /// truncated_normal(mean, sigma) or uniform(low, high). Layers compute the scales of xavier and he initialization.
 enum class InitKind { zeros, ones, constant, normal, truncated_normal, uniform };
-template <>
-inline constexpr auto kNames<InitKind> = names("zeros", "ones", "constant", "normal", "truncated_normal", "uniform");
+constexpr auto value_names(InitKind) {
+  return names("zeros", "ones", "constant", "normal", "truncated_normal", "uniform");
+}
 
 /// A kind of initial values with its arguments.
 struct Initializer {

@@ -13,10 +13,8 @@
 
 namespace partita {
 
-template <>
-inline constexpr auto kNames<AgentOrder::Kind> = names("listen", "start", "signal", "stop", "alive");
-template <>
-inline constexpr auto kNames<AgentReport::Kind> = names("listening", "output", "ended", "failed", "alive");
+constexpr auto value_names(AgentOrder::Kind) { return names("listen", "start", "signal", "stop", "alive"); }
+constexpr auto value_names(AgentReport::Kind) { return names("listening", "output", "ended", "failed", "alive"); }
 
 namespace {
 
