@@ -124,17 +124,21 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 InvalidArgument unknown_name(std::string_view what, std::string_view name, std::string_view expected,
                              const std::vector<std::string>& names, ErrorKind kind) {
-  return InvalidArgument(fmt::format("{}, got '{}', expected {}{}", what, name, expected, did_you_mean(name, names)),
-                         kind);
+  return InvalidArgument(kind, "{}, got '{}', expected {}{}", what, name, expected, did_you_mean(name, names));
 }
 
+InternalError::InternalError(const char* file, int line, const char* condition, const std::string& message)
+    : Error(ErrorKind::runtime, ExitCode::internal,
+            formatted("[{}:{}] internal check failed: {}: {}", file, line, condition, message)),
+      detail_(shortened(message)) {}
+
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message), message);
+  throw InternalError(file, line, condition, message);
 }
 
 void require_consistent(std::string_view where, const std::function<void()>& check) {
   const auto refuse = [&](std::string_view what) {
-    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", where, what));
+    throw InvalidArgument("[{}] the parts do not fit together: {}", where, what);
   };
   try {
     check();

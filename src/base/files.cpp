@@ -112,7 +112,7 @@ std::string folder_of(const std::string& path) {
 }
 
 void throw_cannot_write(const char* where, const std::string& path, const std::string& reason) {
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[{}] cannot write {}: {}", where, path, reason));
+  throw RuntimeFailure(ExitCode::cannot_write, "[{}] cannot write {}: {}", where, path, reason);
 }
 
 }  // namespace partita

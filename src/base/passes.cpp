@@ -19,10 +19,10 @@ void Passes::check_switched_off(const std::vector<PassName>& passes) const {
     if (std::find(optional.begin(), optional.end(), name) != optional.end()) continue;
     const bool exists =
         std::any_of(passes.begin(), passes.end(), [&](const PassName& pass) { return pass.name == name; });
-    throw InvalidArgument(fmt::format("[passes] {}, got '{}', expected {}{}",
-                                      exists ? "a pass that cannot be switched off" : "unknown pass", name,
-                                      optional.empty() ? "none" : fmt::format("one of {}", fmt::join(optional, " ")),
-                                      exists ? "" : did_you_mean(name, optional)));
+    throw InvalidArgument("[passes] {}, got '{}', expected {}{}",
+                          exists ? "a pass that cannot be switched off" : "unknown pass", name,
+                          optional.empty() ? "none" : fmt::format("one of {}", fmt::join(optional, " ")),
+                          exists ? "" : did_you_mean(name, optional));
   }
 }
 
@@ -45,8 +45,8 @@ void Passes::write(const std::string& name, const std::string& text) const {
   file << text;
   file.close();
   if (!file) {
-    throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[dump] cannot write {}: {}", path.string(),
-                                                             failure ? failure.message() : std::strerror(errno)));
+    throw RuntimeFailure(ExitCode::cannot_write, "[dump] cannot write {}: {}", path.string(),
+                         failure ? failure.message() : std::strerror(errno));
   }
 }
 

@@ -25,13 +25,13 @@ struct CalibrateFlags {
 
 void run_calibrate(const CalibrateFlags& flags) {
   if (!(flags.seconds > 0 && flags.seconds <= 3600)) {
-    throw InvalidArgument(fmt::format("[--seconds] out of range, got {}, expected above 0 to 3600", flags.seconds));
+    throw InvalidArgument("[--seconds] out of range, got {}, expected above 0 to 3600", flags.seconds);
   }
   const Place place = this_place();
   if (place.launched) {
     throw InvalidArgument(
-        fmt::format("[calibrate] calibration runs in a single process, got {} processes of {}, expected no launcher",
-                    place.ranks(), place.launched->launcher));
+        "[calibrate] calibration runs in a single process, got {} processes of {}, expected no launcher", place.ranks(),
+        place.launched->launcher);
   }
   if (!flags.out.empty()) check_writable(flags.out);
   const CalibrationOptions options{.name = flags.name,

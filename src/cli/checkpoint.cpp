@@ -61,7 +61,7 @@ void run_list(const CheckpointFlags& flags) {
     found.push_back({.path = flags.path, .manifest = read_manifest(flags.path), .damage = ""});
   } else {
     if (!is_folder(flags.path)) {
-      throw MissingFile(fmt::format("[checkpoint] there is no folder {}", flags.path));
+      throw MissingFile("[checkpoint] there is no folder {}", flags.path);
     }
     found = list_checkpoints(flags.path);
   }
@@ -93,7 +93,7 @@ void verify_one(const std::string& path) {
 void run_verify(const CheckpointFlags& flags) {
   if (!is_folder(flags.path) || is_checkpoint_folder(flags.path)) return verify_one(flags.path);
   const std::vector<FoundCheckpoint> found = list_checkpoints(flags.path);
-  if (found.empty()) throw MissingFile(fmt::format("[checkpoint] no checkpoint in {}", flags.path));
+  if (found.empty()) throw MissingFile("[checkpoint] no checkpoint in {}", flags.path);
   for (const FoundCheckpoint& one : found) {
     if (!one.manifest) throw InvalidFile(one.damage);
     verify_one(one.path);
@@ -128,9 +128,9 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   std::string model = take_model(all);
   if (model.empty()) model = plan.model;
   if (model.empty()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[--plan] {} and {} belong to a network defined in a program, got no model name, expected --ranks N", plan.path,
-        states.path()));
+        states.path());
   }
   const ZooJob job(with_plan(configured(model, all), plan), Place{.cores = 1});
   return job.program(Purpose::training, Stage::partition);
@@ -150,10 +150,9 @@ SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   for (const auto& entry : states.entries()) {
     const auto place = places.find(entry.name);
     if (place == places.end() || held[place->second].type.shape != entry.type.shape) {
-      throw InvalidArgument(
-          fmt::format("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}", path, entry.name,
-                      print(entry.type), states.path(),
-                      place == places.end() ? "no tensor of this name" : print(held[place->second].type)));
+      throw InvalidArgument("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}", path,
+                            entry.name, print(entry.type), states.path(),
+                            place == places.end() ? "no tensor of this name" : print(held[place->second].type));
     }
     target.shares.push_back(shares[place->second]);
   }
@@ -169,9 +168,8 @@ void split(SavedStates& states, const CheckpointFlags& flags, const SplitTarget&
 
 void run_split(const CheckpointFlags& flags) {
   if (flags.plan.empty() == !flags.ranks.has_value()) {
-    throw InvalidArgument(
-        fmt::format("[split] the target is unclear, got {}, expected one of --ranks N and --plan FILE",
-                    flags.plan.empty() ? "neither" : "both"));
+    throw InvalidArgument("[split] the target is unclear, got {}, expected one of --ranks N and --plan FILE",
+                          flags.plan.empty() ? "neither" : "both");
   }
   SavedStates states(flags.path);
   if (!flags.plan.empty()) return split(states, flags, planned_target(states, flags.plan));
@@ -185,8 +183,8 @@ void run_print_plan(const CheckpointFlags& flags) {
   const Manifest* manifest = states.manifest();
   if (manifest == nullptr || manifest->plan.empty()) {
     throw InvalidFile(
-        fmt::format("[checkpoint] {}: it holds no plan, got {}, expected the checkpoint of a training that ran a plan",
-                    states.path(), manifest == nullptr ? "one file" : "a manifest without one"));
+        "[checkpoint] {}: it holds no plan, got {}, expected the checkpoint of a training that ran a plan",
+        states.path(), manifest == nullptr ? "one file" : "a manifest without one");
   }
   std::cout << print(parse_plan_file(manifest->plan, states.path()));
 }
@@ -194,8 +192,8 @@ void run_print_plan(const CheckpointFlags& flags) {
 void run_convert(const CheckpointFlags& flags) {
   const std::optional<DType> dtype = parse_dtype(flags.dtype);
   if (!dtype || !is_float(*dtype)) {
-    throw InvalidArgument(
-        fmt::format("[--dtype] not a floating-point type, got '{}', expected one of f64 f32 bf16 f16", flags.dtype));
+    throw InvalidArgument("[--dtype] not a floating-point type, got '{}', expected one of f64 f32 bf16 f16",
+                          flags.dtype);
   }
   SavedStates states(flags.path);
   const auto ranks = static_cast<int>(states.manifest() != nullptr ? states.manifest()->ranks : 1);

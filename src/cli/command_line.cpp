@@ -129,11 +129,10 @@ std::vector<std::string> command_names(const CLI::App& app) {
                               : i + 1 < rest.size()       ? rest[i + 1]
                                                           : "";
     const auto names = flags_of(command);
-    throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
-                                      command.get_name(), flag, suggestion(flag, value, names)));
+    throw InvalidArgument("[{}] unknown flag, got '{}', expected one that --help lists{}", command.get_name(), flag,
+                          suggestion(flag, value, names));
   }
-  throw InvalidArgument(
-      fmt::format("[{}] unexpected argument, got '{}', expected none", command.get_name(), rest.at(0)));
+  throw InvalidArgument("[{}] unexpected argument, got '{}', expected none", command.get_name(), rest.at(0));
 }
 
 /// Checks that `text` is a number: whole and of 64 bits if `whole`, else a finite or infinite double or NaN. Throws
@@ -143,11 +142,10 @@ void check_number(const std::string& flag, const std::string& text, bool whole) 
   const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };
   const auto [rest, failure] = whole ? read(int64_t{}) : read(double{});
   if (rest != digits.data() + digits.size() || failure == std::errc::invalid_argument) {
-    throw InvalidArgument(
-        fmt::format("[{}] not a number, got '{}', expected a {}number", flag, text, whole ? "whole " : ""));
+    throw InvalidArgument("[{}] not a number, got '{}', expected a {}number", flag, text, whole ? "whole " : "");
   }
   if (failure == std::errc()) return;
-  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", flag, text));
+  throw InvalidArgument("[{}] out of range, got {}, expected a number of 64 bits", flag, text);
 }
 
 void check_numbers(CLI::App& command) {
@@ -176,8 +174,7 @@ void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
     const std::string flag(word.substr(0, sign));
     const CLI::Option* option = (*command)->get_option_no_throw(flag);
     if (option == nullptr || option->get_items_expected_max() != 0) continue;
-    throw InvalidArgument(
-        fmt::format("[{0}] this flag takes no value, got '{1}', expected {0} alone", flag, word.substr(sign + 1)));
+    throw InvalidArgument("[{0}] this flag takes no value, got '{1}', expected {0} alone", flag, word.substr(sign + 1));
   }
 }
 
@@ -199,12 +196,11 @@ void run(CLI::App& app, int argc, char** argv) {
       return;
     }
     const auto commands = app.get_subcommands();
-    throw InvalidArgument(
-        fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
+    throw InvalidArgument("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what());
   }
   if (app.get_subcommands().empty()) {
-    throw InvalidArgument(
-        fmt::format("[command line] no command, expected one of {}; see --help", fmt::join(command_names(app), " ")));
+    throw InvalidArgument("[command line] no command, expected one of {}; see --help",
+                          fmt::join(command_names(app), " "));
   }
 }
 
@@ -275,7 +271,7 @@ void refuse_empty(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& text : option->results()) {
       if (!text.empty()) continue;
-      throw InvalidArgument(fmt::format("[{}] empty, got '', expected a value", option->get_name()));
+      throw InvalidArgument("[{}] empty, got '', expected a value", option->get_name());
     }
   }
 }

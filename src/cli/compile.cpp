@@ -37,8 +37,7 @@ void require_folder(const std::string& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) {
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[--out] cannot make the folder {}: {}", folder, failure.message()));
+    throw RuntimeFailure(ExitCode::cannot_write, "[--out] cannot make the folder {}: {}", folder, failure.message());
   }
   check_writable(std::filesystem::path(folder) / "program_0.mlir");
 }

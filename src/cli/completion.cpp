@@ -155,7 +155,7 @@ std::string completion_script(const std::string& shell, const std::vector<Comman
   if (shell == "bash") return bash_script(commands);
   if (shell == "zsh") return zsh_script(commands);
   if (shell == "fish") return fish_script(commands);
-  throw InvalidArgument(fmt::format("[completion] unknown shell, got '{}', expected one of bash zsh fish", shell));
+  throw InvalidArgument("[completion] unknown shell, got '{}', expected one of bash zsh fish", shell);
 }
 
 void add_completion(CLI::App& app) {

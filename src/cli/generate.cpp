@@ -47,24 +47,24 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
   if (!model.predicts_next_token()) {
     std::vector<std::string> names = model_names();
     std::erase_if(names, [](const std::string& name) { return !make_model(name).predicts_next_token(); });
-    throw InvalidArgument(fmt::format("[generate] not a language model, got {}, expected {} with any sizes",
-                                      flags.job.model, fmt::join(names, " or ")));
+    throw InvalidArgument("[generate] not a language model, got {}, expected {} with any sizes", flags.job.model,
+                          fmt::join(names, " or "));
   }
   if (model.rows.classes != kBytes) {
-    throw InvalidArgument(fmt::format("[generate] tokens are not bytes, got a vocabulary of {}, expected {}",
-                                      model.rows.classes, kBytes));
+    throw InvalidArgument("[generate] tokens are not bytes, got a vocabulary of {}, expected {}", model.rows.classes,
+                          kBytes);
   }
   check_range("--length", flags.length, 1, 1 << 20);
   if (!(flags.temperature >= 0 && flags.temperature <= 100)) {
-    throw InvalidArgument(fmt::format("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature));
+    throw InvalidArgument("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature);
   }
 }
 
 void run_generate(const GenerateFlags& flags) {
   const Place started = this_place(), place = started.alone();
   if (started.ranks() > 1) {
-    throw InvalidArgument(fmt::format("[generate] text is written by one process, got {} of {}, expected one",
-                                      started.ranks(), started.launched->launcher));
+    throw InvalidArgument("[generate] text is written by one process, got {} of {}, expected one", started.ranks(),
+                          started.launched->launcher);
   }
   const ZooJob job(configuration(flags.job), place);
   if (printed_config(flags.job, job.config())) return;

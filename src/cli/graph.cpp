@@ -72,8 +72,8 @@ void run_command(const GraphFlags& flags) {
   }
   if (printed_config(flags.job, config)) return;
   if (flags.run && config.ranks.count > 1) {
-    throw InvalidArgument(fmt::format("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1",
-                                      config.ranks.count));
+    throw InvalidArgument("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1",
+                          config.ranks.count);
   }
   const Purpose purpose = flags.training ? Purpose::training : Purpose::evaluation;
   const Program program = is_file ? compile_file(flags.job.model, config, flags.training)

@@ -88,8 +88,8 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
     return;  // the fingerprint of the network is compared later
   }
   if (difference.empty()) return;
-  throw InvalidArgument(fmt::format("[--plan] {} is for another network, got {}, expected {}: {}", plan.path,
-                                    config.model, plan.model, difference));
+  throw InvalidArgument("[--plan] {} is for another network, got {}, expected {}: {}", plan.path, config.model,
+                        plan.model, difference);
 }
 
 bool assigns(const std::vector<Assignment>& all, std::string_view key) {
@@ -153,9 +153,8 @@ JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, c
     if (!is_planned(one.option->key())) continue;
     const std::string got = joined_texts(one.option->get(config)), expected = joined_texts(one.option->get(planned));
     if (got == expected) continue;
-    throw InvalidArgument(fmt::format("[{}] {} was made for another value, got {}, expected {}, or another plan",
-                                      one.where, plan.path, got.empty() ? "none" : got,
-                                      expected.empty() ? "none" : expected));
+    throw InvalidArgument("[{}] {} was made for another value, got {}, expected {}, or another plan", one.where,
+                          plan.path, got.empty() ? "none" : got, expected.empty() ? "none" : expected);
   }
   return planned;
 }
@@ -223,10 +222,8 @@ JobConfig configuration(const JobFlags& flags) {
   if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
     throw InvalidArgument(
-        fmt::format("[{}] no model, got {}, expected MODEL or a configuration file with model = "
-                    "\"...\": one of [{}]",
-                    flags.command, weights.empty() ? "nothing" : weights + " without a model name",
-                    fmt::join(model_names(), ", ")));
+        "[{}] no model, got {}, expected MODEL or a configuration file with model = \"...\": one of [{}]",
+        flags.command, weights.empty() ? "nothing" : weights + " without a model name", fmt::join(model_names(), ", "));
   }
   const JobConfig config = configured(model, all);
   if (is_automatic_plan(plan_name)) {

@@ -31,7 +31,7 @@ void report_failure(const TrainingEnd& end) {
   if (end.stopped_by == 0) return;
   const std::string got = end.stopped_by == SIGINT ? "Ctrl-C" : signal_name(end.stopped_by);
   throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + end.stopped_by),
-                       fmt::format("[train] interrupted, got {}, expected the training to run to its end", got));
+                       "[train] interrupted, got {}, expected the training to run to its end", got);
 }
 
 void run_train(const TrainFlags& flags) {

@@ -24,9 +24,9 @@ int64_t groups_of(int64_t stages, int64_t interleave) {
   if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
   const int64_t each = std::max<int64_t>(1, interleave), below = stages / each * each;
   throw InvalidArgument(
-      fmt::format("[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} "
-                  "stages, or --interleave 1",
-                  stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each));
+      "[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} stages, or "
+      "--interleave 1",
+      stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each);
 }
 
 /// Returns a warning if the order in `options` has no effect on `stages` stages: it is not the default and there is one

@@ -127,9 +127,8 @@ class Checks {
   void latest() const {
     if (config_.files.resume != kLatestCheckpoint || !config_.files.checkpoint.empty()) return;
     const std::string where = names_ == OptionNames::flags ? "[--resume]" : "[Model] files.resume:";
-    throw InvalidArgument(fmt::format("{} no folder to search, got latest without {}, expected {} or {}", where,
-                                      text("files.checkpoint"), text("files.checkpoint", "DIR"),
-                                      text("files.resume", "DIR")));
+    throw InvalidArgument("{} no folder to search, got latest without {}, expected {} or {}", where,
+                          text("files.checkpoint"), text("files.checkpoint", "DIR"), text("files.resume", "DIR"));
   }
 
  private:

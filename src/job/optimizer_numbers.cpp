@@ -9,7 +9,7 @@ namespace partita {
 
 void require_one(std::string_view where, const std::vector<std::string>& texts) {
   if (texts.size() == 1) return;
-  throw InvalidArgument(fmt::format("[{}] wrong number of values, got {}, expected 1", where, texts.size()));
+  throw InvalidArgument("[{}] wrong number of values, got {}, expected 1", where, texts.size());
 }
 
 namespace {

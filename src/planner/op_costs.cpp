@@ -66,7 +66,7 @@ size_t OpCosts::node_named(const std::string& name) const {
       if (training_.nodes[n].name == node.name) return n;
     }
   }
-  throw InternalError(fmt::format("no folded node stands for {}", whole_names_[whole]));
+  throw InternalError("no folded node stands for {}", whole_names_[whole]);
 }
 
 std::vector<size_t> OpCosts::largest(size_t count) const {

@@ -47,11 +47,11 @@ void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> avail
   const int64_t needed = saturating_add(estimate.arenas, estimate.states);
   if (!available || needed <= *available) return;
   throw RuntimeFailure(ExitCode::out_of_memory,
-                       fmt::format("[memory] the program does not fit, got an estimate of {} ({} for what the ranks "
-                                   "here compute, {} for copies of the states), expected at most the {} that are free: "
-                                   "a smaller batch or model, or more hosts; --force starts it anyway",
-                                   print_bytes(needed), print_bytes(estimate.arenas), print_bytes(estimate.states),
-                                   print_bytes(*available)));
+                       "[memory] the program does not fit, got an estimate of {} ({} for what the ranks here compute, "
+                       "{} for copies of the states), expected at most the {} that are free: a smaller batch or model, "
+                       "or more hosts; --force starts it anyway",
+                       print_bytes(needed), print_bytes(estimate.arenas), print_bytes(estimate.states),
+                       print_bytes(*available));
 }
 
 }  // namespace partita

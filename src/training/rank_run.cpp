@@ -124,9 +124,8 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
     if (!part.empty()) own_rows.shape[0] = micro_batches * count;
     if (rows.type == own_rows && rows.type != whole) part[0] = {m * count, (m + 1) * count, micro_batches * count};
     if (rows.type != whole && rows.type != own_rows) {
-      throw InvalidArgument(fmt::format("[feed] a batch of '{}' does not fit the network, got {}, expected {}", name,
-                                        print(rows.type), print(own_rows)),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type, "[feed] a batch of '{}' does not fit the network, got {}, expected {}",
+                            name, print(rows.type), print(own_rows));
     }
     set(part, m);
   }
@@ -137,8 +136,8 @@ void RankRun::feed_number(std::string_view where, const std::string& name, doubl
   Array value(graph.type(graph.input(name)));
   value.set(0, number);
   if (!std::isfinite(value.at(0))) {
-    throw InvalidArgument(fmt::format("[{}] infinite in {}, got {}, expected a number that it can hold", where,
-                                      name_of(value.type().dtype), number));
+    throw InvalidArgument("[{}] infinite in {}, got {}, expected a number that it can hold", where,
+                          name_of(value.type().dtype), number);
   }
   feed(name, value.tensor());
 }

@@ -92,9 +92,8 @@ std::vector<Array> Stepper::run(const NamedArrays& inputs) {
     const bool given =
         std::any_of(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry.first == name; });
     if (given) continue;
-    throw InvalidArgument(
-        fmt::format("[step] no value for an input, got {} values, expected one for '{}'", inputs.size(), name),
-        ErrorKind::key);
+    throw InvalidArgument(ErrorKind::key, "[step] no value for an input, got {} values, expected one for '{}'",
+                          inputs.size(), name);
   }
   std::vector<Array> outputs;
   const auto take_step = [&](Communicator&) {

@@ -51,12 +51,12 @@ GivenSizes parse_sizes(const std::string& spec, size_t colon) {
       continue;
     }
     if (equals == std::string::npos || equals == 0) {
-      throw InvalidArgument(fmt::format("[model] bad option, got '{}' in '{}', expected name=value", item, spec));
+      throw InvalidArgument("[model] bad option, got '{}' in '{}', expected name=value", item, spec);
     }
     const std::string name = item.substr(0, equals);
     for (const auto& [given, text] : options) {
       if (given != name) continue;
-      throw InvalidArgument(fmt::format("[model] option '{}' appears twice in '{}', expected once", name, spec));
+      throw InvalidArgument("[model] option '{}' appears twice in '{}', expected once", name, spec);
     }
     options.emplace_back(name, item.substr(equals + 1));
     begin = end + 1;
@@ -70,12 +70,12 @@ T in_range(const std::string& model, const std::string& name, const std::string&
   try {
     from_text(text, value);
   } catch (const Error&) {
-    throw InvalidArgument(
-        fmt::format("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text, low, high));
+    throw InvalidArgument("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text, low,
+                          high);
   }
   if (!(value >= low && value <= high)) {
-    throw InvalidArgument(
-        fmt::format("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name, text, low, high));
+    throw InvalidArgument("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name, text, low,
+                          high);
   }
   return value;
 }
@@ -111,8 +111,7 @@ double ModelSizes::number(const std::string& name, double fallback, double low, 
 
 void ModelSizes::check_all_used() const {
   if (!published_.empty() && !has_published_) {
-    throw InvalidArgument(
-        fmt::format("[{}] the model has no published sizes, got '{}', expected name=value", model_, published_));
+    throw InvalidArgument("[{}] the model has no published sizes, got '{}', expected name=value", model_, published_);
   }
   for (const auto& [given, text] : given_) {
     if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;

@@ -9,7 +9,7 @@ namespace {
 /// resizing if it does so or reads no images, and for augmentation if it reads no images.
 void refuse_data(const ZooModel& model, const DataConfig& data) {
   const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
-    throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));
+    throw InvalidArgument("[{}] {} {}, got {}, expected none", flag, model.name, why, got);
   };
   if (model.own_rows != nullptr) {
     if (data.source) refuse("--data", "has its own rows", print(*data.source));

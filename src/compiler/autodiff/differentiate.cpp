@@ -77,9 +77,8 @@ class Sweep {
       return std::find(ids.begin(), ids.end(), id) != ids.end();
     };
     const auto refuse = [&](const char* what, ValueId id, const char* expected) {
-      throw InvalidArgument(fmt::format("[gradient] a function with a custom gradient {}, got '{}', expected {}", what,
-                                        graph.values[id].name, expected),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type, "[gradient] a function with a custom gradient {}, got '{}', expected {}",
+                            what, graph.values[id].name, expected);
     };
     for (NodeId n = part.begin; n < part.end; ++n) {
       for (const ValueId used : graph.nodes[n].inputs) {
@@ -102,8 +101,8 @@ class Sweep {
     for (const ValueId output : part.outputs) d_outputs.push_back(gradients_[output]);
     const std::vector<Value> d_inputs = part.gradient(builder_, d_outputs);
     if (d_inputs.size() != part.inputs.size()) {
-      throw InvalidArgument(fmt::format("[gradient] wrong number of gradients, got {}, expected {}, one for each input",
-                                        d_inputs.size(), part.inputs.size()));
+      throw InvalidArgument("[gradient] wrong number of gradients, got {}, expected {}, one for each input",
+                            d_inputs.size(), part.inputs.size());
     }
     builder_.phase = Phase::backward;
     enter(builder_.graph().nodes[part.end - 1]);
@@ -111,8 +110,8 @@ class Sweep {
       if (!d_inputs[i] || !depends_[part.inputs[i]]) continue;
       const Type wanted = builder_.graph().type(part.inputs[i]);
       if (d_inputs[i].type() != wanted) {
-        throw InvalidArgument(fmt::format("[gradient] the gradient of input {} has the wrong type, got {}, expected {}",
-                                          i, print(d_inputs[i].type()), print(wanted)));
+        throw InvalidArgument("[gradient] the gradient of input {} has the wrong type, got {}, expected {}", i,
+                              print(d_inputs[i].type()), print(wanted));
       }
       accumulate(part.inputs[i], d_inputs[i]);
     }
@@ -126,10 +125,10 @@ class Sweep {
     enter(node);
     const OpDef& op = builder_.ops().at(node.op);
     if (!op.grad) {
-      throw InvalidArgument(fmt::format("[autodiff] cannot differentiate an op that has no gradient, got '{}' at {} "
-                                        "({}:{}), expected a differentiable op",
-                                        node.op, node.name, node.source.file, node.source.line),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type,
+                            "[autodiff] cannot differentiate an op that has no gradient, got '{}' at {} ({}:{}), "
+                            "expected a differentiable op",
+                            node.op, node.name, node.source.file, node.source.line);
     }
     const GradCall call{{builder_, node.attrs, values(node.inputs)}, values(node.outputs), d_outputs};
     const std::vector<Value> d_inputs = op.grad(call);
@@ -170,8 +169,8 @@ class Sweep {
 std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to,
                                  Value factor) {
   if (loss.type().elements() != 1 || !is_float(loss.dtype())) {
-    throw InvalidArgument(fmt::format(
-        "[autodiff] the loss is not one number, got {}, expected a float with one element", print(loss.type())));
+    throw InvalidArgument("[autodiff] the loss is not one number, got {}, expected a float with one element",
+                          print(loss.type()));
   }
   Sweep sweep(builder, with_respect_to);
   sweep.run(loss, factor);

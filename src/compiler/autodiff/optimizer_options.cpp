@@ -68,7 +68,7 @@ double optimizer_number(const OptimizerOptions& options, std::string_view option
   for (const OptimizerOption& one : all_optimizer_options()) {
     if (one.name == option) return one.elsewhere;
   }
-  throw InternalError(fmt::format("no optimizer has the option {}", option));
+  throw InternalError("no optimizer has the option {}", option);
 }
 
 }  // namespace partita

@@ -156,9 +156,9 @@ void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops) {
     if (node.recompute.empty()) node.recompute = group;
   }
   if (any) return;
-  throw InvalidArgument(
-      fmt::format("[--recompute] nothing to recompute in graph {}, got {}, expected none: it has no {}", forward.name,
-                  name_of(policy), policy == Recompute::full ? "blocks in numbered scopes" : "attention"));
+  throw InvalidArgument("[--recompute] nothing to recompute in graph {}, got {}, expected none: it has no {}",
+                        forward.name, name_of(policy),
+                        policy == Recompute::full ? "blocks in numbered scopes" : "attention");
 }
 
 Graph recompute_in_backward(Graph training, const OpSet& ops) {

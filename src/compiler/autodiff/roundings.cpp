@@ -77,10 +77,8 @@ const LayerPrecision* Roundings::layer_at(const std::string& path, std::string_v
   for (const LayerPrecision& layer : options_.layers) {
     if (layer.is_required ? !matches_layer(layer.layers, path) : !is_within(scope, layer.layers)) continue;
     if (chosen != nullptr && parts_of(layer) == parts_of(*chosen) && layer.precision != chosen->precision) {
-      throw InvalidArgument(
-          fmt::format("[--precision-of] a layer has two precisions, got '{}' and '{}' for {}, "
-                      "expected one",
-                      print(*chosen), print(layer), path));
+      throw InvalidArgument("[--precision-of] a layer has two precisions, got '{}' and '{}' for {}, expected one",
+                            print(*chosen), print(layer), path);
     }
     if (chosen == nullptr || parts_of(layer) > parts_of(*chosen)) chosen = &layer;
   }
@@ -131,9 +129,9 @@ void Roundings::require_effects() const {
   for (const LayerPrecision& layer : options_.layers) {
     if (!idle.contains(&layer) || effective.contains(&layer)) continue;
     throw InvalidArgument(
-        fmt::format("[--precision-of] has no effect, got {}, a layer without products that no value of 16 bits enters, "
-                    "expected a layer with products",
-                    print(layer)));
+        "[--precision-of] has no effect, got {}, a layer without products that no value of 16 bits enters, expected a "
+        "layer with products",
+        print(layer));
   }
 }
 

@@ -22,8 +22,7 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
     names.push_back(name);
     const bool listed = asked.empty() || asked.contains(name);
     if (listed && !asked.empty() && !state.requires_grad) {
-      throw InvalidArgument(
-          fmt::format("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name));
+      throw InvalidArgument("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name);
     }
     if (listed && state.requires_grad) chosen.push_back(state.entry);
   }

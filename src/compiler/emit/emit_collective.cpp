@@ -125,9 +125,9 @@ void require_whole(const LocalGraph& local) {
   const std::optional<std::string> refusal = refusal_of_whole(local);
   if (!refusal) return;
   throw InvalidArgument(
-      fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
-                  "expected equal shards, or --collectives cut",
-                  *refusal));
+      "[collectives] ranks that cannot run one program, got a graph in which {}, expected equal shards, or "
+      "--collectives cut",
+      *refusal);
 }
 
 bool is_emitted_collective(const Node& node, const Mesh& mesh) {

@@ -66,9 +66,9 @@ bool is_alike(const Graph& a, const Graph& b) {
 
 InvalidArgument depends_on_rows(int64_t rows, int64_t others, int64_t batch) {
   return InvalidArgument(
-      fmt::format("[eval] the network depends on the number of its rows, got a different one for {} rows than for {}, "
-                  "expected a number of rows that batches of {} divide",
-                  rows, others, batch));
+      "[eval] the network depends on the number of its rows, got a different one for {} rows than for {}, expected a "
+      "number of rows that batches of {} divide",
+      rows, others, batch);
 }
 
 /// Returns cuts for a graph without micro-batches.
@@ -174,9 +174,9 @@ struct RowPasses::Analysis {
 
   [[noreturn]] void refuse(size_t n) const {
     throw InvalidArgument(
-        fmt::format("[eval] a node needs all rows at once, got {} with batches of {} of {} rows, expected all rows in "
-                    "one batch (--eval-batch {}), or sums and means over the rows",
-                    described_with_line(whole.nodes[n]), batches.batch, batches.rows, batches.rows));
+        "[eval] a node needs all rows at once, got {} with batches of {} of {} rows, expected all rows in one batch "
+        "(--eval-batch {}), or sums and means over the rows",
+        described_with_line(whole.nodes[n]), batches.batch, batches.rows, batches.rows);
   }
 };
 

@@ -62,8 +62,8 @@ class Balancer {
     }
     if (nodes_.size() < stages) {
       throw InvalidArgument(
-          fmt::format("[stages] more stages than the network has nodes, got {} stages of {} nodes, expected at most {}",
-                      stages, nodes_.size(), nodes_.size()));
+          "[stages] more stages than the network has nodes, got {} stages of {} nodes, expected at most {}", stages,
+          nodes_.size(), nodes_.size());
     }
     find_passing_bytes();
   }

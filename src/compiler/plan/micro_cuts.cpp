@@ -158,10 +158,10 @@ class MicroCutFinder {
       }
     }
     throw InvalidArgument(
-        fmt::format("[micro-batches] a node of one micro-batch needs a result of the whole batch, got {} with {} "
-                    "micro-batches, expected 1: it uses a result of {}, which needs all of them",
-                    described_with_line(graph_.nodes[n]), mesh_.micro_batches(),
-                    root < 0 ? "an input" : described_with_line(graph_.nodes[root])));
+        "[micro-batches] a node of one micro-batch needs a result of the whole batch, got {} with {} micro-batches, "
+        "expected 1: it uses a result of {}, which needs all of them",
+        described_with_line(graph_.nodes[n]), mesh_.micro_batches(),
+        root < 0 ? "an input" : described_with_line(graph_.nodes[root]));
   }
 
   void ask(ValueId id, const DimAxes& dims) {

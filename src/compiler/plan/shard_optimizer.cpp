@@ -66,8 +66,8 @@ class OptimizerSharder {
     }
     if (options_.group == 1) return {};
     throw InvalidArgument(
-        fmt::format("[zero] the axes of the batch cannot form a group of this size, got {} ranks, expected one of {}",
-                    options_.group, fmt::join(possible, ", ")));
+        "[zero] the axes of the batch cannot form a group of this size, got {} ranks, expected one of {}",
+        options_.group, fmt::join(possible, ", "));
   }
 
   /// Whether a node of the backward pass makes one number of a value alone, as a check of a gradient does.

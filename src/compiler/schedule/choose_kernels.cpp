@@ -26,9 +26,8 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
     return choice;
   }
   throw InvalidArgument(
-      fmt::format("[schedule] no kernel adds up micro-batches in place for {}, got {}, expected one "
-                  "that the device has: {}",
-                  node.name, print(type), choice.reason));
+      "[schedule] no kernel adds up micro-batches in place for {}, got {}, expected one that the device has: {}",
+      node.name, print(type), choice.reason);
 }
 
 class Chooser {

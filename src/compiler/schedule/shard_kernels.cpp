@@ -10,14 +10,14 @@ KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(Va
   for (size_t first = 0; first < shards.size(); ++first) {
     KernelChoice choice = catalog_.choose(shards[first]);
     if (!choice.accepted()) {
-      throw InvalidArgument(fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}",
-                                        node.name, node.op, print(shards[first].inputs), choice.reason));
+      throw InvalidArgument("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}", node.name,
+                            node.op, print(shards[first].inputs), choice.reason);
     }
     if (serves_all(choice, shards, first)) return choice;
   }
   throw InvalidArgument(
-      fmt::format("[schedule] no single kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
-                  node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
+      "[schedule] no single kernel serves all parts of {}, got {}({}) and {}({}), expected another cut", node.name,
+      node.op, print(shards.front().inputs), node.op, print(shards.back().inputs));
 }
 
 std::optional<KernelChoice> ShardKernels::find(NodeId id, const NodeValues& values,

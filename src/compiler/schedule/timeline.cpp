@@ -99,9 +99,9 @@ class GroupReplay {
     }
     if (waiting.empty()) return;
     throw InvalidArgument(
-        fmt::format("[stages] the order deadlocks, got stages that wait for one another, expected another order or "
-                    "other stages: {}",
-                    waiting));
+        "[stages] the order deadlocks, got stages that wait for one another, expected another order or other stages: "
+        "{}",
+        waiting);
   }
 
  private:
@@ -326,8 +326,8 @@ void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     const LocalGraph& local = stages[stage].local;
     if (!pipeline.shape.forward_only && has_weight != (local.sections == MicroSections::weights)) {
-      throw InvalidArgument(fmt::format("[sequence] weight slots do not fit the stages, got {}, expected {}",
-                                        has_weight ? "some" : "none", has_weight ? "none" : "some"));
+      throw InvalidArgument("[sequence] weight slots do not fit the stages, got {}, expected {}",
+                            has_weight ? "some" : "none", has_weight ? "none" : "some");
     }
     require_copies(stages[stage].schedule, local, in_flight_of(ordered, static_cast<int>(stage), local),
                    static_cast<int>(stage));

@@ -66,8 +66,7 @@ class NamedReader {
   std::string_view name_of_value(ValueId value) const { return graph_.values[value].name; }
 
   [[noreturn]] void fail(std::string_view what, std::string_view got, const std::string& expected) const {
-    throw InvalidArgument(
-        fmt::format("[{}:{}] {}, got '{}', expected {}", named_.file, line_->line, what, got, expected));
+    throw InvalidArgument("[{}:{}] {}, got '{}', expected {}", named_.file, line_->line, what, got, expected);
   }
   template <class Read>
   auto with_line(const Read& read) const {

@@ -31,9 +31,9 @@ class JoinedAxes {
       const auto count = static_cast<size_t>(std::count_if(dims[d].begin(), dims[d].end(), is_in));
       if (count == 0) continue;
       if (count < axes_.size()) {
-        throw InvalidArgument(fmt::format(
+        throw InvalidArgument(
             "[shard] an annotation cuts by some of the ranks that a search has as one, got {} of {} axes, expected all",
-            count, axes_.size()));
+            count, axes_.size());
       }
       result[d] = {0};
     }

@@ -44,8 +44,8 @@ std::string remedy(const Shape& shape, const Shape& declared) {
 }
 
 [[noreturn]] void refuse(const Column& column, const DataSource& source, const std::string& expected) {
-  throw InvalidArgument(fmt::format("[--data] the model cannot read these rows, got '{}' {} in {}, expected {}",
-                                    column.name, print(column.type), print(source), expected));
+  throw InvalidArgument("[--data] the model cannot read these rows, got '{}' {} in {}, expected {}", column.name,
+                        print(column.type), print(source), expected);
 }
 
 void require_image(const Column& column, const RowFormat& format, const DataSource& source) {

@@ -19,11 +19,11 @@ namespace {
 /// no operands, empty ones and those of different networks.
 Builder& builder_of(std::string_view op, const std::vector<Value>& operands) {
   Builder* builder = nullptr;
-  if (operands.empty()) throw InvalidArgument(fmt::format("[{}] no operands, got 0, expected 1 or more", op));
+  if (operands.empty()) throw InvalidArgument("[{}] no operands, got 0, expected 1 or more", op);
   for (const Value& value : operands) {
     if (!value || (builder != nullptr && builder != &value.builder())) {
-      throw InvalidArgument(fmt::format("[{}] bad operand, got {}, expected a value of the network", op,
-                                        value ? "a value of another network" : "an empty value"));
+      throw InvalidArgument("[{}] bad operand, got {}, expected a value of the network", op,
+                            value ? "a value of another network" : "an empty value");
     }
     builder = &value.builder();
   }
@@ -36,9 +36,8 @@ int64_t axis_of(std::string_view op, int64_t axis, Value x) {
   builder_of(op, {x});
   const int rank = x.type().rank();
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  throw InvalidArgument(fmt::format("[{}] axis is outside the tensor, got axis {} of {}, expected {} to {}", op, axis,
-                                    print(x.type()), -rank, rank - 1),
-                        ErrorKind::index);
+  throw InvalidArgument(ErrorKind::index, "[{}] axis is outside the tensor, got axis {} of {}, expected {} to {}", op,
+                        axis, print(x.type()), -rank, rank - 1);
 }
 
 Value reduce(Reduce kind, Value x, std::vector<int64_t> axes, bool keep_dims, bool mean, const Where& where) {
@@ -127,7 +126,7 @@ Value flatten(Value x, Where where) {
   builder_of("flatten", {x});
   const Shape shape = x.shape();
   if (shape.size() < 2) {
-    throw InvalidArgument(fmt::format("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type())));
+    throw InvalidArgument("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type()));
   }
   const int64_t rest = elements(Shape(shape.begin() + 1, shape.end()));
   return reshape(x, {shape[0], rest}, where);
@@ -144,7 +143,7 @@ Value cumsum(Value x, int64_t axis, bool exclusive, bool reverse, Where where) {
 
 Value repeat(Value x, int64_t axis, int64_t times, Where where) {
   axis = axis_of("repeat", axis, x);
-  if (times < 1) throw InvalidArgument(fmt::format("[repeat] bad times, got {}, expected at least 1", times));
+  if (times < 1) throw InvalidArgument("[repeat] bad times, got {}, expected at least 1", times);
   Shape spread = x.shape(), result = x.shape();
   spread.insert(spread.begin() + axis + 1, 1);
   Value y = reshape(x, spread, where);
@@ -158,8 +157,8 @@ std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where) {
   axis = axis_of("split", axis, x);
   const Shape shape = x.shape();
   if (parts < 1 || shape[axis] % parts != 0) {
-    throw InvalidArgument(fmt::format("[split] parts are not equal, got {} of axis {} of {}, expected a divisor of {}",
-                                      parts, axis, print(x.type()), shape[axis]));
+    throw InvalidArgument("[split] parts are not equal, got {} of axis {} of {}, expected a divisor of {}", parts, axis,
+                          print(x.type()), shape[axis]);
   }
   const int64_t size = shape[axis] / parts;
   std::vector<Value> result;
@@ -204,8 +203,8 @@ Value reduce_mean(Value x, std::vector<int64_t> axes, bool keep_dims, Where wher
 Value weighted_mean(Value x, Value weights, Where where) {
   builder_of("weighted_mean", {x, weights});
   if (!is_float(x.dtype()) || !is_float(weights.dtype()) || x.shape() != weights.shape()) {
-    throw InvalidArgument(fmt::format("[weighted_mean] weights do not fit, got {} for {}, expected floats of one shape",
-                                      print(weights.type()), print(x.type())));
+    throw InvalidArgument("[weighted_mean] weights do not fit, got {} for {}, expected floats of one shape",
+                          print(weights.type()), print(x.type()));
   }
   const Value sum = reduce_sum(weights, {}, false, where);
   const Type number{sum.dtype(), {}};

@@ -40,8 +40,8 @@ Network::LossFunction loss_of_logits(Loss loss, const LossOptions& options) {
   return [loss, options](Context&, Columns& columns, const NamedValues& outputs) -> NamedValues {
     const Value logits = find_output(outputs, "logits");
     if (logits.type().rank() < 2) {
-      throw InvalidArgument(fmt::format(
-          "[graph] the network does not end in logits, got {}, expected [batch, .., classes]", print(logits.type())));
+      throw InvalidArgument("[graph] the network does not end in logits, got {}, expected [batch, .., classes]",
+                            print(logits.type()));
     }
     return {{"loss", build_loss(loss, columns.builder(), logits, columns.as_given("label"), options)}};
   };

@@ -35,10 +35,9 @@ std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
   if (!found.empty()) return found;
   std::vector<std::string> names = places;
   for (const Node& node : graph.nodes) names.push_back(node.name);
-  throw InvalidArgument(
-      fmt::format("[shard] unknown node, got '{}', expected one of the {} nodes of graph {}, such as {}{}", nodes,
-                  places.size(), graph.name, some_of(places, name), did_you_mean(name, names)),
-      ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key,
+                        "[shard] unknown node, got '{}', expected one of the {} nodes of graph {}, such as {}{}", nodes,
+                        places.size(), graph.name, some_of(places, name), did_you_mean(name, names));
 }
 
 }  // namespace
@@ -47,8 +46,8 @@ NodeAnnotation parse_node_annotation(std::string_view text) {
   // Named layouts contain '=' too, but after the first parenthesis or bracket.
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || text.find_first_of("([") < equals) {
-    throw InvalidArgument(fmt::format(
-        "[--shard] no nodes are named, got '{}', expected NODES=STRATEGY, such as net/fc1/matmul=((2,4),(1,4))", text));
+    throw InvalidArgument(
+        "[--shard] no nodes are named, got '{}', expected NODES=STRATEGY, such as net/fc1/matmul=((2,4),(1,4))", text);
   }
   return {std::string(text.substr(0, equals)), parse_annotation(text.substr(equals + 1))};
 }
@@ -58,9 +57,8 @@ void annotate_nodes(Graph& graph, const std::vector<NodeAnnotation>& annotations
   for (const NodeAnnotation& annotation : annotations) {
     for (const size_t n : nodes_named(graph, annotation.nodes)) {
       if (chosen[n] != nullptr) {
-        throw InvalidArgument(
-            fmt::format("[shard] a node is annotated twice, got '{}' and '{}' for {}, expected one annotation",
-                        chosen[n]->nodes, annotation.nodes, path_of_node(graph.nodes[n])));
+        throw InvalidArgument("[shard] a node is annotated twice, got '{}' and '{}' for {}, expected one annotation",
+                              chosen[n]->nodes, annotation.nodes, path_of_node(graph.nodes[n]));
       }
       chosen[n] = &annotation;
       graph.nodes[n].annotation = annotation.annotation;

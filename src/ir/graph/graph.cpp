@@ -28,11 +28,11 @@ void check_arguments(const Initializer& init) {
   if (legal && has_bounds) legal = args[0] <= args[1];
   if (legal) return;
   constexpr std::string_view kExpected[] = {"none", "1 finite number", "2 finite numbers"};
-  throw InvalidArgument(fmt::format("[initializer] bad arguments, got {}({}), expected {}{}", name_of(init.kind),
-                                    fmt::join(args, ", "), kExpected[expected],
-                                    has_bounds  ? ", low <= high"
-                                    : has_sigma ? ", sigma >= 0"
-                                                : ""));
+  throw InvalidArgument("[initializer] bad arguments, got {}({}), expected {}{}", name_of(init.kind),
+                        fmt::join(args, ", "), kExpected[expected],
+                        has_bounds  ? ", low <= high"
+                        : has_sigma ? ", sigma >= 0"
+                                    : "");
 }
 
 std::vector<Type> Graph::types(const std::vector<ValueId>& ids) const {
@@ -48,9 +48,8 @@ ValueId Graph::input(std::string_view input_name) const {
     names.push_back(values[input.value].name);
     if (names.back() == input_name) return input.value;
   }
-  throw InvalidArgument(
-      fmt::format("[graph] unknown input, got '{}', expected one of [{}]", input_name, fmt::join(names, ", ")),
-      ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key, "[graph] unknown input, got '{}', expected one of [{}]", input_name,
+                        fmt::join(names, ", "));
 }
 
 ValueId Graph::output(std::string_view output_name) const {
@@ -59,9 +58,8 @@ ValueId Graph::output(std::string_view output_name) const {
     if (output.name == output_name) return output.value;
     names.push_back(output.name);
   }
-  throw InvalidArgument(
-      fmt::format("[graph] unknown output, got '{}', expected one of [{}]", output_name, fmt::join(names, ", ")),
-      ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key, "[graph] unknown output, got '{}', expected one of [{}]", output_name,
+                        fmt::join(names, ", "));
 }
 
 const State* Graph::find_state(std::string_view state_name) const {

@@ -23,7 +23,7 @@ namespace partita {
 /// number of steps before this one (i64).
 enum class Scalars { none, rate, rate_and_step };
 
-/// What a step is given: its attributes, its scalars, `kCount` tensors, and which of these are its results.
+/// A step: its attributes, the scalars and the `kCount` tensors that it is given, and which of these are its results.
 template <class A, Scalars kOperands, size_t kCount, size_t... kIndices>
 struct UpdateStep {
   using Attributes = A;

@@ -98,7 +98,7 @@ class QueueReplay {
       at = graph_.group_of(awaited.stage);
       if (!(first_of(at) == awaited)) cycle += fmt::format(", which comes after {}", long_name(first_of(at)));
     } while (at != group);
-    throw InvalidArgument(fmt::format("[sequence] the order deadlocks, got {}, expected no cycle", cycle));
+    throw InvalidArgument("[sequence] the order deadlocks, got {}, expected no cycle", cycle);
   }
 
   const GroupQueues& queues_;

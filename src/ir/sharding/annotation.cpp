@@ -120,7 +120,7 @@ std::string print_names(const std::vector<NamedDims>& tensors) {
 }
 
 [[noreturn]] void refuse(std::string_view what, std::string_view got, std::string_view expected) {
-  throw InvalidArgument(fmt::format("[layout] {}, got {}, expected {}", what, got, expected));
+  throw InvalidArgument("[layout] {}, got {}, expected {}", what, got, expected);
 }
 
 void check_rank_list(const std::vector<int>& list, int64_t ranks) {

@@ -97,8 +97,8 @@ void require_legal(std::string_view where, const std::string& node, const Shardi
                    const Mesh& mesh) {
   const std::string reason = illegal(rule, cut, mesh);
   if (reason.empty()) return;
-  throw InvalidArgument(fmt::format("[{}] illegal cut of {}: {}, got '{}', expected a legal cut of {}", where, node,
-                                    reason, print(cut, rule, mesh), print(rule)));
+  throw InvalidArgument("[{}] illegal cut of {}: {}, got '{}', expected a legal cut of {}", where, node, reason,
+                        print(cut, rule, mesh), print(rule));
 }
 
 std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {

@@ -84,12 +84,11 @@ class Cutter {
     try {
       found = find_axes(annotation.axes, mesh_);
       if (annotation.rank_list != mesh_.rank_list()) {
-        throw InvalidArgument(
-            fmt::format("the layout has another order of the ranks than the mesh, got {}, expected {}",
-                        print_order(annotation.rank_list), print_order(mesh_.rank_list())));
+        throw InvalidArgument("the layout has another order of the ranks than the mesh, got {}, expected {}",
+                              print_order(annotation.rank_list), print_order(mesh_.rank_list()));
       }
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument(fmt::format("[shard] {}: {}", target_.node, error.what()), error.kind());
+      throw InvalidArgument(error.kind(), "[shard] {}: {}", target_.node, error.what());
     }
     std::vector<Axes> dims;
     for (const auto& dim : names) {
@@ -207,9 +206,8 @@ std::vector<Axes> find_axes(const std::vector<std::pair<std::string, int64_t>>& 
     return text;
   };
   throw InvalidArgument(
-      fmt::format("the layout does not fit the mesh, got [{}], {} ranks, expected the {} ranks of [{}] "
-                  "in an order of its axes",
-                  print_axes(named), places, mesh.ranks(), print_axes(mesh.named())));
+      "the layout does not fit the mesh, got [{}], {} ranks, expected the {} ranks of [{}] in an order of its axes",
+      print_axes(named), places, mesh.ranks(), print_axes(mesh.named()));
 }
 
 }  // namespace partita

@@ -141,7 +141,7 @@ std::string place_of(const TensorSide& side, size_t tensor, size_t dim) {
 }
 
 void refuse_cut(const CutTarget& target, const std::string& what, const std::string& got, const std::string& expected) {
-  throw InvalidArgument(fmt::format("[shard] {}: {}, got {}, expected {}", target.node, what, got, expected));
+  throw InvalidArgument("[shard] {}: {}, got {}, expected {}", target.node, what, got, expected);
 }
 
 bool in_operand(const ShardingRule& rule, int factor) {

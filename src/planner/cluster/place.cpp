@@ -183,8 +183,8 @@ class PairCounts {
 
 void check_rank(int64_t last, const Cluster& cluster) {
   if (last < cluster.ranks()) return;
-  throw InvalidArgument(fmt::format("[cluster] {} has too few ranks, got rank {}, expected 0 to {}", cluster.name, last,
-                                    cluster.ranks() - 1));
+  throw InvalidArgument("[cluster] {} has too few ranks, got rank {}, expected 0 to {}", cluster.name, last,
+                        cluster.ranks() - 1);
 }
 
 }  // namespace

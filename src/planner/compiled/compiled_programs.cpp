@@ -25,7 +25,7 @@ pjrt::Compiled compile_or_save(const pjrt::Topology& topology, const pjrt::Targe
     return topology.compile(program.text, options);
   } catch (const Error& error) {
     save_text(path, program.text);
-    throw RuntimeFailure(error.code(), fmt::format("{}; the program is in {}", error.what(), path));
+    throw RuntimeFailure(error.code(), "{}; the program is in {}", error.what(), path);
   }
 }
 

@@ -200,9 +200,7 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places, con
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path) {
-  const auto refuse = [&](const std::string& reason) {
-    throw InvalidFile(fmt::format("[weights] {}: {}", path, reason));
-  };
+  const auto refuse = [&](const std::string& reason) { throw InvalidFile("[weights] {}: {}", path, reason); };
   if (text.empty() || text[0] != '{') refuse("header does not start with '{' at offset 8");
   HeaderReader reader;
   const PlainNumbers plain;

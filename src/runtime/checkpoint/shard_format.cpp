@@ -111,9 +111,8 @@ uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, c
 
 void throw_not_finite(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last) {
   throw RuntimeFailure(ExitCode::non_finite,
-                       fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity{}, "
-                                   "expected numbers; nothing was saved",
-                                   piece.name, print_in_box(box_of_rows(piece, tiles, first, last))));
+                       "[checkpoint] '{}' is not finite, got NaN or infinity{}, expected numbers; nothing was saved",
+                       piece.name, print_in_box(box_of_rows(piece, tiles, first, last)));
 }
 
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,

@@ -441,7 +441,7 @@ std::optional<std::string> Executor::try_step(const std::function<void()>& meanw
 
 void Executor::step(const std::function<void()>& meanwhile) {
   if (const std::optional<std::string> bad = try_step(meanwhile)) {
-    throw RuntimeFailure(ExitCode::non_finite, fmt::format("[train] {}", *bad));
+    throw RuntimeFailure(ExitCode::non_finite, "[train] {}", *bad);
   }
 }
 

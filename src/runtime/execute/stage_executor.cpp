@@ -115,9 +115,8 @@ void StageExecutor::set_state(std::string_view name, const Array& whole) {
   const ValueId value = schedule_.buffers[buffer].value;
   const Type& expected = local_.graph.type(value);
   if (whole.type() != expected) {
-    throw InvalidArgument(fmt::format("[executor] state '{}' does not fit, got {}, expected {}", name,
-                                      print(whole.type()), print(expected)),
-                          ErrorKind::type);
+    throw InvalidArgument(ErrorKind::type, "[executor] state '{}' does not fit, got {}, expected {}", name,
+                          print(whole.type()), print(expected));
   }
   fill_state(name, [&](const Box& box, DType, void* to) { copy_part(whole.tensor(), box, to); });
 }

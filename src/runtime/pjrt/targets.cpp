@@ -104,18 +104,15 @@ Topology topology_of(const Plugin& plugin, const Target& target, int64_t chips) 
   NamedOptions options = target.options;
   if (chips > 1) {
     if (!options.contains("topology")) {
-      throw InvalidArgument(
-          fmt::format("[--target] programs for several chips, got {} of {}, expected GPUs, or "
-                      "--collectives cut",
-                      chips, target.name));
+      throw InvalidArgument("[--target] programs for several chips, got {} of {}, expected GPUs, or --collectives cut",
+                            chips, target.name);
     }
     options["topology"] = fmt::format("1x1x{}", chips);
   }
   Topology topology = plugin.topology(target.topology, options);
   if (const std::string platform = topology.platform(); platform != target.accelerator) {
-    throw RuntimeFailure(ExitCode::usage, fmt::format("[--target] {} needs another plugin, got one for {}, expected "
-                                                      "one for {}",
-                                                      target.name, platform, target.accelerator));
+    throw RuntimeFailure(ExitCode::usage, "[--target] {} needs another plugin, got one for {}, expected one for {}",
+                         target.name, platform, target.accelerator);
   }
   return topology;
 }

@@ -54,9 +54,8 @@ NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::str
     std::vector<std::string> names;
     for (const auto& [name, array] : arrays) names.push_back(name);
     throw InvalidFile(
-        fmt::format("[npz] {}: no labels, got arrays [{}], expected one called label, labels or y, or "
-                    "x_train and y_train",
-                    path, fmt::join(names, ", ")));
+        "[npz] {}: no labels, got arrays [{}], expected one called label, labels or y, or x_train and y_train", path,
+        fmt::join(names, ", "));
   }
   if (arrays.size() == 2) {
     for (auto& [name, array] : arrays) {
@@ -90,9 +89,9 @@ void require_range(const std::string& name, const Array& array, int64_t least, i
     for (int64_t i = 0; i < count; ++i) {
       const auto number = static_cast<int64_t>(numbers[i]);
       if ((number >= least && number <= most) || number == ignored) continue;
-      throw InvalidFile(fmt::format("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})",
-                                    name_of(source.kind), name, i / (count / rows), number, least, most,
-                                    ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source)));
+      throw InvalidFile("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})", name_of(source.kind),
+                        name, i / (count / rows), number, least, most,
+                        ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source));
     }
   });
 }
@@ -125,9 +124,9 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
                            std::optional<LabelRange> labels) {
   if (!has_array_rows(source, split)) {
     throw InvalidArgument(
-        fmt::format("[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
-                    "npy:INPUTS,LABELS,INPUTS,LABELS",
-                    print(source)));
+        "[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
+        "npy:INPUTS,LABELS,INPUTS,LABELS",
+        print(source));
   }
   NamedArrays arrays;
   if (source.kind == DataKind::npz) {
@@ -142,7 +141,7 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
   try {
     return memory_rows(std::move(arrays), print(source), shapes);
   } catch (const InvalidArgument& error) {
-    throw InvalidFile(fmt::format("{} (in {})", error.what(), print(source)));
+    throw InvalidFile("{} (in {})", error.what(), print(source));
   }
 }
 

@@ -67,7 +67,7 @@ DatasetPtr concat(std::vector<DatasetPtr> datasets) {
   for (const DatasetPtr& dataset : datasets) {
     const std::string got = print_columns(*dataset), expected = print_columns(*datasets[0]);
     if (got == expected) continue;
-    throw InvalidArgument(fmt::format("[concat] columns differ, got {}, expected {}", got, expected));
+    throw InvalidArgument("[concat] columns differ, got {}, expected {}", got, expected);
   }
   return std::make_shared<Concat>(std::move(datasets));
 }

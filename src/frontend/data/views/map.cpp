@@ -58,7 +58,7 @@ DatasetPtr map(DatasetPtr dataset, const std::vector<std::string>& columns, Valu
   for (const std::string& name : columns) {
     const size_t column = find_column(*dataset, name);
     if (std::find(mapped.begin(), mapped.end(), column) != mapped.end()) {
-      throw InvalidArgument(fmt::format("[map] repeated column, got '{}' twice, expected it once", name));
+      throw InvalidArgument("[map] repeated column, got '{}' twice, expected it once", name);
     }
     mapped.push_back(column);
   }

@@ -23,7 +23,7 @@ class Part : public IndexView {
 /// Returns `count`, or the number of rows if that is less. Throws InvalidArgument, naming `view`, if it is negative.
 int64_t rows_within(std::string_view view, const Dataset& dataset, int64_t count) {
   if (count >= 0) return std::min(count, dataset.size());
-  throw InvalidArgument(fmt::format("[{}] bad number of rows, got {}, expected 0 or more", view, count));
+  throw InvalidArgument("[{}] bad number of rows, got {}, expected 0 or more", view, count);
 }
 
 }  // namespace

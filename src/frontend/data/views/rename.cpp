@@ -21,8 +21,8 @@ class Rename : public SourceView {
 DatasetPtr rename(DatasetPtr dataset, const std::vector<std::string>& names) {
   std::vector<Column> columns = dataset->columns();
   if (names.size() != columns.size()) {
-    throw InvalidArgument(fmt::format("[rename] bad number of names, got {}, expected {}: one for each column",
-                                      names.size(), columns.size()));
+    throw InvalidArgument("[rename] bad number of names, got {}, expected {}: one for each column", names.size(),
+                          columns.size());
   }
   for (size_t c = 0; c < names.size(); ++c) columns[c].name = names[c];
   check_distinct(columns);

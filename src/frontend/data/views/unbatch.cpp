@@ -47,8 +47,8 @@ DatasetPtr unbatch(DatasetPtr dataset) {
   for (Column& column : columns) {
     Shape& shape = column.type.shape;
     if (shape.empty() || first.shape.empty() || shape[0] != first.shape[0] || shape[0] < 1) {
-      throw InvalidArgument(fmt::format("[unbatch] no batch in column '{}', got {}, expected as many rows as in {}",
-                                        column.name, print(column.type), print(first)));
+      throw InvalidArgument("[unbatch] no batch in column '{}', got {}, expected as many rows as in {}", column.name,
+                            print(column.type), print(first));
     }
     shape.erase(shape.begin());
   }

@@ -34,7 +34,7 @@ void set_norm_types(OpDef& op, const std::string& text, const std::function<int6
   op.infer = [name = op.name, text, groups](const OpCall& call) -> std::vector<Type> {
     require_norm_input(name, call, groups(call));
     const Type &x = call.inputs[0], statistics = statistics_type(x, groups(call));
-    std::vector<Type> types;  // of the operands, then of the results
+    std::vector<Type> types;  // types of the operands, then of the results
     for (const std::string_view word : split_words(text, ",->| ")) {
       types.push_back(word == "x"    ? x
                       : word == "c"  ? channel_type(x)

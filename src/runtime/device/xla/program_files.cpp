@@ -56,7 +56,7 @@ std::string print_owner(const struct stat& status) {
 }
 
 [[noreturn]] void refuse_folder(const std::string& path, const std::string& why) {
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[cache] {}: {}", path, why));
+  throw RuntimeFailure(ExitCode::cannot_write, "[cache] {}: {}", path, why);
 }
 
 /// Makes a folder and those above it, as no other user may write there.

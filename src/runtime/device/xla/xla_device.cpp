@@ -52,7 +52,7 @@ class XlaCatalog final : public KernelCatalog {
 
   int64_t bytes(const Type& type, const MemoryFormat& format) const override {
     if (format.plain() || format.any()) return type.bytes();
-    throw InvalidArgument(fmt::format("[xla] accelerators have one memory format, got {}, expected plain", format.tag));
+    throw InvalidArgument("[xla] accelerators have one memory format, got {}, expected plain", format.tag);
   }
 
  private:

@@ -102,13 +102,11 @@ void StagePrograms::require_room() {
   if (most->bytes() <= *limit) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,
-      fmt::format("[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of "
-                  "temporaries) for the program of {}{}, expected at most the {} that it has: a smaller batch or "
-                  "model, or more devices",
-                  print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
-                  print_bytes(most->temporaries.value_or(0)),
-                  nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_,
-                  print_bytes(*limit)));
+      "[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of temporaries) for "
+      "the program of {}{}, expected at most the {} that it has: a smaller batch or model, or more devices",
+      print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
+      print_bytes(most->temporaries.value_or(0)),
+      nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_, print_bytes(*limit));
 }
 
 std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {

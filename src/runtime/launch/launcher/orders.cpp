@@ -65,8 +65,8 @@ auto parsed(const std::string& line, Parse&& parse) {
     throw;
   } catch (const std::exception&) {
     const bool is_long = line.size() > kMaxShownBytes;
-    throw InvalidFile(fmt::format("[launch] not a line of a launcher, got '{}{}', expected one of the same version",
-                                  std::string_view(line).substr(0, kMaxShownBytes), is_long ? "..." : ""));
+    throw InvalidFile("[launch] not a line of a launcher, got '{}{}', expected one of the same version",
+                      std::string_view(line).substr(0, kMaxShownBytes), is_long ? "..." : "");
   }
 }
 
