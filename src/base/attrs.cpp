@@ -42,8 +42,7 @@ Attrs Attrs::parse(std::string_view text) const {
       throw InvalidArgument("[attribute] an attribute has no value, got '{}', expected name=value", item);
     }
     const std::string name(item.substr(0, equals));
-    const bool again =
-        std::any_of(changes.begin(), changes.end(), [&](const auto& known) { return known.first == name; });
+    const bool again = std::ranges::any_of(changes, [&](const auto& known) { return known.first == name; });
     if (again) throw InvalidArgument("[attribute] given twice, got '{}', expected it once", name);
     changes.emplace_back(name, item.substr(equals + 1));
   }

@@ -52,7 +52,7 @@ size_t end_of_quoted(std::string_view text, size_t begin) {
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u; }
 
 size_t characters_of(std::string_view text) {
-  return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues_character));
+  return text.size() - static_cast<size_t>(std::ranges::count_if(text, continues_character));
 }
 
 /// Returns the first `count` bytes of a longer text, or fewer so that no UTF-8 character is cut.
@@ -90,7 +90,7 @@ std::string shortened(std::string_view message) {
       at = end_of_word;
     }
   }
-  std::replace(out.begin(), out.end(), '\0', '?');  // '\0' would end what()
+  std::ranges::replace(out, '\0', '?');  // '\0' would end what()
   if (out.size() <= kMaxMessage) return out;
   return fmt::format("{}... ({} characters)", beginning_of(out, kMaxMessage / 2), characters_of(message));
 }

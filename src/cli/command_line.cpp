@@ -91,7 +91,7 @@ std::string suggestion(const std::string& flag, const std::string& value, const 
   const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (const std::string_view advice = advice_for(name); !advice.empty() && !is_count) return std::string(advice);
   const std::string meant = name.empty() ? "" : flag_by_synonym(name);
-  if (std::find(names.begin(), names.end(), meant) != names.end()) return fmt::format(", did you mean '{}'?", meant);
+  if (std::ranges::find(names, meant) != names.end()) return fmt::format(", did you mean '{}'?", meant);
   // Dashes are left out: all flags have them, so they would make any two names look alike.
   std::vector<std::string> bare;
   for (const std::string& one : names) bare.push_back(one.substr(2));
@@ -165,8 +165,8 @@ void check_numbers(CLI::App& command) {
 /// commands are not checked. Throws InvalidArgument otherwise.
 void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
-  const auto command = std::find_if(commands.begin(), commands.end(),
-                                    [&](const CLI::App* one) { return !words.empty() && one->get_name() == words[0]; });
+  const auto command = std::ranges::find_if(
+      commands, [&](const CLI::App* one) { return !words.empty() && one->get_name() == words[0]; });
   if (command == commands.end()) return;
   for (const std::string_view word : words) {
     const size_t sign = word.find('=');

@@ -40,7 +40,7 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
   }
   constexpr int64_t kSteps = int64_t{1} << 53;
   const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;
-  return std::min<int64_t>(count - 1, std::upper_bound(upto.begin(), upto.end(), at) - upto.begin());
+  return std::min<int64_t>(count - 1, std::ranges::upper_bound(upto, at) - upto.begin());
 }
 
 void check(const GenerateFlags& flags, const ZooModel& model) {

@@ -93,7 +93,7 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
 }
 
 bool assigns(const std::vector<Assignment>& all, std::string_view key) {
-  return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });
+  return std::ranges::any_of(all, [&](const Assignment& one) { return one.option->key() == key; });
 }
 
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
@@ -249,7 +249,7 @@ bool printed_config(const JobFlags& flags, const JobConfig& config) {
 
 std::string flag_by_synonym(std::string_view flag) {
   for (const JobOption& option : job_options()) {
-    if (std::find(option.synonyms.begin(), option.synonyms.end(), flag) != option.synonyms.end()) {
+    if (std::ranges::find(option.synonyms, flag) != option.synonyms.end()) {
       return "--" + option.flag;
     }
   }

@@ -53,8 +53,7 @@ std::vector<HostSlots> hosts_of(const LaunchFlags& flags) {
 std::vector<std::string> command_of(const LaunchFlags& flags, const std::string& program, const CLI::App& app) {
   std::vector<std::string> command = flags.command;
   const auto all = app.get_subcommands([](const CLI::App*) { return true; });
-  const bool is_own =
-      std::any_of(all.begin(), all.end(), [&](const CLI::App* one) { return one->get_name() == command.at(0); });
+  const bool is_own = std::ranges::any_of(all, [&](const CLI::App* one) { return one->get_name() == command.at(0); });
   if (is_own) command.insert(command.begin(), program);
   return command;
 }

@@ -77,8 +77,8 @@ std::string print_plans(const Plans& plans, const Graph& graph, const OpSet& ops
 /// Whether the pipeline may have more than one stage: `stages` is more than 1, or it is 0 and a node of the graph is
 /// marked with a stage above 0.
 bool may_have_stages(const Graph& graph, int64_t stages) {
-  return stages > 1 || (stages == 0 && std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                                   [](const Node& node) { return node.stage > 0; }));
+  return stages > 1 ||
+         (stages == 0 && std::ranges::any_of(graph.nodes, [](const Node& node) { return node.stage > 0; }));
 }
 
 /// Writes the local graph of each rank to rank_RANK/partition.txt in the dump folder, or partition_STAGE.txt if there

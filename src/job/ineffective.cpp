@@ -22,7 +22,7 @@ std::string any_of(const std::vector<std::string>& names) {
 
 bool keeps_no_states(const OptimizerOptions& options) {
   const OptimizerDef& optimizer = find_optimizer("optimizer.kind", options.kind.name);
-  return std::none_of(optimizer.states.begin(), optimizer.states.end(), [&](const OptimizerState& state) {
+  return std::ranges::none_of(optimizer.states, [&](const OptimizerState& state) {
     return state.only_with.empty() || optimizer_number(options, state.only_with) > 0;
   });
 }

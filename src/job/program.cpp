@@ -67,8 +67,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   if (pipeline.stages == 1) return {};
   if (pipeline.stages == 0 && pipeline.stage_annotations.empty()) {
     const Graph& evaluation = graphs.of(Purpose::evaluation, request.batch);
-    if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), [](const Node& node) { return node.stage > 0; }))
-      return {};
+    if (std::ranges::none_of(evaluation.nodes, [](const Node& node) { return node.stage > 0; })) return {};
   }
   Graph training = graphs.of_training();
   annotate_stages(training, pipeline.stage_annotations);
@@ -130,8 +129,8 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
 }
 
 bool has_batch_norm(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return all_ops().at(node.op).traits.batch_statistics != nullptr; });
+  return std::ranges::any_of(graph.nodes,
+                             [](const Node& node) { return all_ops().at(node.op).traits.batch_statistics != nullptr; });
 }
 
 int64_t groups_of_stages(const JobConfig& config) {
@@ -179,8 +178,7 @@ void require_precise_layers(const JobConfig& config, const ProgramRequest& reque
   std::erase_if(options.layers, [&](const LayerPrecision& layer) {
     return !has_loss && matches_layer(layer.layers.substr(0, layer.layers.find('/')), "loss");
   });
-  if (std::none_of(options.layers.begin(), options.layers.end(),
-                   [](const LayerPrecision& layer) { return layer.is_required; })) {
+  if (std::ranges::none_of(options.layers, [](const LayerPrecision& layer) { return layer.is_required; })) {
     return;
   }
   if (has_loss) return require_precise_layers(graphs.of_training(), all_ops(), options);

@@ -84,7 +84,7 @@ std::vector<size_t> OpCosts::largest(size_t count) const {
     if (found == weights.end() || training_.nodes[n].phase != Phase::forward) continue;
     nodes.emplace_back(-found->second * flops_of(rules, n), n);
   }
-  std::sort(nodes.begin(), nodes.end());
+  std::ranges::sort(nodes);
   std::vector<size_t> result;
   for (size_t i = 0; i < std::min(count, nodes.size()); ++i) result.push_back(nodes[i].second);
   return result;

@@ -40,7 +40,7 @@ Array Agreement::read(const std::string& name) {
   }
   const std::vector<State>& states = program_.graph.states;
   const auto state =
-      std::find_if(states.begin(), states.end(), [&](const State& one) { return program_.graph.name_of(one) == name; });
+      std::ranges::find_if(states, [&](const State& one) { return program_.graph.name_of(one) == name; });
   if (state == states.end()) throw InvalidArgument("[train] unknown state, got '{}'", name);
   const auto number = static_cast<size_t>(state - states.begin());
   // States are numbered from 1. If callbacks of several ranks read, the largest number is gathered next.

@@ -34,7 +34,7 @@ std::string print_computed(Graph graph) {
 
 bool is_allowed(const JobConfig& config, const std::string& key) {
   const auto& allowed = config.files.resume_with;
-  return std::find(allowed.begin(), allowed.end(), key) != allowed.end();
+  return std::ranges::find(allowed, key) != allowed.end();
 }
 
 /// Returns the number of steps of a saved training's schedule. Older files do not store it: it is then the
@@ -165,7 +165,7 @@ std::string describe_program(const Program& program) {
                           print_bytes(schedule.arena_bytes));
     }
     text += fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", plan.search, print(plan.mesh), nodes.size(),
-                        std::count_if(nodes.begin(), nodes.end(), is_collective));
+                        std::ranges::count_if(nodes, is_collective));
   }
   text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(largest_arena(program)),
                       print_bytes(states));

@@ -11,7 +11,7 @@ namespace {
 /// Returns the maximum over the groups of ranks of the sum of `bytes_of` over a group's stages.
 int64_t largest(const Program& program, const std::function<int64_t(size_t stage)>& bytes_of) {
   const std::vector<int64_t> bytes = bytes_of_groups(program.pipeline, bytes_of);
-  return *std::max_element(bytes.begin(), bytes.end());
+  return *std::ranges::max_element(bytes);
 }
 
 }  // namespace

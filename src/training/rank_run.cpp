@@ -81,8 +81,8 @@ void RankRun::feed(const Batch& batch, Step step) {
   const auto& inputs = program_.graph.inputs;
   for (size_t i = 0; i < batch.columns.size(); ++i) {
     const std::string& name = batch.columns[i].name;
-    const bool read = std::any_of(inputs.begin(), inputs.end(),
-                                  [&](const Input& input) { return name_of(program_.graph, input.value) == name; });
+    const bool read =
+        std::ranges::any_of(inputs, [&](const Input& input) { return name_of(program_.graph, input.value) == name; });
     if (read) feed(name, batch.arrays[i].tensor(), step);
   }
 }
@@ -92,7 +92,7 @@ void RankRun::feed(const std::string& name, ConstTensor rows) { feed(name, rows,
 void RankRun::feed(const std::string& name, ConstTensor rows, Step step) {
   for (const auto& stage : executor_->stages()) {
     const auto& inputs = stage->local().graph.inputs;
-    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+    const bool reads = std::ranges::any_of(inputs, [&](const Input& input) {
       return input.from_stage < 0 && name_of(stage->local().graph, input.value) == name;
     });
     if (reads) feed(*stage, name, rows, step);
@@ -168,10 +168,9 @@ Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
 
 bool RankRun::reads_rows() const {
   const auto& stages = executor_->stages();
-  return std::any_of(stages.begin(), stages.end(), [](const auto& stage) {
+  return std::ranges::any_of(stages, [](const auto& stage) {
     const auto& inputs = stage->local().graph.inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [](const Input& input) { return input.from_stage < 0 && input.batch_dim >= 0; });
+    return std::ranges::any_of(inputs, [](const Input& input) { return input.from_stage < 0 && input.batch_dim >= 0; });
   });
 }
 

@@ -80,8 +80,8 @@ std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
 
 /// Returns the position of a training that begins, and sets what its losses measure.
 TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool resumes, TrainingRun& run) {
-  const bool keeps_texts = std::any_of(run.callbacks.begin(), run.callbacks.end(),
-                                       [](const Callback* callback) { return !callback->kept_as().empty(); });
+  const bool keeps_texts =
+      std::ranges::any_of(run.callbacks, [](const Callback* callback) { return !callback->kept_as().empty(); });
   TrainingPosition fresh{.batch = run.batch,
                          .rows = run.rows->size(),
                          .seed = job.config.training.seed,

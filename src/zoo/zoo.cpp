@@ -93,7 +93,7 @@ const std::string* ModelSizes::find(const std::string& name) {
 size_t ModelSizes::find_published(const std::vector<std::string>& names) {
   has_published_ = true;
   if (published_.empty()) return names.size();
-  const auto found = std::find(names.begin(), names.end(), published_);
+  const auto found = std::ranges::find(names, published_);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
   throw unknown_name(fmt::format("[{}] unknown size", model_), published_,
                      fmt::format("name=value or one of [{}]", fmt::join(names, ", ")), names);
@@ -114,7 +114,7 @@ void ModelSizes::check_all_used() const {
     throw InvalidArgument("[{}] the model has no published sizes, got '{}', expected name=value", model_, published_);
   }
   for (const auto& [given, text] : given_) {
-    if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;
+    if (std::ranges::find(known_, given) != known_.end()) continue;
     throw unknown_name(fmt::format("[{}] unknown option", model_), given,
                        fmt::format("one of [{}]", fmt::join(known_, ", ")), known_);
   }

@@ -64,7 +64,7 @@ class Sweep {
   /// Whether a gradient of one of `outputs` has arrived and one of `inputs` is or depends on a root, so it needs a
   /// gradient.
   bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
-    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
+    return std::ranges::any_of(outputs, [&](ValueId id) { return bool(gradients_[id]); }) &&
            any_marked(inputs, depends_);
   }
 
@@ -74,7 +74,7 @@ class Sweep {
   void require_closed(const OwnGradient& part) const {
     const Graph& graph = builder_.graph();
     const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {
-      return std::find(ids.begin(), ids.end(), id) != ids.end();
+      return std::ranges::find(ids, id) != ids.end();
     };
     const auto refuse = [&](const char* what, ValueId id, const char* expected) {
       throw InvalidArgument(ErrorKind::type, "[gradient] a function with a custom gradient {}, got '{}', expected {}",

@@ -26,8 +26,7 @@ const std::array kOptionFields{OptionField{"momentum", &O::momentum},
                                OptionField{"biased_epsilon", &O::biased_epsilon}};
 
 const OptionField* field_of(std::string_view option) {
-  const auto found = std::find_if(kOptionFields.begin(), kOptionFields.end(),
-                                  [&](const OptionField& one) { return one.name == option; });
+  const auto found = std::ranges::find_if(kOptionFields, [&](const OptionField& one) { return one.name == option; });
   return found == kOptionFields.end() ? nullptr : &*found;
 }
 

@@ -43,8 +43,7 @@ struct PrecisionOptions {
 /// Whether a layer may have the precision.
 inline bool uses(const PrecisionOptions& options, MixedPrecision precision) {
   return options.precision == precision ||
-         std::any_of(options.layers.begin(), options.layers.end(),
-                     [&](const LayerPrecision& layer) { return layer.precision == precision; });
+         std::ranges::any_of(options.layers, [&](const LayerPrecision& layer) { return layer.precision == precision; });
 }
 
 /// Whether a layer may have 16 bits.

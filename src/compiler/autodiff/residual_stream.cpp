@@ -76,7 +76,7 @@ class Stream {
     const NodeId producer = graph_.values[gradient].producer;
     const Node* user = producer < 0 ? nullptr : forward_of(graph_.nodes[producer]);
     if (user == nullptr) return false;
-    return std::any_of(user->inputs.begin(), user->inputs.end(), [&](ValueId value) {
+    return std::ranges::any_of(user->inputs, [&](ValueId value) {
       return (is_stream_[value] || is_operand_[value]) && graph_.type(value) == graph_.type(gradient);
     });
   }
@@ -92,9 +92,8 @@ class Stream {
     const bool is_on_way = halves.follow && any_marked(forward->outputs, is_stream_);
     for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
       const ValueId made = node.outputs[k];
-      const bool is_gradient = std::any_of(forward->inputs.begin(), forward->inputs.end(), [&](ValueId value) {
-        return is_stream_[value] && graph_.type(value) == graph_.type(made);
-      });
+      const bool is_gradient = std::ranges::any_of(
+          forward->inputs, [&](ValueId value) { return is_stream_[value] && graph_.type(value) == graph_.type(made); });
       is_stream_[made] = is_on_way || is_gradient;
     }
   }

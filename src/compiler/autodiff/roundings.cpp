@@ -33,15 +33,15 @@ std::string scope_of_products(const Graph& graph, const OpSet& ops) {
 
 std::string print(const LayerPrecision& layer) { return fmt::format("{}={}", layer.layers, name_of(layer.precision)); }
 
-auto parts_of(const LayerPrecision& layer) { return std::count(layer.layers.begin(), layer.layers.end(), '/'); }
+auto parts_of(const LayerPrecision& layer) { return std::ranges::count(layer.layers, '/'); }
 
 }  // namespace
 
 Roundings::Roundings(const Graph& graph, const OpSet& ops, const PrecisionOptions& options)
     : graph_(graph), ops_(ops), options_(options), products_(scope_of_products(graph, ops)) {
   // An evaluation lacks layers that only a training has, such as dropout.
-  const bool is_training = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                       [](const Node& node) { return node.phase == Phase::backward; });
+  const bool is_training =
+      std::ranges::any_of(graph.nodes, [](const Node& node) { return node.phase == Phase::backward; });
   if (is_training) require_layers();
   find_precisions();
   if (is_training) require_effects();
@@ -63,7 +63,7 @@ void Roundings::require_layers() const {
   for (const LayerPrecision& layer : options_.layers) {
     if (!layer.is_required) continue;
     const auto is_in_layer = [&](const std::string& path) { return matches_layer(layer.layers, path); };
-    if (std::any_of(paths.begin(), paths.end(), is_in_layer)) continue;
+    if (std::ranges::any_of(paths, is_in_layer)) continue;
     throw unknown_name("[--precision-of] unknown layer", layer.layers,
                        fmt::format("one of the {} scopes of graph {}", scopes.size(), graph_.name),
                        {scopes.begin(), scopes.end()});

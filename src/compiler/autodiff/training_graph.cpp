@@ -93,7 +93,7 @@ void warn_of_precision(const Graph& graph, const OpSet& ops, const TrainingOptio
                        std::vector<std::string>& warnings) {
   const PrecisionOptions& precision = options.precision;
   const auto is_product = [&](const Node& node) { return !ops.at(node.op).traits.halves.operands.empty(); };
-  const bool has_products = std::any_of(graph.nodes.begin(), graph.nodes.end(), is_product);
+  const bool has_products = std::ranges::any_of(graph.nodes, is_product);
   if (precision.precision != MixedPrecision::f32 && !has_products) {
     warnings.push_back(fmt::format("[--precision] has no effect, got {}: the network has no products, expected f32",
                                    name_of(precision.precision)));

@@ -171,7 +171,7 @@ Prologue find_prologue(const LocalGraph& local) { return PrologueFinder(local).r
 
 LocalGraph with_own_prologue(LocalGraph local) {
   Prologue prologue = find_prologue(local);
-  if (std::find(prologue.loop.begin(), prologue.loop.end(), true) == prologue.loop.end()) return local;
+  if (std::ranges::find(prologue.loop, true) == prologue.loop.end()) return local;
   return PrologueCopier(std::move(local), std::move(prologue)).run();
 }
 

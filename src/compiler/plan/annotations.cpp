@@ -50,8 +50,7 @@ std::string describe(const Node& node) {
 }
 
 bool has_annotations(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.annotation.has_value(); });
+  return std::ranges::any_of(graph.nodes, [](const Node& node) { return node.annotation.has_value(); });
 }
 
 PartialPlan partial_plan_of_annotations(const Graph& graph, const Rules& rules, const Mesh& mesh) {

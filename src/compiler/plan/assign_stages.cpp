@@ -111,9 +111,9 @@ class StageAssigner {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (is_forward(n)) ++nodes[static_cast<size_t>(result_.nodes[n])];
     }
-    const auto empty = std::find(nodes.begin(), nodes.end(), 0);
+    const auto empty = std::ranges::find(nodes, 0);
     if (empty == nodes.end()) return;
-    const int64_t used = std::count_if(nodes.begin(), nodes.end(), [](int64_t count) { return count > 0; });
+    const int64_t used = std::ranges::count_if(nodes, [](int64_t count) { return count > 0; });
     throw InvalidArgument(
         "[stages] a stage has no layers, got none on stage {} of {}, expected layers on each, or {} stages",
         empty - nodes.begin(), result_.stages, used);
@@ -226,7 +226,7 @@ std::vector<bool> free_nodes(const Graph& graph) {
   for (const Input& input : graph.inputs) is_free[input.value] = input.batch_dim < 0;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    result[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_free[input]; });
+    result[n] = std::ranges::all_of(node.inputs, [&](ValueId input) { return is_free[input]; });
     for (const ValueId output : node.outputs) is_free[output] = result[n];
   }
   return result;

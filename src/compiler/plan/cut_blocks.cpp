@@ -44,7 +44,7 @@ class BlockCutter {
         is_parameter_(graph.values.size(), false) {
     if (sharding.sequence) between_.insert(between_.end(), axes_.tensor.begin(), axes_.tensor.end());
     for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
-      const auto is_in = [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+      const auto is_in = [&](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); };
       if (!is_in(axes_.tensor) && !is_in(axes_.context)) data_.push_back(axis);
     }
     for (const State& state : graph.states) is_parameter_[state.entry] = state.kind == StateKind::parameter;

@@ -51,7 +51,7 @@ class MicroCutter {
     require_rows(plan_, graph, cuts.count);
     for (auto* lists : {&micro_.values, &micro_.nodes}) {
       for (DimAxes& dims : *lists) {
-        for (Axes& axes : dims) std::fill(axes.begin(), axes.end(), plan_.mesh.micro_axis());
+        for (Axes& axes : dims) std::ranges::fill(axes, plan_.mesh.micro_axis());
       }
     }
   }
@@ -101,7 +101,7 @@ class MicroCutter {
       return text;
     };
     for (size_t d = 0; d < given.size(); ++d) {
-      const auto found = std::find(given[d].begin(), given[d].end(), plan_.mesh.micro_axis());
+      const auto found = std::ranges::find(given[d], plan_.mesh.micro_axis());
       if (micro[d].empty() ? found == given[d].end() : found == given[d].begin() && !given[d].empty()) continue;
       throw InvalidArgument(
           "[plan] micro-batches do not cut {} as its operands and users need it, got '{}', expected '{}' and then axes "

@@ -61,9 +61,8 @@ bool ShardKernels::serves_all(KernelChoice& choice, const std::vector<KernelQuer
     const KernelChoice other = catalog_.choose(query);
     if (!other.accepted() || other.view != choice.view) return false;
     common.scratch_bytes = std::max(common.scratch_bytes, other.scratch_bytes);
-    std::erase_if(common.in_place, [&](const auto& pair) {
-      return std::find(other.in_place.begin(), other.in_place.end(), pair) == other.in_place.end();
-    });
+    std::erase_if(common.in_place,
+                  [&](const auto& pair) { return std::ranges::find(other.in_place, pair) == other.in_place.end(); });
   }
   choice = std::move(common);
   return true;

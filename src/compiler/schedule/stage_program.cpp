@@ -28,7 +28,7 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
     StageSection to = stage_section(transfer.first);
     if (to == StageSection::weight) to = StageSection::backward;
     const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage, to};
-    if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
+    if (std::ranges::find(dependencies, one) == dependencies.end()) dependencies.push_back(one);
   }
   return dependencies;
 }

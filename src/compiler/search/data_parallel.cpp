@@ -44,7 +44,7 @@ Axes all_axes(const Mesh& mesh) {
 
 Axes batch_axes(int64_t batch, const Mesh& mesh, const Axes& except) {
   Axes axes = all_axes(mesh);
-  std::erase_if(axes, [&](int axis) { return std::find(except.begin(), except.end(), axis) != except.end(); });
+  std::erase_if(axes, [&](int axis) { return std::ranges::find(except, axis) != except.end(); });
   while (!axes.empty() && mesh.ways(axes) > batch) axes.pop_back();
   return axes;
 }

@@ -141,7 +141,7 @@ const NodeProgram* ForwardNodes::program_of(size_t n, const NodeGradients& gradi
   std::string key;
   add_pointer(key, &rules_[n]);
   for (ValueId input : node.inputs) {
-    add_integer(key, std::find(node.inputs.begin(), node.inputs.end(), input) - node.inputs.begin());
+    add_integer(key, std::ranges::find(node.inputs, input) - node.inputs.begin());
   }
   for (const auto* flags : {&gradients.arriving, &gradients.wanted}) {
     for (const bool flag : *flags) key += flag ? '1' : '0';

@@ -305,7 +305,7 @@ bool names_conversions(const NamedCuts& named, const Graph& graph, const OpSet& 
     const auto has_name = [&](const NamedLine& line) {
       return is_of_nodes(line.kind) && matches_names(line.names, names[n]);
     };
-    if (std::any_of(named.lines.begin(), named.lines.end(), has_name)) return true;
+    if (std::ranges::any_of(named.lines, has_name)) return true;
   }
   return false;
 }

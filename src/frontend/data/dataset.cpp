@@ -55,7 +55,7 @@ size_t find_column(const Dataset& dataset, std::string_view name) {
 }
 
 bool have_functions(const std::vector<DatasetPtr>& datasets) {
-  return std::any_of(datasets.begin(), datasets.end(), [](const DatasetPtr& one) { return one->has_functions(); });
+  return std::ranges::any_of(datasets, [](const DatasetPtr& one) { return one->has_functions(); });
 }
 
 void check_distinct(const std::vector<Column>& columns) {

@@ -17,7 +17,7 @@ void check(const BuildOptions& options) {
 /// weighted values to "loss". Throws InvalidArgument if a name is in `losses` already.
 void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
   const auto find = [&](std::string_view name) {
-    return std::find_if(losses.begin(), losses.end(), [&](const auto& entry) { return entry.first == name; });
+    return std::ranges::find_if(losses, [&](const auto& entry) { return entry.first == name; });
   };
   for (const auto& [name, sum, weighted] : added) {
     if (find(name) != losses.end()) {

@@ -20,7 +20,7 @@ Columns::Columns(Builder& builder, std::vector<Column> columns, int64_t batch, D
 }
 
 bool Columns::contains(std::string_view name) const {
-  return std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) { return column.name == name; });
+  return std::ranges::any_of(columns_, [&](const Column& column) { return column.name == name; });
 }
 
 Value Columns::at(std::string_view name) { return converted(position(name)); }

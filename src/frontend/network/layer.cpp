@@ -22,7 +22,7 @@ std::string print_line_of(const SourceLocation& line) { return fmt::format("{}:{
 /// InvalidArgument for an empty name and other characters than letters, digits, '_' and '-'.
 void require_name(const std::string& name) {
   const auto plain = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; };
-  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;
+  if (!name.empty() && std::ranges::all_of(name, plain)) return;
   throw InvalidArgument("[layer] bad name of a layer, got '{}', expected letters, digits, '_' and '-'", name);
 }
 
@@ -115,7 +115,7 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
                             outer);
     }
     std::vector<Value> results = layer.construct_all(*this, inputs);
-    const bool whole = !results.empty() && std::all_of(results.begin(), results.end(), [](Value v) { return bool(v); });
+    const bool whole = !results.empty() && std::ranges::all_of(results, [](Value v) { return bool(v); });
     if (whole) return results;
     throw InvalidArgument("[layer] construct returned nothing, got an empty value, expected one of the network");
   } catch (const LayerError&) {
@@ -156,8 +156,7 @@ void Context::add_loss(const std::string& name, Value mean, double weight) {
     throw InvalidArgument("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
                           mean ? print(mean.type()) : "an empty value");
   }
-  const auto found = std::find_if(added_losses_.begin(), added_losses_.end(),
-                                  [&](const AddedLoss& added) { return added.name == name; });
+  const auto found = std::ranges::find_if(added_losses_, [&](const AddedLoss& added) { return added.name == name; });
   const Value weighted = options_.training ? scale(mean, weight) : Value();
   if (found == added_losses_.end()) {
     added_losses_.push_back({name, mean, weighted});

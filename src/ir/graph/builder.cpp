@@ -50,7 +50,7 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
           "[gradient] the function does not compute this result, got '{}', expected one that it computes",
           graph_.values[output.id()].name);
     }
-    if (std::find(own.outputs.begin(), own.outputs.end(), output.id()) != own.outputs.end()) {
+    if (std::ranges::find(own.outputs, output.id()) != own.outputs.end()) {
       throw InvalidArgument("[gradient] a result is given twice, got '{}', expected it once",
                             graph_.values[output.id()].name);
     }
@@ -60,7 +60,7 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
     for (const ValueId used : graph_.nodes[n].inputs) {
       const State* state = find_state(value(used));
       if (state == nullptr || state->kind != StateKind::parameter || !state->requires_grad) continue;
-      if (std::find(own.inputs.begin(), own.inputs.end(), used) != own.inputs.end()) continue;
+      if (std::ranges::find(own.inputs, used) != own.inputs.end()) continue;
       throw InvalidArgument(
           ErrorKind::type,
           "[gradient] a function with a custom gradient uses a parameter, got '{}', expected it as an input",

@@ -63,8 +63,8 @@ ValueId Graph::output(std::string_view output_name) const {
 }
 
 const State* Graph::find_state(std::string_view state_name) const {
-  const auto found = std::find_if(states.begin(), states.end(),
-                                  [&](const State& state) { return values[state.entry].name == state_name; });
+  const auto found =
+      std::ranges::find_if(states, [&](const State& state) { return values[state.entry].name == state_name; });
   return found == states.end() ? nullptr : &*found;
 }
 

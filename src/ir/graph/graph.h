@@ -150,7 +150,7 @@ class OpSet;
 
 /// Whether one of the values has its mark in `marks`, which has one per value of their graph.
 inline bool any_marked(const std::vector<ValueId>& values, const std::vector<bool>& marks) {
-  return std::any_of(values.begin(), values.end(), [&](ValueId value) { return marks[value]; });
+  return std::ranges::any_of(values, [&](ValueId value) { return marks[value]; });
 }
 
 /// Returns the text form, "partita graph 1 ...". `parse_graph` reads it back, without custom gradients.

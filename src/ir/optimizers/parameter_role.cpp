@@ -30,14 +30,13 @@ class Uses {
     }
     if (!is_used) return true;
     const std::vector<bool> heads = head_products();
-    return !products.empty() &&
-           std::none_of(products.begin(), products.end(), [&](NodeId n) { return heads[static_cast<size_t>(n)]; });
+    return !products.empty() && std::ranges::none_of(products, [&](NodeId n) { return heads[static_cast<size_t>(n)]; });
   }
 
  private:
   bool is_product(const Node& node, size_t operand) const {
     const std::vector<int>& operands = ops_.at(node.op).traits.halves.operands;
-    return std::find(operands.begin(), operands.end(), static_cast<int>(operand)) != operands.end();
+    return std::ranges::find(operands, static_cast<int>(operand)) != operands.end();
   }
 
   /// Returns for each node whether it is a product whose result reaches the loss through no other product.

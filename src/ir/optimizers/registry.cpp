@@ -12,7 +12,7 @@ namespace {
 
 std::vector<OptimizerDef> sorted_optimizers() {
   std::vector<OptimizerDef> all = listed_optimizers();
-  std::sort(all.begin(), all.end(), [](const OptimizerDef& a, const OptimizerDef& b) { return a.name < b.name; });
+  std::ranges::sort(all, [](const OptimizerDef& a, const OptimizerDef& b) { return a.name < b.name; });
   return all;
 }
 
@@ -21,8 +21,8 @@ std::vector<OptimizerOption> distinct_options() {
   std::vector<OptimizerOption> options;
   for (const OptimizerDef& optimizer : all_optimizers()) {
     for (const OptimizerOption& option : optimizer.options) {
-      const auto same = std::find_if(options.begin(), options.end(),
-                                     [&](const OptimizerOption& other) { return other.name == option.name; });
+      const auto same =
+          std::ranges::find_if(options, [&](const OptimizerOption& other) { return other.name == option.name; });
       if (same == options.end()) {
         options.push_back(option);
         continue;
@@ -47,8 +47,7 @@ std::vector<OpDef> optimizer_ops() {
 }
 
 const OptimizerOption* OptimizerDef::find(std::string_view option) const {
-  const auto found =
-      std::find_if(options.begin(), options.end(), [&](const OptimizerOption& one) { return one.name == option; });
+  const auto found = std::ranges::find_if(options, [&](const OptimizerOption& one) { return one.name == option; });
   return found == options.end() ? nullptr : &*found;
 }
 

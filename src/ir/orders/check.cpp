@@ -59,7 +59,7 @@ void require_complete(const Sequence& sequence, const SectionGraph& graph) {
     }
     before = slot.micro_batch;
   }
-  if (const auto missing = std::find(place.begin(), place.end(), -1); missing != place.end()) {
+  if (const auto missing = std::ranges::find(place, -1); missing != place.end()) {
     throw InvalidArgument("[sequence] a slot is missing, got no {}, expected micro-batches 0 to {} in each section",
                           long_name(graph.slot(missing - place.begin())), graph.micro_batches() - 1);
   }

@@ -123,7 +123,7 @@ std::vector<std::pair<int, int>> SectionGraph::edges_of(const std::vector<Depend
     const bool is_within = from == to && dependency.from != dependency.to;  // the weights' part of a backward pass
     if (!is_within) edges.emplace_back(to, from);
   }
-  std::sort(edges.begin(), edges.end());
+  std::ranges::sort(edges);
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
 }
@@ -152,8 +152,7 @@ void SectionGraph::require_no_cycle() const {
   }
   if (static_cast<int>(ready.size()) == sections()) return;
   // Each section left needs another one of these, so following the needs reaches a cycle.
-  int at = static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int count) { return count > 0; }) -
-                            waiting.begin());
+  int at = static_cast<int>(std::ranges::find_if(waiting, [](int count) { return count > 0; }) - waiting.begin());
   const auto next = [&](int section) {
     return *std::find_if(needs(section).begin(), needs(section).end(), [&](int need) { return waiting[need] > 0; });
   };

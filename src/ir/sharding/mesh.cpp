@@ -19,12 +19,12 @@ std::vector<int64_t> primes_of(int64_t size) {
     for (; size % prime == 0; size /= prime) primes.push_back(prime);
   }
   if (size > 1) primes.push_back(size);
-  std::reverse(primes.begin(), primes.end());
+  std::ranges::reverse(primes);
   return primes;
 }
 
 bool is_axis_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }

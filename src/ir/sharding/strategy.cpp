@@ -94,8 +94,7 @@ class Cutter {
     for (const auto& dim : names) {
       Axes& axes = dims.emplace_back();
       for (const std::string& name : dim) {
-        const auto at = std::find_if(annotation.axes.begin(), annotation.axes.end(),
-                                     [&](const auto& a) { return a.first == name; });
+        const auto at = std::ranges::find_if(annotation.axes, [&](const auto& a) { return a.first == name; });
         const Axes& more = found[at - annotation.axes.begin()];
         axes.insert(axes.end(), more.begin(), more.end());
       }

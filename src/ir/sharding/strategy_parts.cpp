@@ -48,8 +48,7 @@ class StrategyReader {
   void read_new_factors(size_t result, const std::vector<int64_t>& parts) {
     for (size_t d = 0; d < parts.size(); ++d) {
       const std::vector<int>& factors = rule_.outputs[result][d].factors;
-      const bool fresh =
-          !factors.empty() && std::all_of(factors.begin(), factors.end(), [&](int f) { return !in_operand(rule_, f); });
+      const bool fresh = !factors.empty() && std::ranges::all_of(factors, [&](int f) { return !in_operand(rule_, f); });
       if (fresh) read_dim(results_of(target_), result, d, parts[d]);
     }
   }
@@ -95,7 +94,7 @@ class StrategyReader {
       refuse_dim(side, tensor, dim, parts, "the op cannot be computed in parts along it");
     }
     if (own > factor.size) refuse_dim(side, tensor, dim, parts, "there are fewer elements");
-    if (read_.order.end() == std::find(read_.order.begin(), read_.order.end(), index)) read_.order.push_back(index);
+    if (read_.order.end() == std::ranges::find(read_.order, index)) read_.order.push_back(index);
   }
 
   [[noreturn]] void refuse_dim(const TensorSide& side, size_t tensor, size_t dim, int64_t parts,
@@ -147,7 +146,7 @@ void refuse_cut(const CutTarget& target, const std::string& what, const std::str
 bool in_operand(const ShardingRule& rule, int factor) {
   for (const TensorMap& map : rule.inputs) {
     for (const DimMap& dim : map) {
-      if (std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end()) return true;
+      if (std::ranges::find(dim.factors, factor) != dim.factors.end()) return true;
     }
   }
   return false;

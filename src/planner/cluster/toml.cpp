@@ -271,7 +271,7 @@ class ClusterReader {
       for (const DType dtype : kAllDTypes) names.emplace_back(name_of(dtype));
     } else {
       names = names_of<Enum>();
-      const auto found = std::find(names.begin(), names.end(), name);
+      const auto found = std::ranges::find(names, name);
       if (found != names.end()) return static_cast<Enum>(found - names.begin());
     }
     unknown(key, name, what, names);
@@ -305,7 +305,7 @@ class ClusterReader {
     if (!name.empty()) path_ += fmt::format("{}.", name);
     fields();
     for (const auto& [key, node] : table) {
-      if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
+      if (std::ranges::find(known_, key.str()) != known_.end()) continue;
       if (lines_.contains(path_ + std::string(key.str()))) continue;  // a key that is itself data
       lines_[path_ + std::string(key.str())] = node.source().begin.line;
       unknown(key.str(), key.str(), "unknown key", known_);

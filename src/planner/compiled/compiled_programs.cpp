@@ -101,17 +101,15 @@ OrderedJson json_of(const CompiledProgram& one) {
 
 const CompiledProgram& CompiledJob::largest() const {
   PARTITA_CHECK(!programs.empty(), "no programs");
-  return *std::max_element(
-      programs.begin(), programs.end(),
-      [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
+  return *std::ranges::max_element(
+      programs, [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
 }
 
 size_t CompiledJob::peak() const {
   PARTITA_CHECK(!programs.empty(), "no programs");
-  const auto most =
-      std::max_element(programs.begin(), programs.end(), [](const CompiledProgram& one, const CompiledProgram& other) {
-        return one.bytes_of_step() < other.bytes_of_step();
-      });
+  const auto most = std::ranges::max_element(programs, [](const CompiledProgram& one, const CompiledProgram& other) {
+    return one.bytes_of_step() < other.bytes_of_step();
+  });
   return static_cast<size_t>(most - programs.begin());
 }
 

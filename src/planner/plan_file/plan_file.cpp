@@ -491,7 +491,7 @@ bool is_planned(std::string_view key) {
                              "plan.context_parallel",
                              "plan.sequence_parallel",
                              "plan.shard"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+  return std::ranges::find(kKeys, key) != kKeys.end();
 }
 
 }  // namespace partita

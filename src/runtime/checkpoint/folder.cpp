@@ -62,8 +62,7 @@ std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
       continue;  // a damaged checkpoint
     }
   }
-  std::sort(found.begin(), found.end(),
-            [](const OrderedCheckpoint& a, const OrderedCheckpoint& b) { return a.order < b.order; });
+  std::ranges::sort(found, [](const OrderedCheckpoint& a, const OrderedCheckpoint& b) { return a.order < b.order; });
   return found;
 }
 
@@ -153,7 +152,7 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
     }
     found.push_back(std::move(one));
   }
-  std::sort(found.begin(), found.end(), [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
+  std::ranges::sort(found, [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
     return std::pair(a.sequence, a.step) < std::pair(b.sequence, b.step);
   });
   return found;

@@ -213,7 +213,7 @@ void require_whole(const ManifestTensor& tensor, const Fields& fields) {
         fmt::format("is not whole, got {} elements in its pieces, expected {}", elements, tensor.type.elements()));
   }
   const size_t dims = tensor.type.shape.size(), cut = max_cut_dimension(pieces, dims);
-  std::sort(pieces.begin(), pieces.end(), [&](const ManifestPiece* a, const ManifestPiece* b) {
+  std::ranges::sort(pieces, [&](const ManifestPiece* a, const ManifestPiece* b) {
     return dims > 0 && a->box[cut].begin < b->box[cut].begin;
   });
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -309,7 +309,7 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
 }  // namespace
 
 const ManifestTensor& Manifest::tensor(const std::string& name, const std::string& path) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& one) { return one.name == name; });
+  const auto found = std::ranges::find_if(tensors, [&](const auto& one) { return one.name == name; });
   if (found != tensors.end()) return *found;
   throw InvalidFile("[checkpoint] {}: no tensor '{}', got {} others", path, name, tensors.size());
 }

@@ -207,7 +207,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_b
   if (!Json::sax_parse(text, &reader)) refuse(reader.error);
 
   auto& places = reader.places;
-  std::stable_sort(places.begin(), places.end(), [](const TensorPlace& a, const TensorPlace& b) {
+  std::ranges::stable_sort(places, [](const TensorPlace& a, const TensorPlace& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   int64_t next = 0;

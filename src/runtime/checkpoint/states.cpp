@@ -34,8 +34,8 @@ std::string common_prefix(const std::vector<std::string>& expected, const std::m
   const std::string& first = weights.begin()->first;
   for (size_t end = first.find('.'); end != std::string::npos; end = first.find('.', end + 1)) {
     const std::string prefix = first.substr(0, end + 1);
-    const bool has_all = std::all_of(expected.begin(), expected.end(),
-                                     [&](const std::string& name) { return weights.contains(prefix + name); });
+    const bool has_all =
+        std::ranges::all_of(expected, [&](const std::string& name) { return weights.contains(prefix + name); });
     if (has_all) return prefix;
   }
   return "";
@@ -129,7 +129,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
   }
   for (const auto& [name, array] : weights) {
     if (is_checkpoint(weights)) break;  // optimizer states and counters are in the file too
-    if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
+    if (std::ranges::find(expected, name) != expected.end()) continue;
     if (is_batch_counter(name, array.type())) continue;
     throw InvalidFile("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected));
   }

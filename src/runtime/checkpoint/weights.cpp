@@ -209,9 +209,8 @@ std::string print_checksums(const std::vector<TensorPlace>& places, const Metada
 std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, Type>>& types) {
   std::vector<TensorPlace> places;
   for (const auto& [name, type] : types) places.push_back({name, type, 0, 0});
-  std::stable_sort(places.begin(), places.end(), [](const TensorPlace& a, const TensorPlace& b) {
-    return size_of(a.type.dtype) > size_of(b.type.dtype);
-  });
+  std::ranges::stable_sort(
+      places, [](const TensorPlace& a, const TensorPlace& b) { return size_of(a.type.dtype) > size_of(b.type.dtype); });
   int64_t offset = 0;
   for (TensorPlace& place : places) {
     place.begin = offset;

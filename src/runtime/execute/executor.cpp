@@ -184,8 +184,8 @@ struct Executor::Impl {
       by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()),
                                static_cast<int>(own.size()) + 1);
       const auto& instructions = by_stage[number]->schedule().instructions;
-      const int64_t started = std::count_if(instructions.begin(), instructions.end(),
-                                            [](const Instruction& one) { return one.kind == Instruction::start; });
+      const int64_t started =
+          std::ranges::count_if(instructions, [](const Instruction& one) { return one.kind == Instruction::start; });
       threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
     }
     if (device.accelerator() != nullptr) threads.push_back(spans_of_step() * steps);
@@ -232,8 +232,7 @@ struct Executor::Impl {
   /// Whether the output kFinite is not 0. True without it.
   bool has_finite_gradients() const {
     const auto& outputs = own.front()->local().graph.outputs;
-    const auto found =
-        std::find_if(outputs.begin(), outputs.end(), [](const Output& output) { return output.name == kFinite; });
+    const auto found = std::ranges::find_if(outputs, [](const Output& output) { return output.name == kFinite; });
     if (found == outputs.end()) return true;
     return own.front()->read(own.front()->schedule().outputs[static_cast<size_t>(found - outputs.begin())]).at(0) != 0;
   }
@@ -359,9 +358,8 @@ void Executor::set_input(std::string_view name, ConstTensor given, const Box& bo
   const StageExecutor* first = impl_->with_input(name).first;
   for (const auto& stage : impl_->own) {
     const auto& inputs = stage->local().graph.inputs;
-    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
-      return stage->local().graph.values[input.value].name == name;
-    });
+    const bool reads = std::ranges::any_of(
+        inputs, [&](const Input& input) { return stage->local().graph.values[input.value].name == name; });
     if (reads || stage.get() == first) stage->set_input(name, given, box, micro_batch);
   }
 }

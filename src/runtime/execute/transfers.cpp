@@ -57,7 +57,7 @@ std::vector<Parcel> parcels_for(const Held& from, const Held& to, int receiver) 
     const std::vector<int>& list = holders.at(key);
     // If the receiver holds the part itself, nothing is sent over a link.
     const int same = to.group.first + receiver - from.group.first;
-    const auto self = std::find(list.begin(), list.end(), same);
+    const auto self = std::ranges::find(list, same);
     const int sender = self != list.end() ? *self : list[static_cast<size_t>(receiver) % list.size()];
     parcels.push_back({sender, from.box(sender)});
   }

@@ -204,7 +204,7 @@ std::optional<LaunchedRank> by_table(const Variable& variable) {
   if (launched.size == 1) return std::nullopt;
   const int server = table.ranks[rank].server;
   const std::vector<int> here = table.on_server(server);
-  launched.local_rank = static_cast<int>(std::find(here.begin(), here.end(), rank) - here.begin());
+  launched.local_rank = static_cast<int>(std::ranges::find(here, rank) - here.begin());
   launched.local_size = static_cast<int>(here.size());
   launched.meeting = given_meeting(variable);
   if (launched.meeting) return launched;

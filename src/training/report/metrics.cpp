@@ -53,7 +53,7 @@ bool is_in_top(const T* row, int64_t classes, int64_t label, int64_t top) {
 
 int64_t count_ignored(const ConstTensor& labels, int64_t ignored) {
   const std::vector<int64_t> ids = ids_of(labels);
-  return std::count(ids.begin(), ids.end(), ignored);
+  return std::ranges::count(ids, ignored);
 }
 
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top,

@@ -14,7 +14,7 @@ using NamedArrays = std::vector<std::pair<std::string, Array>>;
 constexpr const char* kLabel = "label";
 
 const Array* find(const NamedArrays& arrays, std::string_view name) {
-  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == name; });
+  const auto found = std::ranges::find_if(arrays, [&](const auto& array) { return array.first == name; });
   return found == arrays.end() ? nullptr : &found->second;
 }
 
@@ -25,9 +25,7 @@ std::pair<std::string, std::string> paired_names(Split split) {
 }
 
 bool holds_pair(const std::vector<std::string>& names, Split split) {
-  const auto holds = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  const auto holds = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
   const auto [x, y] = paired_names(split);
   return holds(x) && holds(y);
 }

@@ -373,8 +373,7 @@ std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path&
 
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
                                                     const std::vector<std::string>& names) {
-  return read_arrays(
-      file, [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+  return read_arrays(file, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
 }
 
 std::vector<std::string> npz_names(const std::filesystem::path& file) { return Npz(file).names(); }

@@ -46,7 +46,7 @@ class Concat : public Dataset {
 
  private:
   size_t source_of(int64_t index) const {
-    return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    return static_cast<size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
   }
   int64_t begin_of(size_t source) const { return source == 0 ? 0 : ends_[source - 1]; }
 

@@ -15,7 +15,7 @@ class Map : public SourceView {
   }
 
   std::optional<IntegerRange> integers(size_t column) const override {
-    const bool is_mapped = std::find(mapped_.begin(), mapped_.end(), column) != mapped_.end();
+    const bool is_mapped = std::ranges::find(mapped_, column) != mapped_.end();
     return !is_mapped || fn_->keeps_integers() ? source_->integers(column) : std::nullopt;
   }
 
@@ -57,7 +57,7 @@ DatasetPtr map(DatasetPtr dataset, const std::vector<std::string>& columns, Valu
   std::vector<size_t> mapped;
   for (const std::string& name : columns) {
     const size_t column = find_column(*dataset, name);
-    if (std::find(mapped.begin(), mapped.end(), column) != mapped.end()) {
+    if (std::ranges::find(mapped, column) != mapped.end()) {
       throw InvalidArgument("[map] repeated column, got '{}' twice, expected it once", name);
     }
     mapped.push_back(column);

@@ -17,7 +17,7 @@ class Project : public SourceView {
       : SourceView(std::move(source), std::move(columns)), target_(std::move(target)) {}
 
   std::optional<IntegerRange> integers(size_t column) const override {
-    const auto found = std::find(target_.begin(), target_.end(), column);
+    const auto found = std::ranges::find(target_, column);
     return source_->integers(static_cast<size_t>(found - target_.begin()));
   }
 

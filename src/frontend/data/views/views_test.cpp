@@ -34,8 +34,8 @@ TEST(Shuffle, IsAFreshPermutationPerEpoch) {
   Values all(100);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_NE(first, all);
-  std::sort(first.begin(), first.end());
-  std::sort(second.begin(), second.end());
+  std::ranges::sort(first);
+  std::ranges::sort(second);
   EXPECT_EQ(first, all);
   EXPECT_EQ(second, all);
 }

@@ -8,7 +8,7 @@ namespace partita {
 
 void require_pair(std::string_view layer, std::string_view what, const std::vector<int64_t>& pair) {
   const auto legal = [](int64_t value) { return value >= 1 && value < int64_t{1} << 31; };
-  if (pair.size() == 2 && std::all_of(pair.begin(), pair.end(), legal)) return;
+  if (pair.size() == 2 && std::ranges::all_of(pair, legal)) return;
   throw InvalidArgument("[{}] {} is not legal, got {}, expected 2 numbers from 1 to 2^31 - 1", layer, what,
                         to_text(pair));
 }

@@ -114,7 +114,7 @@ constexpr auto run_put_along = []<class T>(const PutAlongAttrs& attrs, Inputs in
     if (column < 0 || column >= attrs.size) continue;
     sums[i / width * attrs.size + column] += static_cast<double>(d[i]);
   }
-  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+  std::ranges::copy(sums, out[0].as<T>());
 };
 
 /// Indices outside of the columns are left out, also those that the kernel refuses. Each of a few indices is compared

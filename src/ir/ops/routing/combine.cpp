@@ -48,7 +48,7 @@ constexpr auto run_combine = []<class T>(const CombineAttrs& attrs, Inputs in, O
       sums[token * sizes.width + z] += weight * static_cast<double>(y[row * sizes.width + z]);
     }
   });
-  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+  std::ranges::copy(sums, out[0].as<T>());
 };
 
 /// The rows y[slots[.., n, k]] as [groups n, k, z] in f32 or f64, zeros for slots of no row or of another rank, and

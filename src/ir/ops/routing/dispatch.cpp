@@ -48,7 +48,7 @@ constexpr auto run_dispatch = []<class T>(const DispatchAttrs& attrs, Inputs in,
   std::vector<double> sums(sizes.slots * sizes.width);
   size_t at = 0;
   for (int64_t group = 0; group < sizes.groups; ++group, x += sizes.tokens * sizes.width) {
-    std::fill(sums.begin(), sums.end(), 0);
+    std::ranges::fill(sums, 0);
     for (int64_t n = 0; n < sizes.tokens; ++n) {
       for (int64_t k = 0; k < sizes.choices; ++k, ++at) {
         const double weight = weights ? static_cast<double>(weights[at]) : 1;
@@ -59,7 +59,7 @@ constexpr auto run_dispatch = []<class T>(const DispatchAttrs& attrs, Inputs in,
         }
       }
     }
-    y = std::copy(sums.begin(), sums.end(), y);
+    y = std::ranges::copy(sums, y).out;
   }
 };
 

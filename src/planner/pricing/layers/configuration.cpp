@@ -163,7 +163,7 @@ std::string print(const RecomputedLayers& recomputed) {
   const auto text_of = [&](std::string_view name, int64_t RecomputedLayers::Counts::*member) -> std::string {
     std::vector<int64_t> numbers;
     for (const RecomputedLayers::Counts& counts : recomputed.counts) numbers.push_back(counts.*member);
-    const bool are_alike = std::all_of(numbers.begin(), numbers.end(), [&](int64_t one) { return one == numbers[0]; });
+    const bool are_alike = std::ranges::all_of(numbers, [&](int64_t one) { return one == numbers[0]; });
     if (are_alike && numbers[0] == 0) return "";
     if (are_alike) numbers.resize(1);
     return fmt::format("{}:{}", name, fmt::join(numbers, "/"));

@@ -19,7 +19,7 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
     if (d <= most) result.push_back(d);
     if (number / d != d && number / d <= most) result.push_back(number / d);
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 
@@ -37,7 +37,7 @@ std::vector<int64_t> divisors_and_powers(std::initializer_list<int64_t> numbers,
     for (const int64_t divisor : divisors(number, most)) result.push_back(divisor);
   }
   for (int64_t power = 2; power <= most; power *= 2) result.push_back(power);
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
@@ -51,7 +51,7 @@ std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
 
 template <class T>
 bool has(const std::vector<T>& all, const T& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+  return std::ranges::find(all, one) != all.end();
 }
 
 }  // namespace

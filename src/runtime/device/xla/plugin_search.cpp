@@ -101,7 +101,7 @@ std::pair<const Vendor*, int> parse_accelerator(std::string_view name) {
     if (name == vendor.name) return {&vendor, -1};
     if (!name.starts_with(vendor.name) || name[vendor.name.size()] != ':') continue;
     const std::string_view digits = name.substr(vendor.name.size() + 1);
-    const bool is_number = digits.size() < 5 && std::all_of(digits.begin(), digits.end(), is_digit);
+    const bool is_number = digits.size() < 5 && std::ranges::all_of(digits, is_digit);
     const std::optional<int> index = is_number ? parse_number<int>(digits) : std::nullopt;
     if (index) return {&vendor, *index};
   }

@@ -143,7 +143,7 @@ std::vector<OwnFile> own_files(int folder) {
     files.push_back({entry->d_name, used, status.st_size});
   }
   ::closedir(listed);
-  std::sort(files.begin(), files.end(), [](const OwnFile& a, const OwnFile& b) { return a.used < b.used; });
+  std::ranges::sort(files, [](const OwnFile& a, const OwnFile& b) { return a.used < b.used; });
   return files;
 }
 

@@ -63,7 +63,7 @@ class XlaCatalog final : public KernelCatalog {
   }
 
   static bool are_halves(const std::vector<Type>& types) {
-    return std::all_of(types.begin(), types.end(), [&](const Type& type) {
+    return std::ranges::all_of(types, [&](const Type& type) {
       return type.dtype == types[0].dtype && (type.dtype == DType::bf16 || type.dtype == DType::f16);
     });
   }

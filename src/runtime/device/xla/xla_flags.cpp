@@ -67,7 +67,7 @@ std::vector<std::string> names_in(std::string_view bytes) {
     if (end < bytes.size() && bytes[end] == '\0') names.emplace_back(bytes.substr(at, end - at));
     at = position_of(bytes, kPrefix, end);
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }

@@ -116,7 +116,7 @@ struct DeviceFacts {
 /// Checks that the processes have devices of one kind and plugins of one version, since they run one program: what each
 /// says of them has to be the same. A collective call. Throws RuntimeFailure(ranks_disagree) on all ranks otherwise.
 void require_equal(Communicator& world, std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   DeviceFacts own{.digest = std::hash<std::string>()(text)};
   text.copy(own.text, sizeof own.text - 1);
   std::vector<DeviceFacts> all(static_cast<size_t>(world.size()));

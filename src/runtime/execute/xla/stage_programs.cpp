@@ -93,10 +93,10 @@ void StagePrograms::require_room() {
   const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
   if (!limit) return;
   const std::vector<ProgramMemory> needs = memory_of_segments();
-  const auto most = std::max_element(
-      needs.begin(), needs.end(), [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
+  const auto most = std::ranges::max_element(
+      needs, [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
   if (most == needs.end()) return;
-  const bool says_all = std::all_of(needs.begin(), needs.end(), [](const auto& need) { return need.temporaries; });
+  const bool says_all = std::ranges::all_of(needs, [](const auto& need) { return need.temporaries.has_value(); });
   const int64_t rest = *limit - *limit / 10 - most->bytes();
   has_room_for_next_ = has_room_for_next_ && says_all && inputs_.bytes() <= rest;
   if (most->bytes() <= *limit) return;
@@ -127,11 +127,10 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
   Loaded loaded{.segment = std::move(segment)};
   const auto &inputs = loaded.segment.inputs, &outputs = loaded.segment.outputs;
   for (const int entry : parts_.schedule.entry) {
-    if (std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end())
-      loaded.writes_states = true;
+    if (std::ranges::find(outputs, values_.place_of(entry)) != outputs.end()) loaded.writes_states = true;
   }
   for (const int place : outputs) {
-    if (std::find(inputs.begin(), inputs.end(), place) == inputs.end()) loaded.replaced.push_back(place);
+    if (std::ranges::find(inputs, place) == inputs.end()) loaded.replaced.push_back(place);
   }
   with_place([&](const Error& error) { return description_of(loaded, error); },
              [&] {

@@ -17,8 +17,8 @@ namespace {
 constexpr TextFile kHostfile{.where = "hostfile", .purpose = "a list of hosts", .max_bytes = int64_t{1} << 20};
 
 bool consists_of(std::string_view text, std::string_view others) {
-  return std::all_of(text.begin(), text.end(),
-                     [&](char c) { return is_letter_or_digit(c) || others.find(c) != std::string_view::npos; });
+  return std::ranges::all_of(text,
+                             [&](char c) { return is_letter_or_digit(c) || others.find(c) != std::string_view::npos; });
 }
 
 /// Whether a text is an IPv6 address: "2001:db8::12", or "fe80::1%eth0" with a link of this host.
