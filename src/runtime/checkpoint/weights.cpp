@@ -117,8 +117,7 @@ class TemporaryFile {
         file_(create(target_, name_)) {
     if (!file_.is_open()) fail();
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
   ~TemporaryFile() {
     if (!name_.empty()) ::unlink(name_.c_str());
   }

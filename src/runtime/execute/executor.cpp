@@ -30,8 +30,7 @@ class Singly {
   explicit Singly(const std::vector<std::unique_ptr<StageExecutor>>& stages) : stages_(stages) {
     for (const auto& stage : stages_) stage->values().run_singly(true);
   }
-  Singly(const Singly&) = delete;
-  Singly& operator=(const Singly&) = delete;
+  Singly& operator=(Singly&&) = delete;
   ~Singly() {
     for (const auto& stage : stages_) stage->values().run_singly(false);
   }
@@ -46,8 +45,7 @@ class Meanwhile {
   Meanwhile(StageValues& values, const std::function<void()>& call) : values_(values) {
     values_.call_after_start(call);
   }
-  Meanwhile(const Meanwhile&) = delete;
-  Meanwhile& operator=(const Meanwhile&) = delete;
+  Meanwhile& operator=(Meanwhile&&) = delete;
   ~Meanwhile() { values_.call_after_start(nullptr); }
 
  private:

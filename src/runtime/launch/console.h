@@ -27,8 +27,7 @@ class Console {
  public:
   Console(int rank, bool all, const std::string& log_dir);
   ~Console();
-  Console(const Console&) = delete;
-  Console& operator=(const Console&) = delete;
+  Console& operator=(Console&&) = delete;
 
  private:
   class Tee;

@@ -28,8 +28,7 @@ class MappedFile {
     void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd(), 0);
     if (address != MAP_FAILED) address_ = static_cast<const char*>(address);
   }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile() {
     if (address_ != nullptr) ::munmap(const_cast<char*>(address_), size_);
   }
