@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "compiler/autodiff/differentiate.h"
-#include "compiler/autodiff/recompute.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"

@@ -1,6 +1,5 @@
 #include "compiler/search/dual_bound.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,7 +1,6 @@
 #include "compiler/search/dynamic.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "compiler/search/dual_bound.h"

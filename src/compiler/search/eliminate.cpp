@@ -1,7 +1,6 @@
 #include "compiler/search/eliminate.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/error.h"

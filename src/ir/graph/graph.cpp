@@ -1,6 +1,5 @@
 #include "ir/graph/graph.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace partita {

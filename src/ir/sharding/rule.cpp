@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/floor_div.h"
-#include "base/op_call.h"
 
 namespace partita {
 

@@ -22,7 +22,6 @@
 
 #include "base/checksum.h"
 #include "base/files.h"
-#include "runtime/checkpoint/safetensors_header.h"
 
 namespace partita {
 namespace {

@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <thread>

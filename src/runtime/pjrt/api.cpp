@@ -4,8 +4,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/error.h"
-
 namespace partita::pjrt {
 namespace {
 

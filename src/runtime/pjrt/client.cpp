@@ -1,7 +1,5 @@
 #include "runtime/pjrt/client.h"
 
-#include <utility>
-
 #include "base/error.h"
 #include "runtime/pjrt/client_state.h"
 #include "runtime/pjrt/element_type.h"

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "frontend/data/readers/file_bytes.h"
-#include "frontend/data/readers/image_rows.h"
 
 namespace partita {
 namespace {

@@ -1,7 +1,6 @@
 #include "frontend/data/readers/mnist.h"
 
 #include "frontend/data/readers/file_bytes.h"
-#include "frontend/data/readers/image_rows.h"
 
 namespace partita {
 namespace {

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <functional>
 
-#include "ir/sharding/mesh.h"
-
 namespace partita {
 namespace {
 

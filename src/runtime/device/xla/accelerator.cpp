@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "runtime/device/xla/client_options.h"
 #include "runtime/device/xla/plugin_search.h"
 #include "runtime/device/xla/xla_flags.h"
 

@@ -7,7 +7,6 @@
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/segments.h"
 #include "runtime/device/cpu/reference.h"
-#include "runtime/device/xla/accelerator.h"
 
 namespace partita {
 namespace {

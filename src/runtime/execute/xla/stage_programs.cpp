@@ -1,12 +1,10 @@
 #include "runtime/execute/xla/stage_programs.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "base/free_memory.h"
 #include "compiler/emit/emit_collective.h"
-#include "compiler/emit/held_bytes.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {

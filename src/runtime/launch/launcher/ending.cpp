@@ -5,7 +5,6 @@
 #include <cstring>
 #include <set>
 
-#include "base/error.h"
 #include "base/failure_code.h"
 
 namespace partita {
