@@ -4,6 +4,7 @@
 // follow from the definition.
 
 #include <map>
+#include <optional>
 
 #include "ir/graph/builder.h"
 
@@ -12,9 +13,10 @@ namespace partita {
 /// An option of an optimizer: a number or a switch. Optimizers that share an option share its name, range and help;
 /// each has a default of its own.
 struct OptimizerOption {
-  std::string name;      // "beta1": the key optimizer.beta1, the flag --beta1
-  double standard = 0;   // default
-  double elsewhere = 0;  // in texts of configurations whose optimizer does not have the option
+  std::string name;     // "beta1": the key optimizer.beta1, the flag --beta1
+  double standard = 0;  // default
+  /// The value in texts of configurations whose optimizer does not have the option, if it is another one.
+  std::optional<double> elsewhere = {};
   double least = 0, most = 1;
   std::string help;
   bool is_switch = false;                  // 0 or 1
