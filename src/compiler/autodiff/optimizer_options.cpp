@@ -65,7 +65,7 @@ double optimizer_number(const OptimizerOptions& options, std::string_view option
   if (const std::optional<double> value = options.given(option)) return *value;
   if (const OptimizerOption* own = find_optimizer("optimizer", options.kind.name).find(option)) return own->standard;
   for (const OptimizerOption& one : all_optimizer_options()) {
-    if (one.name == option) return one.elsewhere.value_or(one.standard);
+    if (one.name == option) return one.value_elsewhere();
   }
   throw InternalError("no optimizer has the option {}", option);
 }

@@ -15,13 +15,16 @@ namespace partita {
 struct OptimizerOption {
   std::string name;     // "beta1": the key optimizer.beta1, the flag --beta1
   double standard = 0;  // default
-  /// The value in texts of configurations whose optimizer does not have the option, if it is another one.
+  /// The value in texts of configurations whose optimizer lacks the option, if it is not the default: one number for
+  /// all that have the option.
   std::optional<double> elsewhere = {};
   double least = 0, most = 1;
   std::string help;
   bool is_switch = false;                  // 0 or 1
   bool is_whole = false;                   // an integer
   std::vector<std::string> synonyms = {};  // flags of other programs for which this one is suggested
+
+  double value_elsewhere() const { return elsewhere.value_or(standard); }
 };
 
 /// A state that the update keeps for each parameter. States of one name measure the same in all optimizers, so that a
