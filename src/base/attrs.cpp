@@ -31,8 +31,7 @@ Attrs Attrs::with(const FieldTexts& changes) const {
 
 Attrs Attrs::parse(std::string_view text) const {
   if (text.size() < 2 || text.front() != '{' || text.back() != '}') {
-    throw InvalidArgument(
-        fmt::format("[attribute] not a list of attributes, got '{}', expected {{name=value, ...}}", text));
+    throw InvalidArgument("[attribute] not a list of attributes, got '{}', expected {{name=value, ...}}", text);
   }
   FieldTexts changes;
   const std::string list = "[" + std::string(text.substr(1, text.size() - 2)) + "]";
@@ -40,12 +39,11 @@ Attrs Attrs::parse(std::string_view text) const {
     while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos) {
-      throw InvalidArgument(fmt::format("[attribute] an attribute has no value, got '{}', expected name=value", item));
+      throw InvalidArgument("[attribute] an attribute has no value, got '{}', expected name=value", item);
     }
     const std::string name(item.substr(0, equals));
-    const bool again =
-        std::any_of(changes.begin(), changes.end(), [&](const auto& known) { return known.first == name; });
-    if (again) throw InvalidArgument(fmt::format("[attribute] given twice, got '{}', expected it once", name));
+    const bool again = std::ranges::any_of(changes, [&](const auto& known) { return known.first == name; });
+    if (again) throw InvalidArgument("[attribute] given twice, got '{}', expected it once", name);
     changes.emplace_back(name, item.substr(equals + 1));
   }
   return with(changes);
@@ -57,9 +55,7 @@ uint64_t Attrs::hash() const {
 }
 
 void Attrs::unknown(const std::string& name, const std::vector<std::string>& names) {
-  throw InvalidArgument(fmt::format("[attribute] unknown attribute, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[attribute] unknown attribute", name, fmt::format("one of [{}]", fmt::join(names, ", ")), names);
 }
 
 }  // namespace partita

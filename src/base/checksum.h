@@ -14,8 +14,7 @@ class Checksum {
  public:
   Checksum();
   ~Checksum();
-  Checksum(const Checksum&) = delete;
-  Checksum& operator=(const Checksum&) = delete;
+  Checksum& operator=(Checksum&&) = delete;
   void add(const void* data, size_t bytes);
   /// Returns the checksum of all bytes added since the last call, or since construction, and starts anew.
   uint64_t take();

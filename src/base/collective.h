@@ -28,11 +28,11 @@ enum class Collective {
   recv,
   leave
 };
-template <>
-inline constexpr auto kNames<Collective> = names("slice_shard", "accumulate", "stack_micro_batches", "all_gather",
-                                                 "all_to_all", "permute", "reduce_scatter", "all_reduce",
-                                                 "halo_exchange", "broadcast", "barrier", "split", "send", "recv",
-                                                 "leave");
+constexpr auto value_names(Collective) {
+  return names("slice_shard", "accumulate", "stack_micro_batches", "all_gather", "all_to_all", "permute",
+               "reduce_scatter", "all_reduce", "halo_exchange", "broadcast", "barrier", "split", "send", "recv",
+               "leave");
+}
 
 /// Number of collectives that are nodes of local graphs; they come first in the enumeration.
 inline constexpr size_t kNodeCollectives = static_cast<size_t>(Collective::halo_exchange) + 1;

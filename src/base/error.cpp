@@ -52,7 +52,7 @@ size_t end_of_quoted(std::string_view text, size_t begin) {
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u; }
 
 size_t characters_of(std::string_view text) {
-  return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues_character));
+  return text.size() - static_cast<size_t>(std::ranges::count_if(text, continues_character));
 }
 
 /// Returns the first `count` bytes of a longer text, or fewer so that no UTF-8 character is cut.
@@ -90,7 +90,7 @@ std::string shortened(std::string_view message) {
       at = end_of_word;
     }
   }
-  std::replace(out.begin(), out.end(), '\0', '?');  // '\0' would end what()
+  std::ranges::replace(out, '\0', '?');  // '\0' would end what()
   if (out.size() <= kMaxMessage) return out;
   return fmt::format("{}... ({} characters)", beginning_of(out, kMaxMessage / 2), characters_of(message));
 }
@@ -122,13 +122,23 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return best.empty() ? "" : fmt::format(", did you mean '{}'?", best);
 }
 
+InvalidArgument unknown_name(std::string_view what, std::string_view name, std::string_view expected,
+                             const std::vector<std::string>& names, ErrorKind kind) {
+  return InvalidArgument(kind, "{}, got '{}', expected {}{}", what, name, expected, did_you_mean(name, names));
+}
+
+InternalError::InternalError(const char* file, int line, const char* condition, const std::string& message)
+    : Error(ErrorKind::runtime, ExitCode::internal,
+            formatted("[{}:{}] internal check failed: {}: {}", file, line, condition, message)),
+      detail_(shortened(message)) {}
+
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message), message);
+  throw InternalError(file, line, condition, message);
 }
 
 void require_consistent(std::string_view where, const std::function<void()>& check) {
   const auto refuse = [&](std::string_view what) {
-    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", where, what));
+    throw InvalidArgument("[{}] the parts do not fit together: {}", where, what);
   };
   try {
     check();

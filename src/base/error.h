@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -56,6 +55,16 @@ inline constexpr int kSignalExit = 128;
 /// more than 4000 bytes becomes its first 2000 and "... (N characters)". NUL bytes become '?'.
 std::string shortened(std::string_view message);
 
+/// A text that fmt::format completes by values of these types, which is checked when it is compiled.
+template <class... Values>
+using MessageText = fmt::format_string<Values...>;
+
+/// Returns the text with the values.
+template <class... Values>
+std::string formatted(MessageText<Values...> text, const Values&... values) {
+  return fmt::vformat(text, fmt::make_format_args(values...));
+}
+
 /// Base of all errors of the project: a message with the front end's exception class and the process exit code.
 class Error : public std::runtime_error {
  public:
@@ -75,32 +84,56 @@ class InvalidArgument : public Error {
  public:
   explicit InvalidArgument(const std::string& message, ErrorKind kind = ErrorKind::value)
       : Error(kind, ExitCode::usage, message) {}
+  /// Formats the message.
+  template <class First, class... Rest>
+  explicit InvalidArgument(MessageText<First, Rest...> text, const First& first, const Rest&... rest)
+      : InvalidArgument(formatted(text, first, rest...)) {}
+  template <class First, class... Rest>
+  InvalidArgument(ErrorKind kind, MessageText<First, Rest...> text, const First& first, const Rest&... rest)
+      : InvalidArgument(formatted(text, first, rest...), kind) {}
 };
 
 /// A file that is damaged or of another kind than expected.
 class InvalidFile : public Error {
  public:
   explicit InvalidFile(const std::string& message) : Error(ErrorKind::value, ExitCode::bad_input, message) {}
+  /// Formats the message.
+  template <class First, class... Rest>
+  explicit InvalidFile(MessageText<First, Rest...> text, const First& first, const Rest&... rest)
+      : InvalidFile(formatted(text, first, rest...)) {}
 };
 
 /// A file that does not exist.
 class MissingFile : public Error {
  public:
   explicit MissingFile(const std::string& message) : Error(ErrorKind::value, ExitCode::missing_file, message) {}
+  /// Formats the message.
+  template <class First, class... Rest>
+  explicit MissingFile(MessageText<First, Rest...> text, const First& first, const Rest&... rest)
+      : MissingFile(formatted(text, first, rest...)) {}
 };
 
 /// A failure at run time: a lost rank, a full disk, a missed deadline, a loss that is not finite.
 class RuntimeFailure : public Error {
  public:
   RuntimeFailure(ExitCode code, const std::string& message) : Error(ErrorKind::runtime, code, message) {}
+  /// Formats the message.
+  template <class First, class... Rest>
+  RuntimeFailure(ExitCode code, MessageText<First, Rest...> text, const First& first, const Rest&... rest)
+      : RuntimeFailure(code, formatted(text, first, rest...)) {}
 };
 
 /// A broken assumption inside the project. Never reachable from user input.
 class InternalError : public Error {
  public:
-  explicit InternalError(const std::string& message) : InternalError(message, message) {}
-  InternalError(const std::string& message, const std::string& detail)
-      : Error(ErrorKind::runtime, ExitCode::internal, message), detail_(shortened(detail)) {}
+  explicit InternalError(const std::string& message)
+      : Error(ErrorKind::runtime, ExitCode::internal, message), detail_(shortened(message)) {}
+  /// Formats the message.
+  template <class First, class... Rest>
+  explicit InternalError(MessageText<First, Rest...> text, const First& first, const Rest&... rest)
+      : InternalError(formatted(text, first, rest...)) {}
+  /// The error of `check_failed`.
+  InternalError(const char* file, int line, const char* condition, const std::string& message);
   /// The message without the source location and the condition of `check_failed`; the whole message of other errors.
   /// `require_consistent` shows it for mistakes in a text that the user can fix.
   const std::string& detail() const { return detail_; }
@@ -120,6 +153,11 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
 
 /// Returns ", did you mean 'x'?" with the candidate of `nearest`, or "" if none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+
+/// Returns the error of a name that is not one of `names`: "`what`, got '`name`', expected `expected`", followed by the
+/// name that `did_you_mean` suggests.
+InvalidArgument unknown_name(std::string_view what, std::string_view name, std::string_view expected,
+                             const std::vector<std::string>& names, ErrorKind kind = ErrorKind::key);
 
 /// Throws InternalError with the source location, the condition and `message`.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);

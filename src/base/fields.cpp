@@ -8,7 +8,7 @@ namespace partita {
 namespace {
 
 [[noreturn]] void fail(std::string_view text, std::string_view expected) {
-  throw InvalidArgument(fmt::format("[attribute] bad value, got {}, expected {}", text, expected));
+  throw InvalidArgument("[attribute] bad value, got {}, expected {}", text, expected);
 }
 
 template <class T>

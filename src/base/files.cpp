@@ -17,6 +17,19 @@ namespace {
 
 constinit std::atomic<int> files_in_turn = 0;  // number of open files of FileInTurn
 
+/// Calls `some(done, bytes that are left)`, which transfers bytes as write(2) does, until all are transferred. Returns
+/// whether they are.
+template <class Some>
+bool transfer_all(size_t bytes, const Some& some) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t now = some(done, bytes - done);
+    if (now < 0 && errno == EINTR) continue;
+    if (now <= 0) return false;
+    done += static_cast<size_t>(now);
+  }
+  return true;
+}
+
 }  // namespace
 
 File::File(const std::string& path, int flags, unsigned mode)
@@ -52,28 +65,14 @@ bool FileInTurn::close() {
 }
 
 bool write_all(int fd, const void* data, size_t bytes) {
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::write(fd, next, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    next += written;
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
+  return transfer_all(
+      bytes, [&](size_t done, size_t left) { return ::write(fd, static_cast<const char*>(data) + done, left); });
 }
 
 bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset) {
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::pwrite(fd, next, bytes, offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    next += written;
-    offset += written;
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
+  return transfer_all(bytes, [&](size_t done, size_t left) {
+    return ::pwrite(fd, static_cast<const char*>(data) + done, left, offset + static_cast<int64_t>(done));
+  });
 }
 
 bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
@@ -97,16 +96,9 @@ bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
 }
 
 bool read_all(int fd, void* data, size_t bytes, int64_t offset) {
-  char* next = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(fd, next, bytes, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    next += got;
-    offset += got;
-    bytes -= static_cast<size_t>(got);
-  }
-  return true;
+  return transfer_all(bytes, [&](size_t done, size_t left) {
+    return ::pread(fd, static_cast<char*>(data) + done, left, offset + static_cast<int64_t>(done));
+  });
 }
 
 bool sync_folder(const std::string& path) {
@@ -120,7 +112,7 @@ std::string folder_of(const std::string& path) {
 }
 
 void throw_cannot_write(const char* where, const std::string& path, const std::string& reason) {
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[{}] cannot write {}: {}", where, path, reason));
+  throw RuntimeFailure(ExitCode::cannot_write, "[{}] cannot write {}: {}", where, path, reason);
 }
 
 }  // namespace partita

@@ -40,8 +40,7 @@ class FileInTurn {
  public:
   explicit FileInTurn(const std::string& path);
   ~FileInTurn() { close(); }
-  FileInTurn(const FileInTurn&) = delete;
-  FileInTurn& operator=(const FileInTurn&) = delete;
+  FileInTurn& operator=(FileInTurn&&) = delete;
   int fd() const { return file_.fd(); }
   bool is_open() const { return file_.is_open(); }
   /// Closes the file as File::close does.

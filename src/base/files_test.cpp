@@ -30,8 +30,7 @@ class FullProcess {
     files_.resize(files_.size() - left);
   }
   ~FullProcess() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  FullProcess(const FullProcess&) = delete;
-  FullProcess& operator=(const FullProcess&) = delete;
+  FullProcess& operator=(FullProcess&&) = delete;
 
  private:
   rlimit before_{};

@@ -17,8 +17,7 @@ class HeldSignals {
  public:
   HeldSignals();
   ~HeldSignals();
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
+  HeldSignals& operator=(HeldSignals&&) = delete;
 
  private:
   friend class ReleasedSignals;
@@ -32,8 +31,7 @@ class ReleasedSignals {
  public:
   ReleasedSignals();
   ~ReleasedSignals();
-  ReleasedSignals(const ReleasedSignals&) = delete;
-  ReleasedSignals& operator=(const ReleasedSignals&) = delete;
+  ReleasedSignals& operator=(ReleasedSignals&&) = delete;
 
  private:
   bool is_released_;

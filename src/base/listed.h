@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace partita {
 
@@ -35,6 +37,13 @@ template <class List>
 std::string listed(const List& values, std::string_view separator) {
   return listed(
       static_cast<int64_t>(values.size()), [&](int64_t i) { return values[i]; }, separator);
+}
+
+/// Returns the first `most` names as text: "a, b and 3 more".
+inline std::string first_of(const std::vector<std::string>& names, size_t most) {
+  const size_t shown = std::min(names.size(), most);
+  const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
 }
 
 }  // namespace partita

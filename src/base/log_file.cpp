@@ -13,7 +13,7 @@ namespace partita {
 
 int open_log_file(std::string_view where, const std::string& path, bool appends) {
   const auto refuse = [&](const std::string& why) {
-    throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[{}] cannot write {}: {}", where, path, why));
+    throw RuntimeFailure(ExitCode::cannot_write, "[{}] cannot write {}: {}", where, path, why);
   };
   // No O_TRUNC: the file is emptied only after it is known to be a regular file.
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (appends ? O_APPEND : 0);

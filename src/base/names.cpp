@@ -5,11 +5,10 @@
 namespace partita {
 
 size_t position_of_name(std::string_view where, std::string_view text, const std::vector<std::string>& names) {
-  const auto found = std::find(names.begin(), names.end(), text);
+  const auto found = std::ranges::find(names, text);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw InvalidArgument(fmt::format("[{}] unknown name, got '{}', expected one of {}{}", where, text,
-                                    fmt::join(names, " "), did_you_mean(text, names)),
-                        ErrorKind::key);
+  throw unknown_name(fmt::format("[{}] unknown name", where), text, fmt::format("one of {}", fmt::join(names, " ")),
+                     names);
 }
 
 }  // namespace partita

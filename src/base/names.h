@@ -2,8 +2,7 @@
 // Enumerations whose values have names, as written in flags, configurations, attributes and text forms.
 //
 //   enum class Loss { sparse, mse };
-//   template <>
-//   inline constexpr auto kNames<Loss> = names("sparse", "mse");
+//   constexpr auto value_names(Loss) { return names("sparse", "mse"); }
 
 #include <array>
 #include <string>
@@ -14,21 +13,21 @@
 
 namespace partita {
 
-/// The names of the values 0, 1, .. of an enumeration. Specialised next to each enumeration.
-template <class Enum>
-inline constexpr std::array<std::string_view, 0> kNames{};
-
 template <class... Texts>
 constexpr auto names(Texts... texts) {
   return std::array<std::string_view, sizeof...(Texts)>{texts...};
 }
 
+/// An enumeration next to which `value_names` returns its names.
 template <class Enum>
-inline constexpr bool kHasNames = !kNames<Enum>.empty();
-template <class Enum>
-concept Named = std::is_enum_v<Enum> && kHasNames<Enum>;
+concept Named = std::is_enum_v<Enum> && requires(Enum value) {
+  value_names(value);
+};
 
-/// Returns the name of `value`.
+/// The names of the values 0, 1, .. of an enumeration.
+template <Named Enum>
+inline constexpr auto kNames = value_names(Enum{});
+
 template <Named Enum>
 constexpr std::string_view name_of(Enum value) {
   return kNames<Enum>[static_cast<size_t>(value)];

@@ -5,8 +5,7 @@
 namespace partita {
 
 enum class Fruit { apple, dark_cherry };
-template <>
-inline constexpr auto kNames<Fruit> = names("apple", "cherry");
+constexpr auto value_names(Fruit) { return names("apple", "cherry"); }
 
 namespace {
 

@@ -17,8 +17,7 @@ class RaisedOpenFileLimit {
  public:
   RaisedOpenFileLimit();
   ~RaisedOpenFileLimit();
-  RaisedOpenFileLimit(const RaisedOpenFileLimit&) = delete;
-  RaisedOpenFileLimit& operator=(const RaisedOpenFileLimit&) = delete;
+  RaisedOpenFileLimit& operator=(RaisedOpenFileLimit&&) = delete;
 };
 
 /// Restores the limit that the process had before it was raised, in a new process between fork and exec. Does nothing

@@ -27,8 +27,7 @@ class SoftLimit {
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
   ~SoftLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  SoftLimit(const SoftLimit&) = delete;
-  SoftLimit& operator=(const SoftLimit&) = delete;
+  SoftLimit& operator=(SoftLimit&&) = delete;
   int64_t hard() const { return static_cast<int64_t>(before_.rlim_max); }
 
  private:

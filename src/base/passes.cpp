@@ -16,19 +16,18 @@ void Passes::check_switched_off(const std::vector<PassName>& passes) const {
     if (pass.is_optional) optional.emplace_back(pass.name);
   }
   for (const std::string& name : options_.switched_off) {
-    if (std::find(optional.begin(), optional.end(), name) != optional.end()) continue;
-    const bool exists =
-        std::any_of(passes.begin(), passes.end(), [&](const PassName& pass) { return pass.name == name; });
-    throw InvalidArgument(fmt::format("[passes] {}, got '{}', expected {}{}",
-                                      exists ? "a pass that cannot be switched off" : "unknown pass", name,
-                                      optional.empty() ? "none" : fmt::format("one of {}", fmt::join(optional, " ")),
-                                      exists ? "" : did_you_mean(name, optional)));
+    if (std::ranges::find(optional, name) != optional.end()) continue;
+    const bool exists = std::ranges::any_of(passes, [&](const PassName& pass) { return pass.name == name; });
+    throw InvalidArgument("[passes] {}, got '{}', expected {}{}",
+                          exists ? "a pass that cannot be switched off" : "unknown pass", name,
+                          optional.empty() ? "none" : fmt::format("one of {}", fmt::join(optional, " ")),
+                          exists ? "" : did_you_mean(name, optional));
   }
 }
 
 bool Passes::runs(std::string_view name) const {
   const auto& names = options_.switched_off;
-  return std::find(names.begin(), names.end(), name) == names.end();
+  return std::ranges::find(names, name) == names.end();
 }
 
 void Passes::finish(const std::string& name, std::chrono::steady_clock::time_point begin) {
@@ -45,8 +44,8 @@ void Passes::write(const std::string& name, const std::string& text) const {
   file << text;
   file.close();
   if (!file) {
-    throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[dump] cannot write {}: {}", path.string(),
-                                                             failure ? failure.message() : std::strerror(errno)));
+    throw RuntimeFailure(ExitCode::cannot_write, "[dump] cannot write {}: {}", path.string(),
+                         failure ? failure.message() : std::strerror(errno));
   }
 }
 

@@ -11,8 +11,7 @@ class PlainNumbers {
  public:
   PlainNumbers();
   ~PlainNumbers();
-  PlainNumbers(const PlainNumbers&) = delete;
-  PlainNumbers& operator=(const PlainNumbers&) = delete;
+  PlainNumbers& operator=(PlainNumbers&&) = delete;
 
  private:
   locale_t plain_, before_ = nullptr;

@@ -6,8 +6,8 @@ namespace partita {
 
 std::string lower_case(std::string_view text) {
   std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(result, result.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return result;
 }
 
@@ -24,6 +24,12 @@ std::vector<std::string_view> split_words(std::string_view text, std::string_vie
     words.push_back(word);
   }
   return words;
+}
+
+std::string single_quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
 }
 
 std::vector<std::string_view> split_lines(std::string_view text) {

@@ -26,6 +26,9 @@ std::string_view next_word(std::string_view& text, std::string_view spaces = " \
 /// Returns the words of a text, as parts of it.
 std::vector<std::string_view> split_words(std::string_view text, std::string_view spaces = " \t\r\n");
 
+/// Returns `text` between single quotes for a shell, with '\'' for each single quote in it.
+std::string single_quoted(const std::string& text);
+
 /// Returns the lines of a text without their ends, as parts of it. The last one may lack its end.
 std::vector<std::string_view> split_lines(std::string_view text);
 

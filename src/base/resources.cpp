@@ -31,16 +31,16 @@ bool can_map(size_t bytes) {
 Reservation::Reservation(std::string_view what, size_t bytes) : lock_(reservation_mutex()) {
   if (bytes == 0 || can_map(bytes)) return;
   throw RuntimeFailure(ExitCode::out_of_memory,
-                       fmt::format("[memory] out of memory for {}, got less than {} MiB, expected more: try a smaller "
-                                   "batch, fewer ranks or a higher limit (ulimit -v)",
-                                   what, bytes >> 20));
+                       "[memory] out of memory for {}, got less than {} MiB, expected more: try a smaller batch, fewer "
+                       "ranks or a higher limit (ulimit -v)",
+                       what, bytes >> 20);
 }
 
 void throw_cannot_start(std::string_view what, std::string_view reason) {
-  throw RuntimeFailure(ExitCode::out_of_memory,
-                       fmt::format("[threads] cannot start {}, got '{}', expected fewer ranks or threads, or higher "
-                                   "limits (ulimit -u, ulimit -v)",
-                                   what, reason));
+  throw RuntimeFailure(
+      ExitCode::out_of_memory,
+      "[threads] cannot start {}, got '{}', expected fewer ranks or threads, or higher limits (ulimit -u, ulimit -v)",
+      what, reason);
 }
 
 WaitingThreads::WaitingThreads(int count, std::string_view what, size_t stack_bytes) {

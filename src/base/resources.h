@@ -36,8 +36,7 @@ class WaitingThreads {
   /// RuntimeFailure(out_of_memory), naming `what`, if one cannot be started; those already started have ended by then.
   WaitingThreads(int count, std::string_view what, size_t stack_bytes = 0);
   ~WaitingThreads() { release(); }
-  WaitingThreads(const WaitingThreads&) = delete;
-  WaitingThreads& operator=(const WaitingThreads&) = delete;
+  WaitingThreads& operator=(WaitingThreads&&) = delete;
 
  private:
   static void* wait(void* self);

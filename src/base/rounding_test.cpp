@@ -26,7 +26,7 @@ std::vector<double> numbers_of() {
 
 /// The nearest of `all`, of two equally near ones that with an even position; infinity from half a step beyond the end.
 double nearest_of(const std::vector<double>& all, double x) {
-  const auto above = std::lower_bound(all.begin(), all.end(), x);
+  const auto above = std::ranges::lower_bound(all, x);
   const double last = all.back(), step = last - all[all.size() - 2];
   if (above == all.end()) return x - last >= step / 2 ? std::numeric_limits<double>::infinity() : last;
   if (above == all.begin()) return *above;

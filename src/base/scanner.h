@@ -15,7 +15,7 @@ auto with_place(std::string_view place, const Read& read) {
   try {
     return read();
   } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[{}] {}", place, error.what()), error.kind());
+    throw InvalidArgument(error.kind(), "[{}] {}", place, error.what());
   }
 }
 

@@ -43,8 +43,7 @@ std::string print(const std::vector<Type>& types) {
 
 Type parse_type(std::string_view text) {
   const auto fail = [&](std::string_view why) {
-    return InvalidArgument(fmt::format("[type] {}, got '{}', expected a type like f32[2,3]", why, text),
-                           ErrorKind::type);
+    return InvalidArgument(ErrorKind::type, "[type] {}, got '{}', expected a type like f32[2,3]", why, text);
   };
   const size_t open = text.find('[');
   if (open == std::string_view::npos || text.back() != ']') throw fail("no shape in brackets");

@@ -2,7 +2,6 @@
 // Shapes, types of tensors, and dense row-major tensors.
 
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -82,7 +81,7 @@ class Array {
   Array(Shape shape, const std::vector<T>& values) : Array(Type{DTypeOf<T>::value, std::move(shape)}) {
     PARTITA_CHECK(static_cast<int64_t>(values.size()) == type_.elements(), "{} values for {}", values.size(),
                   print(type_));
-    std::copy(values.begin(), values.end(), as<T>());
+    std::ranges::copy(values, as<T>());
   }
 
   const Type& type() const { return type_; }

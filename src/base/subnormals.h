@@ -40,8 +40,7 @@ class SubnormalScope {
     if (wanted) SubnormalSetting(*wanted).apply();
   }
   ~SubnormalScope() { before_.apply(); }
-  SubnormalScope(const SubnormalScope&) = delete;
-  SubnormalScope& operator=(const SubnormalScope&) = delete;
+  SubnormalScope& operator=(SubnormalScope&&) = delete;
 
  private:
   SubnormalSetting before_ = SubnormalSetting::current();

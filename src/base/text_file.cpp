@@ -35,7 +35,7 @@ ssize_t read_some(const File& file, char* to, size_t size) {
 std::string read_text_file(const std::string& path, const TextFile& kind) {
   constexpr size_t kBlock = size_t{1} << 16;
   const auto refuse = [&](std::string_view reason) {
-    throw MissingFile(fmt::format("[{}] cannot read {}: {}", kind.where, path, reason));
+    throw MissingFile("[{}] cannot read {}: {}", kind.where, path, reason);
   };
   struct stat status {};
   const File file(path, O_RDONLY | O_NOCTTY | O_CLOEXEC | (kind.may_be_pipe ? 0 : O_NONBLOCK));
@@ -57,8 +57,8 @@ std::string read_text_file(const std::string& path, const TextFile& kind) {
     if (count == 0) return text;
     bytes = static_cast<int64_t>(text.size());
   }
-  throw InvalidFile(fmt::format("[{}] {}: too large, got more than {} bytes, expected {}", kind.where, path,
-                                kind.max_bytes, kind.purpose));
+  throw InvalidFile("[{}] {}: too large, got more than {} bytes, expected {}", kind.where, path, kind.max_bytes,
+                    kind.purpose);
 }
 
 }  // namespace partita

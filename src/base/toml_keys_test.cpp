@@ -34,7 +34,7 @@ TEST(TomlKeys, AreNotInTextsAndComments) {
         "b = " + three + "\\\"\"\"" + dots + three + "\n", "b = '''\n'" + dots + "\n'''\n",
         std::string("b = [0.5, 1.5,\n 2.5]\n")}) {
     EXPECT_FALSE(line_of_deep_key(text)) << text;
-    const auto lines = std::count(text.begin(), text.end(), '\n');
+    const auto lines = std::ranges::count(text, '\n');
     EXPECT_EQ(line_of_deep_key(text + "\n[" + key_of(17) + "]"), lines + 2) << text;
   }
   // An unterminated string: the parser gets no further either.

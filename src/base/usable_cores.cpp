@@ -14,7 +14,6 @@
 #include <iterator>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/control_groups.h"
@@ -75,8 +74,8 @@ pid_t parent_of(pid_t process, const std::string& root) {
 /// user's.
 bool begins_with(pid_t process, const std::vector<std::string>& entries, const std::string& root) {
   const std::string end(1, '\0'), all = end + text_of(fmt::format("{}/proc/{}/environ", root, process));
-  return std::all_of(entries.begin(), entries.end(),
-                     [&](const std::string& entry) { return all.find(end + entry + end) != std::string::npos; });
+  return std::ranges::all_of(
+      entries, [&](const std::string& entry) { return all.find(end + entry + end) != std::string::npos; });
 }
 
 /// Returns the process that started this rank, perhaps through scripts; 0 if there is none.
@@ -149,7 +148,7 @@ void leave_place() {
     all.insert(all.end(), cores.begin(), cores.end());
   }
   if (all.empty()) return;
-  const auto count = static_cast<size_t>(*std::max_element(all.begin(), all.end())) + 1;
+  const auto count = static_cast<size_t>(*std::ranges::max_element(all)) + 1;
   const CoreSet set = core_set(count);
   if (set == nullptr) return;
   CPU_ZERO_S(CPU_ALLOC_SIZE(count), set.get());

@@ -25,13 +25,13 @@ struct CalibrateFlags {
 
 void run_calibrate(const CalibrateFlags& flags) {
   if (!(flags.seconds > 0 && flags.seconds <= 3600)) {
-    throw InvalidArgument(fmt::format("[--seconds] out of range, got {}, expected above 0 to 3600", flags.seconds));
+    throw InvalidArgument("[--seconds] out of range, got {}, expected above 0 to 3600", flags.seconds);
   }
   const Place place = this_place();
   if (place.launched) {
     throw InvalidArgument(
-        fmt::format("[calibrate] calibration runs in a single process, got {} processes of {}, expected no launcher",
-                    place.ranks(), place.launched->launcher));
+        "[calibrate] calibration runs in a single process, got {} processes of {}, expected no launcher", place.ranks(),
+        place.launched->launcher);
   }
   if (!flags.out.empty()) check_writable(flags.out);
   const CalibrationOptions options{.name = flags.name,
@@ -58,15 +58,12 @@ void run_calibrate(const CalibrateFlags& flags) {
 
 void add_calibrate(CLI::App& app) {
   const auto flags = std::make_shared<CalibrateFlags>();
-  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine and write it as a cluster file");
+  CLI::App* command =
+      add_command(app, "calibrate", "Measure this machine and write it as a cluster file", flags, run_calibrate);
   command->add_option("--out", flags->out, "The file; without it the cluster is printed")->type_name("FILE");
   command->add_option("--name", flags->name, "Name of the cluster")->capture_default_str();
   command->add_option("--seconds", flags->seconds, "Approximate seconds to measure")->capture_default_str();
   command->footer("Example: partita calibrate --out machine.toml");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_calibrate(*flags);
-  });
 }
 
 }  // namespace partita

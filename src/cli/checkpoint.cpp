@@ -8,6 +8,7 @@
 #include "base/is_folder.h"
 #include "base/rank_limit.h"
 #include "cli/command_line.h"
+#include "cli/job_flags.h"
 #include "cli/options.h"
 #include "job/toml.h"
 #include "planner/plan_file/plan_file.h"
@@ -60,7 +61,7 @@ void run_list(const CheckpointFlags& flags) {
     found.push_back({.path = flags.path, .manifest = read_manifest(flags.path), .damage = ""});
   } else {
     if (!is_folder(flags.path)) {
-      throw MissingFile(fmt::format("[checkpoint] there is no folder {}", flags.path));
+      throw MissingFile("[checkpoint] there is no folder {}", flags.path);
     }
     found = list_checkpoints(flags.path);
   }
@@ -92,7 +93,7 @@ void verify_one(const std::string& path) {
 void run_verify(const CheckpointFlags& flags) {
   if (!is_folder(flags.path) || is_checkpoint_folder(flags.path)) return verify_one(flags.path);
   const std::vector<FoundCheckpoint> found = list_checkpoints(flags.path);
-  if (found.empty()) throw MissingFile(fmt::format("[checkpoint] no checkpoint in {}", flags.path));
+  if (found.empty()) throw MissingFile("[checkpoint] no checkpoint in {}", flags.path);
   for (const FoundCheckpoint& one : found) {
     if (!one.manifest) throw InvalidFile(one.damage);
     verify_one(one.path);
@@ -124,19 +125,12 @@ Program program_under(const PlanFile& plan, const SavedStates& states) {
   const auto saved = metadata.find(kConfigKey);
   std::vector<Assignment> all;
   if (saved != metadata.end()) all = parse_config(saved->second, states.path());
-  std::string model = plan.model;
-  const auto named =
-      std::find_if(all.begin(), all.end(), [](const Assignment& one) { return one.option->key() == "model"; });
-  if (named != all.end()) {
-    JobConfig only_model;
-    assign(only_model, {*named});
-    if (!only_model.model.empty()) model = only_model.model;
-    all.erase(named);
-  }
+  std::string model = take_model(all);
+  if (model.empty()) model = plan.model;
   if (model.empty()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[--plan] {} and {} belong to a network defined in a program, got no model name, expected --ranks N", plan.path,
-        states.path()));
+        states.path());
   }
   const ZooJob job(with_plan(configured(model, all), plan), Place{.cores = 1});
   return job.program(Purpose::training, Stage::partition);
@@ -156,10 +150,9 @@ SplitTarget planned_target(const SavedStates& states, const std::string& path) {
   for (const auto& entry : states.entries()) {
     const auto place = places.find(entry.name);
     if (place == places.end() || held[place->second].type.shape != entry.type.shape) {
-      throw InvalidArgument(
-          fmt::format("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}", path, entry.name,
-                      print(entry.type), states.path(),
-                      place == places.end() ? "no tensor of this name" : print(held[place->second].type)));
+      throw InvalidArgument("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}", path,
+                            entry.name, print(entry.type), states.path(),
+                            place == places.end() ? "no tensor of this name" : print(held[place->second].type));
     }
     target.shares.push_back(shares[place->second]);
   }
@@ -175,9 +168,8 @@ void split(SavedStates& states, const CheckpointFlags& flags, const SplitTarget&
 
 void run_split(const CheckpointFlags& flags) {
   if (flags.plan.empty() == !flags.ranks.has_value()) {
-    throw InvalidArgument(
-        fmt::format("[split] the target is unclear, got {}, expected one of --ranks N and --plan FILE",
-                    flags.plan.empty() ? "neither" : "both"));
+    throw InvalidArgument("[split] the target is unclear, got {}, expected one of --ranks N and --plan FILE",
+                          flags.plan.empty() ? "neither" : "both");
   }
   SavedStates states(flags.path);
   if (!flags.plan.empty()) return split(states, flags, planned_target(states, flags.plan));
@@ -191,8 +183,8 @@ void run_print_plan(const CheckpointFlags& flags) {
   const Manifest* manifest = states.manifest();
   if (manifest == nullptr || manifest->plan.empty()) {
     throw InvalidFile(
-        fmt::format("[checkpoint] {}: it holds no plan, got {}, expected the checkpoint of a training that ran a plan",
-                    states.path(), manifest == nullptr ? "one file" : "a manifest without one"));
+        "[checkpoint] {}: it holds no plan, got {}, expected the checkpoint of a training that ran a plan",
+        states.path(), manifest == nullptr ? "one file" : "a manifest without one");
   }
   std::cout << print(parse_plan_file(manifest->plan, states.path()));
 }
@@ -200,8 +192,8 @@ void run_print_plan(const CheckpointFlags& flags) {
 void run_convert(const CheckpointFlags& flags) {
   const std::optional<DType> dtype = parse_dtype(flags.dtype);
   if (!dtype || !is_float(*dtype)) {
-    throw InvalidArgument(
-        fmt::format("[--dtype] not a floating-point type, got '{}', expected one of f64 f32 bf16 f16", flags.dtype));
+    throw InvalidArgument("[--dtype] not a floating-point type, got '{}', expected one of f64 f32 bf16 f16",
+                          flags.dtype);
   }
   SavedStates states(flags.path);
   const auto ranks = static_cast<int>(states.manifest() != nullptr ? states.manifest()->ranks : 1);
@@ -221,16 +213,11 @@ void run_compare(const CheckpointFlags& flags) {
 
 using CheckpointAction = void (*)(const CheckpointFlags&);
 
-/// Adds the action `name` with its argument PATH, which is stored in `flags->path`, and returns it. Parsing the action
-/// refuses empty values (`refuse_empty`), then runs `run`.
+/// Adds the action `name` with its argument PATH, which is stored in `flags->path`, and returns it.
 CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
                      const char* help, const char* path_help, CheckpointAction run) {
-  CLI::App* action = command.add_subcommand(name, help);
+  CLI::App* action = add_command(command, name, help, flags, run);
   action->add_option("PATH", flags->path, path_help)->required();
-  action->callback([action, flags, run] {
-    refuse_empty(*action);
-    run(*flags);
-  });
   return action;
 }
 

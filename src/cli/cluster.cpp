@@ -29,14 +29,10 @@ void run_cluster(const ClusterFlags& flags) {
 
 void add_cluster(CLI::App& app) {
   const auto flags = std::make_shared<ClusterFlags>();
-  CLI::App* command = app.add_subcommand("cluster", "Print a cluster as a file that can be edited");
+  CLI::App* command = add_command(app, "cluster", "Print a cluster as a file that can be edited", flags, run_cluster);
   command->add_option("CLUSTER", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")->required();
   command->add_flag("--fitted", flags->fitted, "Print only the constants that were fitted to measurements");
   command->footer("Example: partita cluster a100-80:4@megatron-core > cluster.toml");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_cluster(*flags);
-  });
 }
 
 }  // namespace partita

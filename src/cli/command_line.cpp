@@ -91,7 +91,7 @@ std::string suggestion(const std::string& flag, const std::string& value, const 
   const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (const std::string_view advice = advice_for(name); !advice.empty() && !is_count) return std::string(advice);
   const std::string meant = name.empty() ? "" : flag_by_synonym(name);
-  if (std::find(names.begin(), names.end(), meant) != names.end()) return fmt::format(", did you mean '{}'?", meant);
+  if (std::ranges::find(names, meant) != names.end()) return fmt::format(", did you mean '{}'?", meant);
   // Dashes are left out: all flags have them, so they would make any two names look alike.
   std::vector<std::string> bare;
   for (const std::string& one : names) bare.push_back(one.substr(2));
@@ -115,8 +115,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
   const std::vector<std::string> rest = app.remaining(true);
   if (commands.empty()) {
     const std::vector<std::string> names = command_names(app);
-    throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}", rest.at(0),
-                                      fmt::join(names, " "), did_you_mean(rest.at(0), names)));
+    throw unknown_name("[command line] unknown command", rest.at(0), fmt::format("one of {}", fmt::join(names, " ")),
+                       names, ErrorKind::value);
   }
   const auto actions = commands[0]->get_subcommands();
   const CLI::App& command = actions.empty() ? *commands[0] : *actions[0];
@@ -129,11 +129,10 @@ std::vector<std::string> command_names(const CLI::App& app) {
                               : i + 1 < rest.size()       ? rest[i + 1]
                                                           : "";
     const auto names = flags_of(command);
-    throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
-                                      command.get_name(), flag, suggestion(flag, value, names)));
+    throw InvalidArgument("[{}] unknown flag, got '{}', expected one that --help lists{}", command.get_name(), flag,
+                          suggestion(flag, value, names));
   }
-  throw InvalidArgument(
-      fmt::format("[{}] unexpected argument, got '{}', expected none", command.get_name(), rest.at(0)));
+  throw InvalidArgument("[{}] unexpected argument, got '{}', expected none", command.get_name(), rest.at(0));
 }
 
 /// Checks that `text` is a number: whole and of 64 bits if `whole`, else a finite or infinite double or NaN. Throws
@@ -143,11 +142,10 @@ void check_number(const std::string& flag, const std::string& text, bool whole) 
   const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };
   const auto [rest, failure] = whole ? read(int64_t{}) : read(double{});
   if (rest != digits.data() + digits.size() || failure == std::errc::invalid_argument) {
-    throw InvalidArgument(
-        fmt::format("[{}] not a number, got '{}', expected a {}number", flag, text, whole ? "whole " : ""));
+    throw InvalidArgument("[{}] not a number, got '{}', expected a {}number", flag, text, whole ? "whole " : "");
   }
   if (failure == std::errc()) return;
-  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", flag, text));
+  throw InvalidArgument("[{}] out of range, got {}, expected a number of 64 bits", flag, text);
 }
 
 void check_numbers(CLI::App& command) {
@@ -167,8 +165,8 @@ void check_numbers(CLI::App& command) {
 /// commands are not checked. Throws InvalidArgument otherwise.
 void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
-  const auto command = std::find_if(commands.begin(), commands.end(),
-                                    [&](const CLI::App* one) { return !words.empty() && one->get_name() == words[0]; });
+  const auto command = std::ranges::find_if(
+      commands, [&](const CLI::App* one) { return !words.empty() && one->get_name() == words[0]; });
   if (command == commands.end()) return;
   for (const std::string_view word : words) {
     const size_t sign = word.find('=');
@@ -176,8 +174,7 @@ void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
     const std::string flag(word.substr(0, sign));
     const CLI::Option* option = (*command)->get_option_no_throw(flag);
     if (option == nullptr || option->get_items_expected_max() != 0) continue;
-    throw InvalidArgument(
-        fmt::format("[{0}] this flag takes no value, got '{1}', expected {0} alone", flag, word.substr(sign + 1)));
+    throw InvalidArgument("[{0}] this flag takes no value, got '{1}', expected {0} alone", flag, word.substr(sign + 1));
   }
 }
 
@@ -199,12 +196,11 @@ void run(CLI::App& app, int argc, char** argv) {
       return;
     }
     const auto commands = app.get_subcommands();
-    throw InvalidArgument(
-        fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
+    throw InvalidArgument("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what());
   }
   if (app.get_subcommands().empty()) {
-    throw InvalidArgument(
-        fmt::format("[command line] no command, expected one of {}; see --help", fmt::join(command_names(app), " ")));
+    throw InvalidArgument("[command line] no command, expected one of {}; see --help",
+                          fmt::join(command_names(app), " "));
   }
 }
 
@@ -275,7 +271,7 @@ void refuse_empty(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& text : option->results()) {
       if (!text.empty()) continue;
-      throw InvalidArgument(fmt::format("[{}] empty, got '', expected a value", option->get_name()));
+      throw InvalidArgument("[{}] empty, got '', expected a value", option->get_name());
     }
   }
 }

@@ -2,6 +2,8 @@
 // The commands of the program, one file each.
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
 
 namespace partita {
 
@@ -33,6 +35,19 @@ void add_commands(CLI::App& app);
 /// Checks that no option or argument of `command` has an empty value, such as --save "". Throws InvalidArgument
 /// otherwise.
 void refuse_empty(const CLI::App& command);
+
+/// Adds the command `name` to `app`, or the action to a command, and returns it. Parsing it refuses empty values
+/// (`refuse_empty`), then calls `run` with `flags`.
+template <class Flags>
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& help,
+                      const std::shared_ptr<Flags>& flags, void (*run)(const Flags&)) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->callback([command, flags, run] {
+    refuse_empty(*command);
+    run(*flags);
+  });
+  return command;
+}
 
 /// Runs the command and returns the exit code of the process: 0, the command's own code, cannot_write if stdout cannot
 /// be written or, after an exception, the code of the Error, out_of_memory or `internal`. Throws nothing: errors are

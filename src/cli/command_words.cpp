@@ -14,7 +14,7 @@ std::vector<std::string> listed_values(const std::string& type) {
   if (type.find('|') == std::string::npos) return {};
   std::vector<std::string> values;
   for (const std::string_view word : split_words(type, "|")) {
-    if (std::all_of(word.begin(), word.end(), [](char c) { return c < 'A' || c > 'Z'; })) values.emplace_back(word);
+    if (std::ranges::all_of(word, [](char c) { return c < 'A' || c > 'Z'; })) values.emplace_back(word);
   }
   return values;
 }
@@ -22,7 +22,7 @@ std::vector<std::string> listed_values(const std::string& type) {
 FlagWords flag_words(const CLI::Option& option) {
   FlagWords flag{.help = option.get_description(), .takes_value = option.get_items_expected_max() > 0};
   const auto add = [&](const std::string& name) {
-    if (std::find(flag.names.begin(), flag.names.end(), name) == flag.names.end()) flag.names.push_back(name);
+    if (std::ranges::find(flag.names, name) == flag.names.end()) flag.names.push_back(name);
   };
   for (const std::string& name : option.get_lnames()) add("--" + name);
   for (const std::string& name : option.get_fnames()) add("--" + name);

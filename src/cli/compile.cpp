@@ -37,8 +37,7 @@ void require_folder(const std::string& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) {
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[--out] cannot make the folder {}: {}", folder, failure.message()));
+    throw RuntimeFailure(ExitCode::cannot_write, "[--out] cannot make the folder {}: {}", folder, failure.message());
   }
   check_writable(std::filesystem::path(folder) / "program_0.mlir");
 }
@@ -74,8 +73,10 @@ void run_compile(const CompileFlags& flags) {
 
 void add_compile(CLI::App& app) {
   const auto flags = std::make_shared<CompileFlags>();
-  CLI::App* command = app.add_subcommand(
-      "compile", "Compile the programs of a training for a chip that is not there, and print their memory and kernels");
+  CLI::App* command =
+      add_command(app, "compile",
+                  "Compile the programs of a training for a chip that is not there, and print their memory and kernels",
+                  flags, run_compile);
   add_job_flags(*command, flags->job, [](const JobOption& option) {
     return decides_program(option) && option.key() != "ranks.device" && option.key() != "ranks.kernels" &&
            option.key() != "ranks.deterministic";
@@ -89,10 +90,6 @@ void add_compile(CLI::App& app) {
   command->footer(
       "Needs the plugin of the chip's device, but no device.\n"
       "Example: partita compile gpt --target h100 --precision bf16 --batch 32");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_compile(*flags);
-  });
 }
 
 }  // namespace partita

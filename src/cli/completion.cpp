@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "cli/command_line.h"
 
 namespace partita {
@@ -38,13 +39,6 @@ std::string escaped(const std::string& text, std::string_view special) {
     result += c;
   }
   return result;
-}
-
-/// Returns `text` between single quotes for bash and zsh, with '\'' for each single quote in it.
-std::string single_quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
 }
 
 std::string bash_values(const CommandWords& command) {
@@ -161,7 +155,7 @@ std::string completion_script(const std::string& shell, const std::vector<Comman
   if (shell == "bash") return bash_script(commands);
   if (shell == "zsh") return zsh_script(commands);
   if (shell == "fish") return fish_script(commands);
-  throw InvalidArgument(fmt::format("[completion] unknown shell, got '{}', expected one of bash zsh fish", shell));
+  throw InvalidArgument("[completion] unknown shell, got '{}', expected one of bash zsh fish", shell);
 }
 
 void add_completion(CLI::App& app) {

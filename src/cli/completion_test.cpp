@@ -27,7 +27,7 @@ const CommandWords& command_named(const std::vector<CommandWords>& all, const st
 
 const FlagWords& flag_named(const CommandWords& command, const std::string& name) {
   for (const FlagWords& one : command.flags) {
-    if (std::find(one.names.begin(), one.names.end(), name) != one.names.end()) return one;
+    if (std::ranges::find(one.names, name) != one.names.end()) return one;
   }
   throw InvalidArgument("no flag " + name);
 }
@@ -54,7 +54,7 @@ TEST(CommandWords, ValuesAreThoseOfTheType) {
   EXPECT_TRUE(flag_named(train, "--load").takes_value);
   EXPECT_TRUE(flag_named(train, "--load").values.empty());
   const std::vector<std::string>& models = train.first_words;
-  EXPECT_NE(std::find(models.begin(), models.end(), "lenet"), models.end());
+  EXPECT_NE(std::ranges::find(models, "lenet"), models.end());
   EXPECT_EQ(command_named(all, "completion").first_words, (std::vector<std::string>{"bash", "zsh", "fish"}));
 }
 

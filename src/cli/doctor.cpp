@@ -124,7 +124,7 @@ Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
 void run_doctor(bool json) {
   const MachineFacts facts = read_machine_facts();
   const std::vector<Finding> findings = findings_of(facts);
-  const auto broken = std::count_if(findings.begin(), findings.end(), [](const Finding& one) { return one.is_broken; });
+  const auto broken = std::ranges::count_if(findings, [](const Finding& one) { return one.is_broken; });
   if (json) {
     std::cout << json_of(facts, findings).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {

@@ -48,13 +48,9 @@ void run_eval(const JobFlags& flags) {
 
 void add_eval(CLI::App& app) {
   const auto flags = std::make_shared<JobFlags>();
-  CLI::App* command = app.add_subcommand("eval", "Test saved weights");
+  CLI::App* command = add_command(app, "eval", "Test saved weights", flags, run_eval);
   add_job_flags(*command, *flags, takes);
   command->footer("Example: partita eval lenet --data mnist:data/mnist --load lenet.safetensors");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_eval(*flags);
-  });
 }
 
 }  // namespace partita

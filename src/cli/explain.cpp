@@ -54,29 +54,22 @@ void run_diff(const DiffFlags& flags) {
 
 void add_explain(CLI::App& app) {
   const auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command = app.add_subcommand("explain", "Show what a saved plan costs, and what other cuts would cost");
+  CLI::App* command =
+      add_command(app, "explain", "Show what a saved plan costs, and what other cuts would cost", flags, run_explain);
   command->add_option("PLAN", flags->plan, "A file that partita plan --out wrote")->required();
   command->add_option("--op", flags->op, "A node, such as net/h/0/mlp/fc/matmul: show what each of its cuts costs");
   command->add_flag("--free", flags->free, "With --op: choose the cuts of the other nodes anew for each alternative");
   command->add_option("--cluster", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file, instead of the plan's");
   command->add_option("--html", flags->html, "Write an HTML page that needs no other files");
   command->footer("Example: partita explain plan.txt --op net/h/0/mlp/fc/matmul");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_explain(*flags);
-  });
 }
 
 void add_diff(CLI::App& app) {
   const auto flags = std::make_shared<DiffFlags>();
-  CLI::App* command = app.add_subcommand("diff", "Show how two saved plans differ");
+  CLI::App* command = add_command(app, "diff", "Show how two saved plans differ", flags, run_diff);
   command->add_option("FIRST", flags->first, "A file that partita plan --out wrote")->required();
   command->add_option("SECOND", flags->second, "Another one")->required();
   command->footer("Example: partita diff plan.txt edited.txt");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_diff(*flags);
-  });
 }
 
 }  // namespace partita

@@ -24,8 +24,7 @@ class Findings {
     all_.push_back({false, std::move(where), std::move(what), std::move(remedy)});
   }
   std::vector<Finding> sorted() && {
-    std::stable_sort(all_.begin(), all_.end(),
-                     [](const Finding& a, const Finding& b) { return a.is_broken && !b.is_broken; });
+    std::ranges::stable_sort(all_, [](const Finding& a, const Finding& b) { return a.is_broken && !b.is_broken; });
     return std::move(all_);
   }
 
@@ -34,9 +33,7 @@ class Findings {
 };
 
 void check_processor(const MachineFacts& facts, Findings& found) {
-  const auto has = [&](const char* flag) {
-    return std::find(facts.isa.begin(), facts.isa.end(), flag) != facts.isa.end();
-  };
+  const auto has = [&](const char* flag) { return std::ranges::find(facts.isa, flag) != facts.isa.end(); };
   if (facts.is_built_for_x86_64_v3 && !(has("avx2") && has("fma") && has("bmi2"))) {
     found.broken("processor", "instructions of this build are missing, got no avx2, fma or bmi2, expected x86-64-v3",
                  "build with -DPARTITA_ARCH=x86-64-v2");

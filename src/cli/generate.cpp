@@ -40,31 +40,31 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
   }
   constexpr int64_t kSteps = int64_t{1} << 53;
   const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;
-  return std::min<int64_t>(count - 1, std::upper_bound(upto.begin(), upto.end(), at) - upto.begin());
+  return std::min<int64_t>(count - 1, std::ranges::upper_bound(upto, at) - upto.begin());
 }
 
 void check(const GenerateFlags& flags, const ZooModel& model) {
   if (!model.predicts_next_token()) {
     std::vector<std::string> names = model_names();
     std::erase_if(names, [](const std::string& name) { return !make_model(name).predicts_next_token(); });
-    throw InvalidArgument(fmt::format("[generate] not a language model, got {}, expected {} with any sizes",
-                                      flags.job.model, fmt::join(names, " or ")));
+    throw InvalidArgument("[generate] not a language model, got {}, expected {} with any sizes", flags.job.model,
+                          fmt::join(names, " or "));
   }
   if (model.rows.classes != kBytes) {
-    throw InvalidArgument(fmt::format("[generate] tokens are not bytes, got a vocabulary of {}, expected {}",
-                                      model.rows.classes, kBytes));
+    throw InvalidArgument("[generate] tokens are not bytes, got a vocabulary of {}, expected {}", model.rows.classes,
+                          kBytes);
   }
   check_range("--length", flags.length, 1, 1 << 20);
   if (!(flags.temperature >= 0 && flags.temperature <= 100)) {
-    throw InvalidArgument(fmt::format("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature));
+    throw InvalidArgument("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature);
   }
 }
 
 void run_generate(const GenerateFlags& flags) {
   const Place started = this_place(), place = started.alone();
   if (started.ranks() > 1) {
-    throw InvalidArgument(fmt::format("[generate] text is written by one process, got {} of {}, expected one",
-                                      started.ranks(), started.launched->launcher));
+    throw InvalidArgument("[generate] text is written by one process, got {} of {}, expected one", started.ranks(),
+                          started.launched->launcher);
   }
   const ZooJob job(configuration(flags.job), place);
   if (printed_config(flags.job, job.config())) return;
@@ -96,7 +96,7 @@ void run_generate(const GenerateFlags& flags) {
 
 void add_generate(CLI::App& app) {
   const auto flags = std::make_shared<GenerateFlags>();
-  CLI::App* command = app.add_subcommand("generate", "Write text with a trained language model");
+  CLI::App* command = add_command(app, "generate", "Write text with a trained language model", flags, run_generate);
   add_job_flags(*command, flags->job, [](const JobOption& option) {
     return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
            option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
@@ -107,10 +107,6 @@ void add_generate(CLI::App& app) {
   command->add_option("--temperature", flags->temperature, "Temperature of sampling; 0: always the likeliest byte")
       ->capture_default_str();
   command->footer("Example: partita generate gpt --load gpt.safetensors --prompt 'ROMEO:' --length 500");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_generate(*flags);
-  });
 }
 
 }  // namespace partita

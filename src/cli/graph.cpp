@@ -72,8 +72,8 @@ void run_command(const GraphFlags& flags) {
   }
   if (printed_config(flags.job, config)) return;
   if (flags.run && config.ranks.count > 1) {
-    throw InvalidArgument(fmt::format("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1",
-                                      config.ranks.count));
+    throw InvalidArgument("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1",
+                          config.ranks.count);
   }
   const Purpose purpose = flags.training ? Purpose::training : Purpose::evaluation;
   const Program program = is_file ? compile_file(flags.job.model, config, flags.training)
@@ -89,17 +89,13 @@ void run_command(const GraphFlags& flags) {
 
 void add_graph(CLI::App& app) {
   const auto flags = std::make_shared<GraphFlags>();
-  CLI::App* command =
-      app.add_subcommand("graph", "Print the graph of a model, or verify, print and run one from a file");
+  CLI::App* command = add_command(app, "graph", "Print the graph of a model, or verify, print and run one from a file",
+                                  flags, run_command);
   add_job_flags(*command, flags->job, decides_program);
   command->get_option("MODEL")->description("A model, or a file.txt with the text of a graph");
   command->add_flag("--training", flags->training, "With gradients and updates");
   command->add_flag("--run", flags->run, "Run it on random inputs and print the outputs");
   command->footer("Example: partita graph my_graph.txt --training --run");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_command(*flags);
-  });
 }
 
 }  // namespace partita

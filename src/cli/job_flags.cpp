@@ -88,8 +88,12 @@ void require_planned_model(const JobConfig& config, const PlanFile& plan) {
     return;  // the fingerprint of the network is compared later
   }
   if (difference.empty()) return;
-  throw InvalidArgument(fmt::format("[--plan] {} is for another network, got {}, expected {}: {}", plan.path,
-                                    config.model, plan.model, difference));
+  throw InvalidArgument("[--plan] {} is for another network, got {}, expected {}: {}", plan.path, config.model,
+                        plan.model, difference);
+}
+
+bool assigns(const std::vector<Assignment>& all, std::string_view key) {
+  return std::ranges::any_of(all, [&](const Assignment& one) { return one.option->key() == key; });
 }
 
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
@@ -102,12 +106,14 @@ std::vector<Assignment> assignments_of(const JobFlags& flags) {
   return all;
 }
 
-std::string plan_named(const std::vector<Assignment>& all) {
-  JobConfig only_plan;
+/// Returns the default configuration with the values that `all` gives to `key`, the last of which stands. Throws
+/// InvalidArgument for a bad value.
+JobConfig config_with(const std::vector<Assignment>& all, std::string_view key) {
+  JobConfig config;
   for (const Assignment& assignment : all) {
-    if (assignment.option->key() == "plan.file") assign(only_plan, {assignment});
+    if (assignment.option->key() == key) assign(config, {assignment});
   }
-  return only_plan.plan.file;
+  return config;
 }
 
 /// Returns the options that decide what a network computes (model, loss, ignored label) from the metadata of the file
@@ -129,11 +135,7 @@ std::vector<Assignment> network_in(const std::string& path) {
 /// there is none, and "" for other commands. Throws InvalidArgument for an empty path.
 std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& all) {
   if (flags.command != "eval" && flags.command != "generate") return "";
-  JobConfig only_files;
-  for (const Assignment& assignment : all) {
-    if (assignment.option->key() == "files.load") assign(only_files, {assignment});
-  }
-  return only_files.files.load;
+  return config_with(all, "files.load").files.load;
 }
 
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
@@ -142,11 +144,8 @@ std::string joined_texts(const std::vector<std::string>& texts) { return fmt::fo
 /// plan's, if that is f32 or f64; for plans of 16-bit types that of `config` stays. Throws InvalidArgument as
 /// `require_planned_model` does, and if another value was given for a key that the plan decides.
 JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, const PlanFile& plan) {
-  const auto is_said = [&](std::string_view key) {
-    return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });
-  };
   require_planned_model(config, plan);
-  if (!is_said("training.dtype") && (plan.dtype == DType::f32 || plan.dtype == DType::f64)) {
+  if (!assigns(all, "training.dtype") && (plan.dtype == DType::f32 || plan.dtype == DType::f64)) {
     config.training.dtype = plan.dtype;
   }
   const JobConfig planned = with_plan(config, plan);
@@ -154,9 +153,8 @@ JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, c
     if (!is_planned(one.option->key())) continue;
     const std::string got = joined_texts(one.option->get(config)), expected = joined_texts(one.option->get(planned));
     if (got == expected) continue;
-    throw InvalidArgument(fmt::format("[{}] {} was made for another value, got {}, expected {}, or another plan",
-                                      one.where, plan.path, got.empty() ? "none" : got,
-                                      expected.empty() ? "none" : expected));
+    throw InvalidArgument("[{}] {} was made for another value, got {}, expected {}, or another plan", one.where,
+                          plan.path, got.empty() ? "none" : got, expected.empty() ? "none" : expected);
   }
   return planned;
 }
@@ -194,6 +192,12 @@ bool rounds_values(const JobOption& option) {
   return key == "training.precision" || key == "training.precision_of" || key == "training.residual";
 }
 
+std::string take_model(std::vector<Assignment>& all) {
+  const std::string model = config_with(all, "model").model;
+  std::erase_if(all, names_model);
+  return model;
+}
+
 std::vector<Assignment> assignments_without_model(const JobFlags& flags) {
   std::vector<Assignment> all = assignments_of(flags);
   std::erase_if(all, names_model);
@@ -204,29 +208,22 @@ JobConfig configuration(const JobFlags& flags) {
   std::vector<Assignment> all = assignments_of(flags);
   std::string model = flags.model;
   const std::string weights = used_weights(flags, all);
-  if (model.empty() && !weights.empty() && std::none_of(all.begin(), all.end(), names_model)) {
+  if (model.empty() && !weights.empty() && !assigns(all, "model")) {
     std::vector<Assignment> saved = network_in(weights);  // other assignments come after it and win
     saved.insert(saved.end(), all.begin(), all.end());
     all = std::move(saved);
   }
   // The model comes first: its recipe is what the others change.
-  const auto named = std::find_if(all.begin(), all.end(), names_model);
-  if (named != all.end()) {
-    JobConfig only_model;
-    assign(only_model, {*named});
-    if (model.empty()) model = only_model.model;
-    all.erase(named);
-  }
-  const std::string plan_name = plan_named(all);
+  const std::string assigned = take_model(all);
+  if (model.empty()) model = assigned;
+  const std::string plan_name = config_with(all, "plan.file").plan.file;
   std::optional<PlanFile> plan;
   if (!plan_name.empty() && !is_automatic_plan(plan_name)) plan = read_plan_file(plan_name);
   if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
     throw InvalidArgument(
-        fmt::format("[{}] no model, got {}, expected MODEL or a configuration file with model = "
-                    "\"...\": one of [{}]",
-                    flags.command, weights.empty() ? "nothing" : weights + " without a model name",
-                    fmt::join(model_names(), ", ")));
+        "[{}] no model, got {}, expected MODEL or a configuration file with model = \"...\": one of [{}]",
+        flags.command, weights.empty() ? "nothing" : weights + " without a model name", fmt::join(model_names(), ", "));
   }
   const JobConfig config = configured(model, all);
   if (is_automatic_plan(plan_name)) {
@@ -241,15 +238,9 @@ JobConfig configuration(const JobFlags& flags) {
   return planned;
 }
 
-bool is_given(const JobFlags& flags, std::string_view key) {
-  return std::any_of(flags.given.begin(), flags.given.end(),
-                     [&](const Assignment& assignment) { return assignment.option->key() == key; });
-}
+bool is_given(const JobFlags& flags, std::string_view key) { return assigns(flags.given, key); }
 
-bool is_set(const JobFlags& flags, std::string_view key) {
-  const std::vector<Assignment> all = assignments_of(flags);
-  return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });
-}
+bool is_set(const JobFlags& flags, std::string_view key) { return assigns(assignments_of(flags), key); }
 
 bool printed_config(const JobFlags& flags, const JobConfig& config) {
   if (flags.print_config) std::cout << print(config);
@@ -258,7 +249,7 @@ bool printed_config(const JobFlags& flags, const JobConfig& config) {
 
 std::string flag_by_synonym(std::string_view flag) {
   for (const JobOption& option : job_options()) {
-    if (std::find(option.synonyms.begin(), option.synonyms.end(), flag) != option.synonyms.end()) {
+    if (std::ranges::find(option.synonyms, flag) != option.synonyms.end()) {
       return "--" + option.flag;
     }
   }

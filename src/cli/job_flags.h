@@ -37,6 +37,9 @@ bool rounds_values(const JobOption& option);
 /// checked.
 std::vector<Assignment> assignments_without_model(const JobFlags& flags);
 
+/// Removes the assignments of the model from `all`. Returns the model of the last one; "" if there is none.
+std::string take_model(std::vector<Assignment>& all);
+
 /// Returns the configuration of the command line: the recipe of the model, changed by the file of --config, then by the
 /// flags, then by the plan that one of them names. "auto" searches a plan. If neither names a model, it comes from the
 /// weights (for eval and generate) or else from the plan. Warns on stderr if `train` computes in another type than its

@@ -53,8 +53,7 @@ std::vector<HostSlots> hosts_of(const LaunchFlags& flags) {
 std::vector<std::string> command_of(const LaunchFlags& flags, const std::string& program, const CLI::App& app) {
   std::vector<std::string> command = flags.command;
   const auto all = app.get_subcommands([](const CLI::App*) { return true; });
-  const bool is_own =
-      std::any_of(all.begin(), all.end(), [&](const CLI::App* one) { return one->get_name() == command.at(0); });
+  const bool is_own = std::ranges::any_of(all, [&](const CLI::App* one) { return one->get_name() == command.at(0); });
   if (is_own) command.insert(command.begin(), program);
   return command;
 }
@@ -63,8 +62,7 @@ std::vector<std::string> command_of(const LaunchFlags& flags, const std::string&
 void check_variable(const std::string& name) {
   const bool is_name = !name.empty() && name.find_first_of("=, \t") == std::string::npos;
   if (!is_name) {
-    throw InvalidArgument(
-        fmt::format("[-x] not the name of a variable, got '{}', expected one name, such as -x PATH", name));
+    throw InvalidArgument("[-x] not the name of a variable, got '{}', expected one name, such as -x PATH", name);
   }
   if (std::getenv(name.c_str()) == nullptr) warn(fmt::format("[-x] {} is not set, so no rank gets it", name));
 }
@@ -73,8 +71,8 @@ void run_launch(const LaunchFlags& flags, const CLI::App& app) {
   constexpr int64_t kMaxRestarts = 1'000'000;
   check_range("--max-restarts", flags.max_restarts, 0, kMaxRestarts);
   if (flags.stall_timeout < 0.5 || flags.stall_timeout > 1e6) {
-    throw InvalidArgument(
-        fmt::format("[--stall-timeout] out of range, got {}, expected 0.5 to 1000000 seconds", flags.stall_timeout));
+    throw InvalidArgument("[--stall-timeout] out of range, got {}, expected 0.5 to 1000000 seconds",
+                          flags.stall_timeout);
   }
   for (const std::string& name : flags.forwarded) check_variable(name);
   const std::vector<HostSlots> hosts = hosts_of(flags);
@@ -82,8 +80,8 @@ void run_launch(const LaunchFlags& flags, const CLI::App& app) {
   std::error_code failure;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", failure);
   if (failure) {
-    throw MissingFile(fmt::format(
-        "[launch] cannot find this program, got {} for /proc/self/exe, expected a mounted /proc", failure.message()));
+    throw MissingFile("[launch] cannot find this program, got {} for /proc/self/exe, expected a mounted /proc",
+                      failure.message());
   }
   const int code = run_job({.hosts = hosts,
                             .command = command_of(flags, program, app),

@@ -85,9 +85,7 @@ const OpDef& find_op(const std::string& name) {
   if (const OpDef* op = all_ops().find(name)) return *op;
   std::vector<std::string> names;
   for (const OpDef& op : all_ops().all()) names.push_back(op.name);
-  throw InvalidArgument(fmt::format("[ops] unknown op, got '{}', expected one of {} ops{}", name, names.size(),
-                                    did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[ops] unknown op", name, fmt::format("one of {} ops", names.size()), names);
 }
 
 void run_ops(const OpsFlags& flags) {
@@ -101,7 +99,8 @@ void run_ops(const OpsFlags& flags) {
 
 void add_ops(CLI::App& app) {
   const auto flags = std::make_shared<OpsFlags>();
-  CLI::App* command = app.add_subcommand("ops", "List the ops: formula, sharding rule, gradient, kernels");
+  CLI::App* command =
+      add_command(app, "ops", "List the ops: formula, sharding rule, gradient, kernels", flags, run_ops);
   command->add_option("OP", flags->name, "Only this op");
   command
       ->add_option("--kernels", flags->job.model,
@@ -111,10 +110,6 @@ void add_ops(CLI::App& app) {
     return decides_program(option) && option.flag != "kernels" && option.key() != "ranks.kernels";
   });
   command->footer("Example: partita ops --kernels lenet");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_ops(*flags);
-  });
 }
 
 }  // namespace partita

@@ -14,15 +14,15 @@ void require_outputs(const std::vector<FlagFile>& written, const std::vector<Fla
     if (file.path.empty()) continue;
     for (const FlagFile& other : others) {
       if (other.path.empty() || !same_file(file.path, other.path)) continue;
-      throw InvalidArgument(
-          fmt::format("[{}] the same file as {}, got {}, expected another file", file.flag, other.flag, file.path));
+      throw InvalidArgument("[{}] the same file as {}, got {}, expected another file", file.flag, other.flag,
+                            file.path);
     }
     others.push_back(file);
     try {
       check_writable(file.path);
     } catch (const RuntimeFailure& error) {
       const std::string_view message = error.what();
-      throw RuntimeFailure(error.code(), fmt::format("[{}{}", file.flag, message.substr(message.find(']'))));
+      throw RuntimeFailure(error.code(), "[{}{}", file.flag, message.substr(message.find(']')));
     }
   }
 }

@@ -39,16 +39,13 @@ void run_partition(const PartitionFlags& flags) {
 void add_partition(CLI::App& app) {
   const auto flags = std::make_shared<PartitionFlags>();
   CLI::App* command =
-      app.add_subcommand("partition", "Print what one rank of a training computes and sends, without running it");
+      add_command(app, "partition", "Print what one rank of a training computes and sends, without running it", flags,
+                  run_partition);
   add_job_flags(*command, flags->job, decides_program);
   command->add_option("--rank", flags->rank, "The rank to print")->capture_default_str();
   command->add_flag("--forward", flags->forward, "Without gradients and updates");
   command->add_flag("--print-plan", flags->plan, "Print the plan of each stage instead");
   command->footer("Example: partita partition mlp --ranks 8 --parallel auto --shard 'net/fc1/matmul=((2,1),(4,1))'");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_partition(*flags);
-  });
 }
 
 }  // namespace partita

@@ -6,7 +6,6 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/output_files.h"
-#include "planner/cluster/presets.h"
 #include "planner/planner.h"
 #include "planner/pricing/layers/quantities.h"
 #include "runtime/checkpoint/weights.h"
@@ -38,7 +37,7 @@ void require_check(const PlanFlags& flags) {
   for (const auto& [flag, value, other] : {std::tuple("--collectives", flags.collectives, usual.collectives),
                                            std::tuple("--attention", flags.attention, usual.attention)}) {
     if (flags.request.check || value == other) continue;
-    throw InvalidArgument(fmt::format("[{}] has no effect, got {} without --check, expected both", flag, value));
+    throw InvalidArgument("[{}] has no effect, got {} without --check, expected both", flag, value);
   }
 }
 
@@ -52,8 +51,8 @@ PlanRequest request_of(const PlanFlags& flags) {
         "[--pin] has no effect, got --fixed, which leaves nothing open, expected only one of the two");
   }
   if (flags.memory && !(*flags.memory > 0 && *flags.memory * kGiB <= kMaxMemory)) {
-    throw InvalidArgument(fmt::format("[--memory] out of range, got {}, expected GiB above 0, at most {:g}",
-                                      *flags.memory, kMaxMemory / kGiB));
+    throw InvalidArgument("[--memory] out of range, got {}, expected GiB above 0, at most {:g}", *flags.memory,
+                          kMaxMemory / kGiB);
   }
   request.memory = flags.memory.value_or(0) * kGiB;
   request.search = parse_name<Search>("--search", flags.search);
@@ -152,10 +151,8 @@ void add_plan(CLI::App& app) {
   command->callback([command, flags] {
     refuse_empty(*command);
     if (!flags->request.target.empty() && command->count("--cluster") > 0) {
-      throw InvalidArgument(
-          fmt::format("[--target] --cluster names the devices, too, got {} and {}, expected only one "
-                      "of the two",
-                      flags->request.target, flags->request.cluster));
+      throw InvalidArgument("[--target] --cluster names the devices, too, got {} and {}, expected only one of the two",
+                            flags->request.target, flags->request.cluster);
     }
     run_plan(*flags);
   });

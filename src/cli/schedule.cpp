@@ -228,8 +228,9 @@ void run_schedule(const ScheduleFlags& flags) {
 
 void add_schedule(CLI::App& app) {
   const auto flags = std::make_shared<ScheduleFlags>();
-  CLI::App* command = app.add_subcommand(
-      "schedule", "Print what the ranks of a training run, send and reduce, and when, without running it");
+  CLI::App* command = add_command(
+      app, "schedule", "Print what the ranks of a training run, send and reduce, and when, without running it", flags,
+      run_schedule);
   add_job_flags(*command, flags->job, decides_program);
   command->add_flag("--full", flags->full, "Print every instruction and buffer of each stage instead");
   command
@@ -238,10 +239,6 @@ void add_schedule(CLI::App& app) {
           "Also print the time of a step on this cluster, by group: a preset (NAME or NAME:NODES) or a TOML file")
       ->excludes("--full");
   command->footer("Example: partita schedule gpt --ranks 4 --stages 4 --micro-batches 8 --order zero_bubble");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_schedule(*flags);
-  });
 }
 
 }  // namespace partita

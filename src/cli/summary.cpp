@@ -102,13 +102,10 @@ void run_summary(const JobFlags& flags) {
 
 void add_summary(CLI::App& app) {
   const auto flags = std::make_shared<JobFlags>();
-  CLI::App* command = app.add_subcommand("summary", "List the layers of a model: ops, shapes, parameters, memory");
+  CLI::App* command =
+      add_command(app, "summary", "List the layers of a model: ops, shapes, parameters, memory", flags, run_summary);
   add_job_flags(*command, *flags, decides_program);
   command->footer("Example: partita summary resnet18 --batch 64");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_summary(*flags);
-  });
 }
 
 }  // namespace partita

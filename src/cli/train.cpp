@@ -31,7 +31,7 @@ void report_failure(const TrainingEnd& end) {
   if (end.stopped_by == 0) return;
   const std::string got = end.stopped_by == SIGINT ? "Ctrl-C" : signal_name(end.stopped_by);
   throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + end.stopped_by),
-                       fmt::format("[train] interrupted, got {}, expected the training to run to its end", got));
+                       "[train] interrupted, got {}, expected the training to run to its end", got);
 }
 
 void run_train(const TrainFlags& flags) {
@@ -54,16 +54,12 @@ void run_train(const TrainFlags& flags) {
 
 void add_train(CLI::App& app) {
   const auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command = app.add_subcommand("train", "Train a model");
+  CLI::App* command = add_command(app, "train", "Train a model", flags, run_train);
   add_job_flags(*command, flags->job, [](const JobOption&) { return true; });
   command->footer(
       "Settings of the training, the optimizer and the learning rate default to the model's own: see "
       "--print-config.\nExample: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save "
       "lenet.safetensors");
-  command->callback([command, flags] {
-    refuse_empty(*command);
-    run_train(*flags);
-  });
 }
 
 }  // namespace partita

@@ -24,9 +24,9 @@ int64_t groups_of(int64_t stages, int64_t interleave) {
   if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
   const int64_t each = std::max<int64_t>(1, interleave), below = stages / each * each;
   throw InvalidArgument(
-      fmt::format("[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} "
-                  "stages, or --interleave 1",
-                  stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each));
+      "[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} stages, or "
+      "--interleave 1",
+      stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each);
 }
 
 /// Returns a warning if the order in `options` has no effect on `stages` stages: it is not the default and there is one
@@ -77,8 +77,8 @@ std::string print_plans(const Plans& plans, const Graph& graph, const OpSet& ops
 /// Whether the pipeline may have more than one stage: `stages` is more than 1, or it is 0 and a node of the graph is
 /// marked with a stage above 0.
 bool may_have_stages(const Graph& graph, int64_t stages) {
-  return stages > 1 || (stages == 0 && std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                                   [](const Node& node) { return node.stage > 0; }));
+  return stages > 1 ||
+         (stages == 0 && std::ranges::any_of(graph.nodes, [](const Node& node) { return node.stage > 0; }));
 }
 
 /// Writes the local graph of each rank to rank_RANK/partition.txt in the dump folder, or partition_STAGE.txt if there

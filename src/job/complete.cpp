@@ -28,8 +28,8 @@ int default_threads(int ranks, const Place& place) {
 void complete_ranks(RanksConfig& ranks, const Place& place) {
   const bool is_process = place.ranks() > 1;
   if (is_process && ranks.count > 1 && ranks.count != place.ranks()) {
-    throw InvalidArgument(fmt::format("[--ranks] {} started another number of ranks, got {}, expected {} or no --ranks",
-                                      place.launched->launcher, ranks.count, place.ranks()));
+    throw InvalidArgument("[--ranks] {} started another number of ranks, got {}, expected {} or no --ranks",
+                          place.launched->launcher, ranks.count, place.ranks());
   }
   if (is_process) {
     ranks.count = place.ranks();
@@ -38,8 +38,8 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   }
   if (ranks.threads > max_threads(place.cores)) {
     throw InvalidArgument(
-        fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
-                    ranks.threads, max_threads(place.cores)));
+        "[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
+        ranks.threads, max_threads(place.cores));
   }
   if (ranks.device != "cpu") {
     require_accelerator(ranks.device);
@@ -50,9 +50,9 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   }
   if (ranks.attention == AttentionMode::fused && device_kind(ranks.device) != "cuda") {
     throw InvalidArgument(
-        fmt::format("[--attention] fused attention is that of cuDNN, got fused on {}, expected composed, or a GPU of "
-                    "NVIDIA (--device cuda, or --target of compile)",
-                    ranks.device));
+        "[--attention] fused attention is that of cuDNN, got fused on {}, expected composed, or a GPU of NVIDIA "
+        "(--device cuda, or --target of compile)",
+        ranks.device);
   }
   if (ranks.deterministic && ranks.collectives == CollectiveMode::whole) {
     throw InvalidArgument(
@@ -60,10 +60,10 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
         "expected cut, or no --deterministic");
   }
   if (ranks.deterministic && device_kind(ranks.device) == "oneapi") {
-    throw InvalidArgument(fmt::format(
-        "[--deterministic] the plugin has no flag for it, got {}, expected cpu, xla:cpu, cuda, rocm or tpu, "
-        "or no --deterministic",
-        ranks.device));
+    throw InvalidArgument(
+        "[--deterministic] the plugin has no flag for it, got {}, expected cpu, xla:cpu, cuda, rocm or tpu, or no "
+        "--deterministic",
+        ranks.device);
   }
   if (ranks.threads == 0) ranks.threads = default_threads(ranks.count, place);
 }
@@ -89,10 +89,10 @@ void require_equal_parts(const JobConfig& config) {
   const int64_t below = batch / parts * parts;
   const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + parts) : fmt::format("{}", parts);
   const bool may_be_uneven = config.plan.options.uneven == Uneven::allow && (below > 0 || micro_batches == 1);
-  throw InvalidArgument(fmt::format(
+  throw InvalidArgument(
       "[train] the global batch does not divide, got batch {} on {} ranks{}, expected a multiple of {}: {}{}", batch,
       ranks, micro_batches == 1 ? "" : fmt::format(" in {} micro-batches", micro_batches), parts, nearest,
-      may_be_uneven ? ", or --parallel hybrid" : ""));
+      may_be_uneven ? ", or --parallel hybrid" : "");
 }
 
 }  // namespace
@@ -112,13 +112,12 @@ namespace {
 JobConfig complete(JobConfig config, const Place& place) {
   require_legal(config);
   if (!config.plan.file.empty() && !config.plan.given) {
-    throw InvalidArgument(
-        fmt::format("[--plan] the plan file was not read, got {}, expected with_plan(config, read_plan_file(..))",
-                    config.plan.file));
+    throw InvalidArgument("[--plan] the plan file was not read, got {}, expected with_plan(config, read_plan_file(..))",
+                          config.plan.file);
   }
   if (config.plan.given && place.ranks() > 1 && place.ranks() != config.ranks.count) {
-    throw InvalidArgument(fmt::format("[--plan] {} is for another number of ranks, got {} started by {}, expected {}",
-                                      config.plan.file, place.ranks(), place.launched->launcher, config.ranks.count));
+    throw InvalidArgument("[--plan] {} is for another number of ranks, got {} started by {}, expected {}",
+                          config.plan.file, place.ranks(), place.launched->launcher, config.ranks.count);
   }
   complete_ranks(config.ranks, place);
   block_mesh(ranks_of_stage(config), config.plan.options.blocks);  // throws if the cuts do not divide the ranks
@@ -137,14 +136,12 @@ JobConfig complete(JobConfig config, const Place& place) {
 
 void verify_whole(const JobConfig& config, const Place& place) {
   if (place.ranks() == 1 && config.ranks.count > kMaxThreadRanks) {
-    throw InvalidArgument(
-        fmt::format("[--ranks] too many for one process, got {}, expected 1 to {}, or processes under "
-                    "mpirun",
-                    config.ranks.count, kMaxThreadRanks));
+    throw InvalidArgument("[--ranks] too many for one process, got {}, expected 1 to {}, or processes under mpirun",
+                          config.ranks.count, kMaxThreadRanks);
   }
   require_equal_parts(config);
   const auto refuse = [](std::string_view flag, const std::string& why) {
-    throw InvalidArgument(fmt::format("[{}] has no effect, {}", flag, why));
+    throw InvalidArgument("[{}] has no effect, {}", flag, why);
   };
   if (config.ranks.count > 1 && !cuts_batch_alone(config)) {
     const std::string why =

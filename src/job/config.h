@@ -22,45 +22,37 @@ struct Place;
 
 /// Rows whose batch norm statistics are shared: each rank's rows of a micro-batch, or the rows of the global batch.
 enum class BatchNormStatistics { local, global };
-template <>
-inline constexpr auto kNames<BatchNormStatistics> = names("local", "global");
+constexpr auto value_names(BatchNormStatistics) { return names("local", "global"); }
 
 /// How gradients of ranks are combined: the mean over the global batch, or the sum of the ranks' means. The guarantee
 /// that plans give equal numbers does not cover `sum`.
 enum class GradientReduction { mean, sum };
-template <>
-inline constexpr auto kNames<GradientReduction> = names("mean", "sum");
+constexpr auto value_names(GradientReduction) { return names("mean", "sum"); }
 
 /// How gradients of micro-batches are combined: the mean over the global batch, or the sum of the micro-batches' means.
 /// The guarantee that plans give equal numbers does not cover `sum`.
 enum class MicroLoss { mean, sum };
-template <>
-inline constexpr auto kNames<MicroLoss> = names("mean", "sum");
+constexpr auto value_names(MicroLoss) { return names("mean", "sum"); }
 
 /// How the loss is scaled before it is differentiated, so that small gradients are not rounded to 0. automatic: static
 /// with a loss scale, else dynamic with f16, else off.
 enum class LossScaling { automatic, off, fixed, dynamic };
-template <>
-inline constexpr auto kNames<LossScaling> = names("auto", "off", "static", "dynamic");
+constexpr auto value_names(LossScaling) { return names("auto", "off", "static", "dynamic"); }
 
 /// Reactions to a step whose loss or gradients are not finite and which updates nothing: an error, or the next step.
 enum class OnNan { stop, skip };
-template <>
-inline constexpr auto kNames<OnNan> = names("stop", "skip");
+constexpr auto value_names(OnNan) { return names("stop", "skip"); }
 
 /// Ranks that print when ranks are processes.
 enum class ConsoleRanks { first, all };
-template <>
-inline constexpr auto kNames<ConsoleRanks> = names("first", "all");
+constexpr auto value_names(ConsoleRanks) { return names("first", "all"); }
 
 enum class Switch { off, on };
-template <>
-inline constexpr auto kNames<Switch> = names("off", "on");
+constexpr auto value_names(Switch) { return names("off", "on"); }
 
 /// Whether a training continues or ends when a checkpoint cannot be written.
 enum class CheckpointErrors { warn, stop };
-template <>
-inline constexpr auto kNames<CheckpointErrors> = names("warn", "stop");
+constexpr auto value_names(CheckpointErrors) { return names("warn", "stop"); }
 
 struct DataConfig {
   std::optional<DataSource> source{};  // none: the model's own rows, or generated rows

@@ -13,7 +13,7 @@ std::string warning_of_composed(const Program& program) {
     return op != nullptr && op->cudnn;
   };
   const auto& nodes = program.graph.nodes;
-  const int64_t all = std::count_if(nodes.begin(), nodes.end(), may_be_fused);
+  const int64_t all = std::ranges::count_if(nodes, may_be_fused);
   if (all == 0) {
     return "[--attention] has no effect, got fused for a network without attention that could be fused, expected "
            "composed "
@@ -29,8 +29,8 @@ std::string warning_of_composed(const Program& program) {
       if (instruction.choice.kernel == kCudnnKernel) {
         ++fused;
       } else if (example.empty()) {
-        const bool is_sum = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                        [&](ValueId output) { return !stage.local.shardings[output].partial.empty(); });
+        const bool is_sum = std::ranges::any_of(
+            node.outputs, [&](ValueId output) { return !stage.local.shardings[output].partial.empty(); });
         example = fmt::format("{} in {}", is_sum ? "parts of sums over ranks" : instruction.choice.reason, node.name);
       }
     }

@@ -22,7 +22,7 @@ std::string any_of(const std::vector<std::string>& names) {
 
 bool keeps_no_states(const OptimizerOptions& options) {
   const OptimizerDef& optimizer = find_optimizer("optimizer.kind", options.kind.name);
-  return std::none_of(optimizer.states.begin(), optimizer.states.end(), [&](const OptimizerState& state) {
+  return std::ranges::none_of(optimizer.states, [&](const OptimizerState& state) {
     return state.only_with.empty() || optimizer_number(options, state.only_with) > 0;
   });
 }
@@ -127,9 +127,8 @@ class Checks {
   void latest() const {
     if (config_.files.resume != kLatestCheckpoint || !config_.files.checkpoint.empty()) return;
     const std::string where = names_ == OptionNames::flags ? "[--resume]" : "[Model] files.resume:";
-    throw InvalidArgument(fmt::format("{} no folder to search, got latest without {}, expected {} or {}", where,
-                                      text("files.checkpoint"), text("files.checkpoint", "DIR"),
-                                      text("files.resume", "DIR")));
+    throw InvalidArgument("{} no folder to search, got latest without {}, expected {} or {}", where,
+                          text("files.checkpoint"), text("files.checkpoint", "DIR"), text("files.resume", "DIR"));
   }
 
  private:

@@ -10,8 +10,7 @@ LossScaling loss_scaling_of(const TrainingConfig& config) {
   if (config.loss_scaling != LossScaling::automatic) return config.loss_scaling;
   if (config.loss_scale) return LossScaling::fixed;
   const auto is_f16 = [](const std::string& layer) { return layer.ends_with("=f16"); };
-  const bool has_f16 = config.precision == MixedPrecision::f16 ||
-                       std::any_of(config.precision_of.begin(), config.precision_of.end(), is_f16);
+  const bool has_f16 = config.precision == MixedPrecision::f16 || std::ranges::any_of(config.precision_of, is_f16);
   return has_f16 ? LossScaling::dynamic : LossScaling::off;
 }
 

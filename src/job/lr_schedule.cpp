@@ -23,16 +23,15 @@ bool is_finite_in(double value, DType dtype) {
 
 void verify(const LrSchedule& schedule, DType dtype) {
   if (!std::isfinite(schedule.learning_rate) || schedule.learning_rate < 0) {
-    throw InvalidArgument(
-        fmt::format("[lr] not a learning rate, got {}, expected a number >= 0", schedule.learning_rate));
+    throw InvalidArgument("[lr] not a learning rate, got {}, expected a number >= 0", schedule.learning_rate);
   }
   if (!is_finite_in(schedule.learning_rate, dtype)) {
-    throw InvalidArgument(fmt::format("[lr] infinite in {}, got {}, expected a number that {} can hold", name_of(dtype),
-                                      schedule.learning_rate, name_of(dtype)));
+    throw InvalidArgument("[lr] infinite in {}, got {}, expected a number that {} can hold", name_of(dtype),
+                          schedule.learning_rate, name_of(dtype));
   }
   if (schedule.warmup_steps < 0 || schedule.warmup_steps > kMaxWarmupSteps) {
-    throw InvalidArgument(
-        fmt::format("[warmup-steps] out of range, got {}, expected 0 to {}", schedule.warmup_steps, kMaxWarmupSteps));
+    throw InvalidArgument("[warmup-steps] out of range, got {}, expected 0 to {}", schedule.warmup_steps,
+                          kMaxWarmupSteps);
   }
 }
 

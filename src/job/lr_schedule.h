@@ -11,8 +11,7 @@ namespace partita {
 /// Shape of the learning rate after the warm-up. linear and cosine (half a wave) fall to zero at step `steps`. step
 /// multiplies by `step_factor` every `step_every` steps, counted from step 0.
 enum class LrKind { constant, linear, cosine, step };
-template <>
-inline constexpr auto kNames<LrKind> = names("constant", "linear", "cosine", "step");
+constexpr auto value_names(LrKind) { return names("constant", "linear", "cosine", "step"); }
 
 /// A learning rate that rises linearly for `warmup_steps` steps, then follows `kind`.
 struct LrSchedule {

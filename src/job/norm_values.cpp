@@ -22,11 +22,11 @@ void require_several_values(const Graph& graph, const OpSet& ops, int64_t micro_
     const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
     const BatchStatistics statistics = traits.batch_statistics({node.attrs, inputs, outputs});
     if (statistics.values != 1) continue;
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[batch_norm] each channel has only one value, which is always normalised to 0, got {} {} in {}, expected {}",
         print(inputs[0]),
         statistics.groups == 1 ? "as one group of rows" : fmt::format("in {} groups of rows", statistics.groups),
-        described_with_line(node), remedies(statistics.groups, micro_batches)));
+        described_with_line(node), remedies(statistics.groups, micro_batches));
   }
 }
 

@@ -9,7 +9,7 @@ namespace partita {
 
 void require_one(std::string_view where, const std::vector<std::string>& texts) {
   if (texts.size() == 1) return;
-  throw InvalidArgument(fmt::format("[{}] wrong number of values, got {}, expected 1", where, texts.size()));
+  throw InvalidArgument("[{}] wrong number of values, got {}, expected 1", where, texts.size());
 }
 
 namespace {
@@ -22,8 +22,7 @@ std::string help_of(const OptimizerOption& option) {
     const OptimizerOption* own = optimizer.find(option.name);
     if (own == nullptr) continue;
     const std::string standard = option.is_switch ? print_option(own->standard > 0) : print_option(own->standard);
-    const auto same =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == standard; });
+    const auto same = std::ranges::find_if(groups, [&](const auto& one) { return one.first == standard; });
     if (same == groups.end()) {
       groups.emplace_back(standard, optimizer.name);
     } else {
@@ -60,7 +59,7 @@ JobOption option_of(const OptimizerOption& number) {
   JobOption option;
   option.section = OptionSection::optimizer;
   option.name = option.flag = number.name;
-  std::replace(option.flag.begin(), option.flag.end(), '_', '-');
+  std::ranges::replace(option.flag, '_', '-');
   option.help = help_of(number);
   option.value = number.is_switch ? "" : number.is_whole ? "COUNT" : "NUMBER";
   option.synonyms = number.synonyms;

@@ -7,7 +7,7 @@ namespace partita {
 namespace {
 
 [[noreturn]] void refuse(std::string_view where, std::string_view text, std::string_view expected) {
-  throw InvalidArgument(fmt::format("[{}] bad value, got '{}', expected {}", where, text, expected));
+  throw InvalidArgument("[{}] bad value, got '{}', expected {}", where, text, expected);
 }
 
 /// Returns the number that is the whole of `text`, with an optional sign. Returns none if there is no such number. Sets
@@ -26,9 +26,9 @@ std::optional<T> number(std::string_view text, std::errc& failure) {
 [[noreturn]] void refuse_number(std::string_view where, std::string_view text, std::errc failure,
                                 std::string_view kind) {
   if (failure == std::errc::invalid_argument) {
-    throw InvalidArgument(fmt::format("[{}] not a number, got '{}', expected {}", where, text, kind));
+    throw InvalidArgument("[{}] not a number, got '{}', expected {}", where, text, kind);
   }
-  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", where, text));
+  throw InvalidArgument("[{}] out of range, got {}, expected a number of 64 bits", where, text);
 }
 
 /// Returns the result of `parse`. Rethrows its InvalidArgument with "[where]" in place of the parser's own prefix.
@@ -39,8 +39,8 @@ auto parsed(std::string_view where, const Parse& parse) {
   } catch (const InvalidArgument& error) {
     const std::string_view message = error.what();
     const size_t end = message.find("] ");
-    throw InvalidArgument(
-        fmt::format("[{}] {}", where, end == std::string_view::npos ? message : message.substr(end + 2)), error.kind());
+    throw InvalidArgument(error.kind(), "[{}] {}", where,
+                          end == std::string_view::npos ? message : message.substr(end + 2));
   }
 }
 
@@ -57,7 +57,7 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
   const auto least = static_cast<int64_t>(limits.least), most = static_cast<int64_t>(limits.most);
   if (!given && failure == std::errc::invalid_argument) refuse_number(where, text, failure, "a whole number");
   if (!given || *given < least || *given > most) {
-    throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected {} to {}", where, text, least, most));
+    throw InvalidArgument("[{}] out of range, got {}, expected {} to {}", where, text, least, most);
   }
   value = *given;
 }
@@ -72,8 +72,8 @@ void read_option(std::string_view where, std::string_view text, const Limits&, u
   std::errc failure{};
   const std::optional<uint64_t> given = number<uint64_t>(text, failure);
   if (!given || text.starts_with('+')) {
-    throw InvalidArgument(fmt::format("[{}] not a whole number in range, got {}, expected 0 to {}", where, text,
-                                      std::numeric_limits<uint64_t>::max()));
+    throw InvalidArgument("[{}] not a whole number in range, got {}, expected 0 to {}", where, text,
+                          std::numeric_limits<uint64_t>::max());
   }
   value = *given;
 }
@@ -83,8 +83,7 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
   const std::optional<double> given = number<double>(text, failure);
   if (!given) refuse_number(where, text, failure, "a number");
   if (!std::isfinite(*given) || *given < limits.least || *given > limits.most) {
-    throw InvalidArgument(
-        fmt::format("[{}] out of range, got {}, expected {} to {}", where, text, limits.least, limits.most));
+    throw InvalidArgument("[{}] out of range, got {}, expected {} to {}", where, text, limits.least, limits.most);
   }
   value = *given + 0.0;  // turns -0, which a file writes as the integer 0, into 0
 }
@@ -118,18 +117,5 @@ void read_option(std::string_view where, std::string_view text, const Limits&, S
 void read_option(std::string_view where, std::string_view text, const Limits&, RecomputeAnnotation& value) {
   value = parsed(where, [&] { return parse_recompute_annotation(text); });
 }
-
-std::string print_option(bool value) { return value ? "true" : "false"; }
-std::string print_option(int value) { return fmt::format("{}", value); }
-std::string print_option(int64_t value) { return fmt::format("{}", value); }
-std::string print_option(uint64_t value) { return fmt::format("{}", value); }
-std::string print_option(double value) { return fmt::format("{}", value); }
-std::string print_option(const std::string& value) { return value; }
-std::string print_option(DType value) { return std::string(name_of(value)); }
-std::string print_option(const DataSource& value) { return print(value); }
-std::string print_option(const DatasetSharding& value) { return print(value); }
-std::string print_option(const StageAnnotation& value) { return print(value); }
-std::string print_option(const RecomputeAnnotation& value) { return print(value); }
-std::string print_option(const NodeAnnotation& value) { return value.nodes + "=" + print(value.annotation); }
 
 }  // namespace partita

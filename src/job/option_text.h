@@ -40,23 +40,18 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
   read_option(where, text, limits, value.emplace());
 }
 
-/// Each returns text that `read_option` parses back to the same value. The empty text, for an empty string, is not
-/// parsed.
-std::string print_option(bool value);
-std::string print_option(int value);
-std::string print_option(int64_t value);
-std::string print_option(uint64_t value);
-std::string print_option(double value);
-std::string print_option(const std::string& value);
-std::string print_option(DType value);
-std::string print_option(const DataSource& value);
-std::string print_option(const DatasetSharding& value);
-std::string print_option(const NodeAnnotation& value);
-std::string print_option(const StageAnnotation& value);
-std::string print_option(const RecomputeAnnotation& value);
-template <Named Enum>
-std::string print_option(Enum value) {
-  return std::string(name_of(value));
+/// Returns text that `read_option` parses back to the same value. The empty text, for an empty string, is not parsed.
+template <class T>
+std::string print_option(const T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return std::string(name_of(value));
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+    return fmt::format("{}", value);
+  } else if constexpr (std::is_same_v<T, NodeAnnotation>) {
+    return value.nodes + "=" + print(value.annotation);
+  } else {
+    return print(value);
+  }
 }
 
 }  // namespace partita

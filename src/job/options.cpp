@@ -494,9 +494,7 @@ const JobOption& find_option(std::string_view key) {
     keys.push_back(option.key());
     if (keys.back() == key) return option;
   }
-  throw InvalidArgument(fmt::format("[configuration] unknown key, got '{}', expected one of {} keys{}", key,
-                                    keys.size(), did_you_mean(key, keys)),
-                        ErrorKind::key);
+  throw unknown_name("[configuration] unknown key", key, fmt::format("one of {} keys", keys.size()), keys);
 }
 
 void assign(JobConfig& config, const std::vector<Assignment>& assignments) {

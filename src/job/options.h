@@ -19,9 +19,9 @@ enum class Effect {
 
 /// Sections of a configuration file and of --help.
 enum class OptionSection { job, data, training, optimizer, schedule, evaluation, ranks, plan, files, console };
-template <>
-inline constexpr auto kNames<OptionSection> = names("job", "data", "training", "optimizer", "schedule", "evaluation",
-                                                    "ranks", "plan", "files", "console");
+constexpr auto value_names(OptionSection) {
+  return names("job", "data", "training", "optimizer", "schedule", "evaluation", "ranks", "plan", "files", "console");
+}
 
 struct JobOption {
   enum class Form { text, number, boolean, list };

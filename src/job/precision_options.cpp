@@ -12,9 +12,9 @@ LayerPrecision layer_precision(const std::string& text) {
     if (equals > 0 && name == name_of(precision)) return {text.substr(0, equals), precision};
   }
   throw InvalidArgument(
-      fmt::format("[--precision-of] not a precision of layers, got '{}', expected LAYERS=f32, LAYERS=bf16 or "
-                  "LAYERS=f16, such as net/h/0..5=f32",
-                  text));
+      "[--precision-of] not a precision of layers, got '{}', expected LAYERS=f32, LAYERS=bf16 or LAYERS=f16, such as "
+      "net/h/0..5=f32",
+      text);
 }
 
 }  // namespace
@@ -29,9 +29,8 @@ PrecisionOptions precision_options(const TrainingConfig& config, const ScopePrec
   if (has_halves(options)) return options;
   if (!config.precision_of.empty()) {
     throw InvalidArgument(
-        fmt::format("[--precision-of] has no effect, got {} with --precision f32, expected --precision "
-                    "bf16 or no --precision-of",
-                    config.precision_of.front()));
+        "[--precision-of] has no effect, got {} with --precision f32, expected --precision bf16 or no --precision-of",
+        config.precision_of.front());
   }
   if (options.residual == Residual::f32) {
     throw InvalidArgument(

@@ -19,8 +19,7 @@ class JobProcess {
   /// InvalidArgument for an invalid PARTITA_STALL_TIMEOUT.
   JobProcess(const JobConfig& config, const Place& place);
   ~JobProcess();
-  JobProcess(const JobProcess&) = delete;
-  JobProcess& operator=(const JobProcess&) = delete;
+  JobProcess& operator=(JobProcess&&) = delete;
 
  private:
   std::optional<OwnerLock> flight_record_;     // lock on this process's record

@@ -67,8 +67,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   if (pipeline.stages == 1) return {};
   if (pipeline.stages == 0 && pipeline.stage_annotations.empty()) {
     const Graph& evaluation = graphs.of(Purpose::evaluation, request.batch);
-    if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), [](const Node& node) { return node.stage > 0; }))
-      return {};
+    if (std::ranges::none_of(evaluation.nodes, [](const Node& node) { return node.stage > 0; })) return {};
   }
   Graph training = graphs.of_training();
   annotate_stages(training, pipeline.stage_annotations);
@@ -83,12 +82,12 @@ void require_planned_network(const JobConfig& config, Graphs& graphs) {
   if (!given.network) return;
   const NetworkFingerprint own = fingerprint_of_network(graphs.of(Purpose::training, config.training.batch));
   if (own == *given.network) return;
-  throw InvalidArgument(fmt::format(
+  throw InvalidArgument(
       "[{}:{}] the plan is for another network, got {} nodes and {} parameters, expected {} nodes and {} parameters{}",
       given.file, given.line, own.nodes, own.parameters, given.network->nodes, given.network->parameters,
       own.nodes == given.network->nodes && own.parameters == given.network->parameters
           ? " with other names or sizes (without this line only the cuts are compared)"
-          : ""));
+          : "");
 }
 
 /// Returns the plan of `graph` that the given cuts describe. For an evaluation, cuts that its graph or its rows do not
@@ -96,8 +95,8 @@ void require_planned_network(const JobConfig& config, Graphs& graphs) {
 /// evaluation, if `graph` does not allow them.
 Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
   if (cuts.mesh.ranks() != ranks) {
-    throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",
-                                      cuts.file, ranks, cuts.mesh.ranks()));
+    throw InvalidArgument("[{}] the plan is for another number of ranks of each stage, got {}, expected {}", cuts.file,
+                          ranks, cuts.mesh.ranks());
   }
   return plan_of(cuts, graph, all_ops(), evaluation);
 }
@@ -130,8 +129,8 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
 }
 
 bool has_batch_norm(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return all_ops().at(node.op).traits.batch_statistics != nullptr; });
+  return std::ranges::any_of(graph.nodes,
+                             [](const Node& node) { return all_ops().at(node.op).traits.batch_statistics != nullptr; });
 }
 
 int64_t groups_of_stages(const JobConfig& config) {
@@ -150,9 +149,9 @@ int64_t statistics_groups(const JobConfig& config, int64_t ranks, Graphs& graphs
   if (ranks % groups == 0) return ranks / groups * config.plan.options.micro_batches;
   if (ranks < groups || !has_batch_norm(graphs.of_training())) return 1;
   throw InvalidArgument(
-      fmt::format("[--batch-norm] statistics of the rows of each rank need stages of equal size, got "
-                  "{} ranks for {} groups of stages, expected a multiple of {} or --batch-norm global",
-                  ranks, groups, groups));
+      "[--batch-norm] statistics of the rows of each rank need stages of equal size, got {} ranks for {} groups of "
+      "stages, expected a multiple of {} or --batch-norm global",
+      ranks, groups, groups);
 }
 
 /// Returns the number of ranks of one stage. Returns 1 if there are fewer ranks than groups of stages, which `compile`
@@ -161,9 +160,9 @@ int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
   const int64_t groups = groups_of_stages(config);
   if (ranks % groups == 0 || ranks < groups) return std::max<int64_t>(1, ranks / groups);
   throw InvalidArgument(
-      fmt::format("[--gradients sum] sums of the ranks' means need stages of equal size, got {} ranks for {} groups of "
-                  "stages, expected a multiple of {} or --gradients mean",
-                  ranks, groups, groups));
+      "[--gradients sum] sums of the ranks' means need stages of equal size, got {} ranks for {} groups of stages, "
+      "expected a multiple of {} or --gradients mean",
+      ranks, groups, groups);
 }
 
 PrecisionOptions precision_of(const JobConfig& config, const ProgramRequest& request) {
@@ -179,8 +178,7 @@ void require_precise_layers(const JobConfig& config, const ProgramRequest& reque
   std::erase_if(options.layers, [&](const LayerPrecision& layer) {
     return !has_loss && matches_layer(layer.layers.substr(0, layer.layers.find('/')), "loss");
   });
-  if (std::none_of(options.layers.begin(), options.layers.end(),
-                   [](const LayerPrecision& layer) { return layer.is_required; })) {
+  if (std::ranges::none_of(options.layers, [](const LayerPrecision& layer) { return layer.is_required; })) {
     return;
   }
   if (has_loss) return require_precise_layers(graphs.of_training(), all_ops(), options);

@@ -15,9 +15,9 @@ RecomputeAnnotation parse_recompute_annotation(std::string_view text) {
   const auto policy = name == "selective" ? Recompute::selective : name == "full" ? Recompute::full : Recompute::none;
   if (equals == 0 || policy == Recompute::none) {
     throw InvalidArgument(
-        fmt::format("[--recompute-layers] not a recomputation of layers, got '{}', expected LAYERS=selective or "
-                    "LAYERS=full, such as net/h/0..5=full",
-                    text));
+        "[--recompute-layers] not a recomputation of layers, got '{}', expected LAYERS=selective or LAYERS=full, such "
+        "as net/h/0..5=full",
+        text);
   }
   return {std::string(text.substr(0, equals)), policy};
 }
@@ -30,9 +30,8 @@ void annotate_recomputed(Graph& forward, const OpSet& ops, const std::vector<Rec
     for (const size_t n : names.nodes_of(annotation.layers, "recompute")) {
       Node& node = forward.nodes[n];
       if (chosen[n] != nullptr && chosen[n]->policy != annotation.policy) {
-        throw InvalidArgument(
-            fmt::format("[recompute] a layer is recomputed in two ways, got '{}' and '{}' for {}, expected one",
-                        print(*chosen[n]), print(annotation), path_of_node(node)));
+        throw InvalidArgument("[recompute] a layer is recomputed in two ways, got '{}' and '{}' for {}, expected one",
+                              print(*chosen[n]), print(annotation), path_of_node(node));
       }
       chosen[n] = &annotation;
       const std::string group = recomputed_group(node, annotation.policy, ops);
@@ -40,9 +39,8 @@ void annotate_recomputed(Graph& forward, const OpSet& ops, const std::vector<Rec
       if (node.recompute.empty()) node.recompute = group;
     }
     if (any) continue;
-    throw InvalidArgument(fmt::format("[recompute] nothing to recompute, got '{}', expected layers {}",
-                                      print(annotation),
-                                      annotation.policy == Recompute::full ? "in numbered scopes" : "with attention"));
+    throw InvalidArgument("[recompute] nothing to recompute, got '{}', expected layers {}", print(annotation),
+                          annotation.policy == Recompute::full ? "in numbered scopes" : "with attention");
   }
 }
 

@@ -55,7 +55,7 @@ class Reader {
     try {
       assignments_.push_back({&find_option(key), where, texts_of(node, where)});
     } catch (const InvalidArgument& error) {
-      throw InvalidFile(fmt::format("{} (in {}:{})", error.what(), path_, line));
+      throw InvalidFile("{} (in {}:{})", error.what(), path_, line);
     }
   }
 
@@ -73,8 +73,7 @@ class Reader {
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
     if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-    throw InvalidFile(
-        fmt::format("[{}] bad kind of value, got {}, expected a text, a number, true or false", where, kind_of(node)));
+    throw InvalidFile("[{}] bad kind of value, got {}, expected a text, a number, true or false", where, kind_of(node));
   }
 
   std::string path_;
@@ -107,16 +106,15 @@ std::string print_computation(const JobConfig& config) {
 
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path) {
   if (const auto line = line_of_deep_key(text)) {
-    throw InvalidFile(
-        fmt::format("[configuration] {}:{}: a key is nested too deeply, got more than {} parts, expected section.key",
-                    path, *line, kMaxTomlKeyParts));
+    throw InvalidFile("[configuration] {}:{}: a key is nested too deeply, got more than {} parts, expected section.key",
+                      path, *line, kMaxTomlKeyParts);
   }
   const PlainNumbers plain;
   try {
     return Reader(path).read(toml::parse(text, path));
   } catch (const toml::parse_error& error) {
-    throw InvalidFile(fmt::format("[configuration] {}:{}: not TOML, got '{}', expected key = value or [section]", path,
-                                  error.source().begin.line, error.description()));
+    throw InvalidFile("[configuration] {}:{}: not TOML, got '{}', expected key = value or [section]", path,
+                      error.source().begin.line, error.description());
   }
 }
 

@@ -29,9 +29,9 @@ bool is_automatic_plan(std::string_view file) { return file == kAuto || file.sta
 PlanFile automatic_plan(const std::string& file, const JobConfig& config, int launched, const std::string& where) {
   if (config.model.empty()) {
     throw InvalidArgument(
-        fmt::format("[{}] only models of the zoo can be searched by name, got {} without a model, expected model = "
-                    "\"...\" or the file of a plan",
-                    where, file));
+        "[{}] only models of the zoo can be searched by name, got {} without a model, expected model = \"...\" or the "
+        "file of a plan",
+        where, file);
   }
   // The rows decide sizes of the network, and the optimizer its memory: the job is searched as it will be trained.
   JobConfig alone = config;

@@ -18,7 +18,7 @@ Graph read_graph(const std::string& path) {
   try {
     return parse_graph(text, all_ops());
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(fmt::format("{} (in {})", error.what(), path), error.kind());
+    throw InvalidArgument(error.kind(), "{} (in {})", error.what(), path);
   }
 }
 

@@ -18,13 +18,12 @@ namespace {
 
 void require_ranges(const PlanRequest& request) {
   if (request.batch < 0) {
-    throw InvalidArgument(fmt::format("[{}] bad batch, got {}, expected rows above 0, or 0 for the network's own",
-                                      request.where, request.batch));
+    throw InvalidArgument("[{}] bad batch, got {}, expected rows above 0, or 0 for the network's own", request.where,
+                          request.batch);
   }
   if (!(request.memory >= 0 && request.memory <= kMaxMemory)) {
-    throw InvalidArgument(
-        fmt::format("[{}] bad memory, got {}, expected bytes above 0, at most {:g}, or 0 for the cluster's own",
-                    request.where, request.memory, kMaxMemory));
+    throw InvalidArgument("[{}] bad memory, got {}, expected bytes above 0, at most {:g}, or 0 for the cluster's own",
+                          request.where, request.memory, kMaxMemory);
   }
 }
 
@@ -32,21 +31,19 @@ void require_ranges(const PlanRequest& request) {
 /// no training, for a type without fast kernels on processors, and for a form of collectives or attention there.
 void require_compilable(const PlanRequest& request, DType compute, const Cluster& cluster) {
   if (!request.network && is_graph_file(request.model)) {
-    throw InvalidArgument(
-        fmt::format("[--check] a graph file cannot be trained, got {}, expected a model", request.model));
+    throw InvalidArgument("[--check] a graph file cannot be trained, got {}, expected a model", request.model);
   }
   if (cluster.cores > 0 && is_half(compute)) {
-    throw InvalidArgument(
-        fmt::format("[--check] no programs are measured in this type on processors, got {}, expected f32 or f64",
-                    name_of(compute)));
+    throw InvalidArgument("[--check] no programs are measured in this type on processors, got {}, expected f32 or f64",
+                          name_of(compute));
   }
   const PlanRequest usual;
   for (const auto& [flag, is_usual, value] :
        {std::tuple("--collectives", request.collectives == usual.collectives, name_of(request.collectives)),
         std::tuple("--attention", request.attention == usual.attention, name_of(request.attention))}) {
     if (cluster.cores == 0 || is_usual) continue;
-    throw InvalidArgument(
-        fmt::format("[{}] has no effect, got {} on a cluster of processors, expected a chip (--target)", flag, value));
+    throw InvalidArgument("[{}] has no effect, got {} on a cluster of processors, expected a chip (--target)", flag,
+                          value);
   }
 }
 
@@ -62,12 +59,12 @@ Cluster cluster_of(const PlanRequest& request, Cluster cluster) {
   if (!request.tf32) cluster = without_tf32(std::move(cluster));
   if (request.ranks == 0) return cluster;
   if (request.ranks < 0) {
-    throw InvalidArgument(fmt::format("[{}] bad ranks, got {}, expected 1 to the {} of {}", request.where,
-                                      request.ranks, cluster.ranks(), cluster.name));
+    throw InvalidArgument("[{}] bad ranks, got {}, expected 1 to the {} of {}", request.where, request.ranks,
+                          cluster.ranks(), cluster.name);
   }
   if (request.ranks <= cluster.ranks() || cluster.cores > 0) return resized(cluster, request.ranks);
-  throw InvalidArgument(fmt::format("[{}] more ranks than the cluster has, got {}, expected at most {} of {}",
-                                    request.where, request.ranks, cluster.ranks(), cluster.name));
+  throw InvalidArgument("[{}] more ranks than the cluster has, got {}, expected at most {} of {}", request.where,
+                        request.ranks, cluster.ranks(), cluster.name);
 }
 
 /// Returns the network to train: that of the request, without the plan and ranks of its configuration, else the model
@@ -151,22 +148,20 @@ Graph NetworkPlanner::make_forward() const {
   Graph graph = read_graph(request_.model);
   for (const Node& node : graph.nodes) {
     if (node.phase == Phase::forward) continue;
-    throw InvalidArgument(
-        fmt::format("[plan] a training graph cannot be priced, got {} with {} nodes, expected a forward graph",
-                    request_.model, name_of(node.phase)));
+    throw InvalidArgument("[plan] a training graph cannot be priced, got {} with {} nodes, expected a forward graph",
+                          request_.model, name_of(node.phase));
   }
   if (request_.batch > 0 && request_.batch != rows_of(graph)) {
-    throw InvalidArgument(
-        fmt::format("[--batch] the graph fixes the number of rows, got {}, expected {}, or no --batch", request_.batch,
-                    rows_of(graph)));
+    throw InvalidArgument("[--batch] the graph fixes the number of rows, got {}, expected {}, or no --batch",
+                          request_.batch, rows_of(graph));
   }
   return graph;
 }
 
 void require_network(const PlanRequest& request) {
   if (request.network || !is_graph_file(request.model)) return;
-  throw InvalidArgument(fmt::format(
-      "[plan] a graph file cannot be trained, got {}, expected a model for --out, --html and explain", request.model));
+  throw InvalidArgument("[plan] a graph file cannot be trained, got {}, expected a model for --out, --html and explain",
+                        request.model);
 }
 
 const TrainedNetwork& NetworkPlanner::trained() const {
@@ -210,7 +205,7 @@ PricedPlan NetworkPlanner::unplaced(const PricedConfiguration& found) {
           .recomputed = recomputed_names(found.price, costs_.folded(), forward_, all_ops()),
           .notes = price_notes({.cluster = cluster_,
                                 .precision = precision_,
-                                .attention = costs_.attention_share(),
+                                .attention = costs_.lowering().attention_share(),
                                 .is_preset = !is_cluster_file(request_.cluster)},
                                found.configuration, found.price)};
 }

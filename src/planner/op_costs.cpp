@@ -51,9 +51,9 @@ size_t OpCosts::place_of(const std::string& name) const {
   for (size_t whole = 0; whole < whole_names_.size(); ++whole) {
     if (matches_names(name, whole_names_[whole])) return whole;
   }
-  throw InvalidArgument(
-      fmt::format("[--op] unknown node, got '{}', expected one of the {} forward nodes of the plan's network{}", name,
-                  whole_names_.size(), did_you_mean(name, whole_names_)));
+  throw unknown_name("[--op] unknown node", name,
+                     fmt::format("one of the {} forward nodes of the plan's network", whole_names_.size()),
+                     whole_names_, ErrorKind::value);
 }
 
 size_t OpCosts::node_named(const std::string& name) const {
@@ -66,7 +66,7 @@ size_t OpCosts::node_named(const std::string& name) const {
       if (training_.nodes[n].name == node.name) return n;
     }
   }
-  throw InternalError(fmt::format("no folded node stands for {}", whole_names_[whole]));
+  throw InternalError("no folded node stands for {}", whole_names_[whole]);
 }
 
 std::vector<size_t> OpCosts::largest(size_t count) const {
@@ -84,7 +84,7 @@ std::vector<size_t> OpCosts::largest(size_t count) const {
     if (found == weights.end() || training_.nodes[n].phase != Phase::forward) continue;
     nodes.emplace_back(-found->second * flops_of(rules, n), n);
   }
-  std::sort(nodes.begin(), nodes.end());
+  std::ranges::sort(nodes);
   std::vector<size_t> result;
   for (size_t i = 0; i < std::min(count, nodes.size()); ++i) result.push_back(nodes[i].second);
   return result;

@@ -22,11 +22,11 @@ void require_possible(const Pins& pins, const NetworkPlanner& planner) {
                       .pipeline = pins.pipeline.value_or(1),
                       .micro_batch = pins.micro_batch.value_or(0)};
   if (least.ranks() > planner.cluster().ranks()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[--pin] more ranks than the cluster has, got data {} x context {} x tensor {} x pipeline {} = {}, expected at "
         "most {} of {}",
         least.data, least.context, least.tensor, least.pipeline, least.ranks(), planner.cluster().ranks(),
-        planner.request().cluster));
+        planner.request().cluster);
   }
   least.sequence_parallel = pins.sequence_parallel.value_or(false);
   least.interleave = pins.interleave.value_or(1);

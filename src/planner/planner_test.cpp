@@ -112,8 +112,7 @@ TEST(Planner, SaysWhatWouldFit) {
   EXPECT_EQ(job.memory, 1e5);
   const std::vector<Remedy> all = remedies(job);
   ASSERT_FALSE(all.empty());
-  EXPECT_TRUE(
-      std::is_sorted(all.begin(), all.end(), [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; }));
+  EXPECT_TRUE(std::ranges::is_sorted(all, [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; }));
   expect_refused([&] { require_fit(job); }, "[plan] nothing fits; at best ");
 }
 

@@ -102,7 +102,7 @@ std::vector<Remedy> remedies(const PlannedJob& job) {
   all.push_back({least / job.memory, fmt::format("--memory {}", print_enough(least))});
   if (const auto nodes = more_nodes(planner)) all.push_back(*nodes);
   if (const auto batch = smaller_batch(planner)) all.push_back(*batch);
-  std::stable_sort(all.begin(), all.end(), [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; });
+  std::ranges::stable_sort(all, [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; });
   return all;
 }
 
@@ -116,8 +116,8 @@ std::string print_excess(const PlannedJob& job) {
         print(job.priced.configuration));
   }
   const std::vector<StageMemory>& groups = job.priced.price.memory;
-  const auto largest = std::max_element(
-      groups.begin(), groups.end(), [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
+  const auto largest = std::ranges::max_element(
+      groups, [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
   const std::pair<std::string_view, double> parts[] = {{"parameters", largest->parameters},
                                                        {"gradients", largest->gradients},
                                                        {"optimizer", largest->optimizer},

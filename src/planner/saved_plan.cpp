@@ -29,8 +29,7 @@ std::string cuts_over_data(std::string_view cut) {
 PlanRequest request_of(const PlanFile& file, const std::string& path, const std::string& cluster) {
   const auto require = [&](std::string_view line, const std::string& text) {
     if (!text.empty()) return;
-    throw InvalidArgument(
-        fmt::format("[{}] the plan does not say what it is for, got no line '{}', expected one", file.path, line));
+    throw InvalidArgument("[{}] the plan does not say what it is for, got no line '{}', expected one", file.path, line);
   };
   require("model", file.model);
   require("cluster", cluster);
@@ -51,9 +50,9 @@ SavedPlan::SavedPlan(const std::string& path, const std::string& cluster) : file
   planner_ = std::make_shared<NetworkPlanner>(request);
   if (file_.network && *file_.network != planner_->fingerprint()) {
     throw InvalidArgument(
-        fmt::format("[{}:{}] the plan is for another network than {} with batch {}, got its fingerprint, expected that "
-                    "of this network, or no such line",
-                    path, file_.network_line, file_.model, file_.batch));
+        "[{}:{}] the plan is for another network than {} with batch {}, got its fingerprint, expected that of this "
+        "network, or no such line",
+        path, file_.network_line, file_.model, file_.batch);
   }
   if (!file_.cuts) return;
   planner_->require_trainable(file_);

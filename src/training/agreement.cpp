@@ -34,14 +34,14 @@ Agreement::Fields Agreement::exchange(const Fields& asked) {
 Array Agreement::read(const std::string& name) {
   if (reader_.load() != std::this_thread::get_id()) {
     throw InvalidArgument(
-        fmt::format("[train] the ranks are not waiting for this read, got a read of '{}' outside of the events of "
-                    "callbacks or in another thread, expected one within an event",
-                    name));
+        "[train] the ranks are not waiting for this read, got a read of '{}' outside of the events of callbacks or in "
+        "another thread, expected one within an event",
+        name);
   }
   const std::vector<State>& states = program_.graph.states;
   const auto state =
-      std::find_if(states.begin(), states.end(), [&](const State& one) { return program_.graph.name_of(one) == name; });
-  if (state == states.end()) throw InvalidArgument(fmt::format("[train] unknown state, got '{}'", name));
+      std::ranges::find_if(states, [&](const State& one) { return program_.graph.name_of(one) == name; });
+  if (state == states.end()) throw InvalidArgument("[train] unknown state, got '{}'", name);
   const auto number = static_cast<size_t>(state - states.begin());
   // States are numbered from 1. If callbacks of several ranks read, the largest number is gathered next.
   while (!states_.contains(number)) {

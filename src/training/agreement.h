@@ -45,8 +45,7 @@ class Agreement {
       agreement_.reader_ = std::this_thread::get_id();
     }
     ~Callbacks() { agreement_.reader_ = std::thread::id(); }
-    Callbacks(const Callbacks&) = delete;
-    Callbacks& operator=(const Callbacks&) = delete;
+    Callbacks& operator=(Callbacks&&) = delete;
 
    private:
     Agreement& agreement_;

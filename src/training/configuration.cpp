@@ -34,7 +34,7 @@ std::string print_computed(Graph graph) {
 
 bool is_allowed(const JobConfig& config, const std::string& key) {
   const auto& allowed = config.files.resume_with;
-  return std::find(allowed.begin(), allowed.end(), key) != allowed.end();
+  return std::ranges::find(allowed, key) != allowed.end();
 }
 
 /// Returns the number of steps of a saved training's schedule. Older files do not store it: it is then the
@@ -44,8 +44,7 @@ int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& save
   if (const auto said = saved.metadata.find(kScheduleSteps); said != saved.metadata.end()) {
     const std::string& text = said->second;
     if (const std::optional<int64_t> steps = parse_number<int64_t>(text); steps && *steps >= 0) return *steps;
-    throw InvalidFile(
-        fmt::format("[resume] {}: bad {}, got '{}', expected a number of steps", path, kScheduleSteps, text));
+    throw InvalidFile("[resume] {}: bad {}, got '{}', expected a number of steps", path, kScheduleSteps, text);
   }
   if (then.schedule.steps > 0) return then.schedule.steps;
   const int64_t steps_per_epoch = saved.batch > 0 ? saved.rows / saved.batch : 0;
@@ -69,7 +68,7 @@ JobConfig saved_configuration(const std::string& text, const std::string& path) 
   try {
     assign(saved, parse_config(text, path));
   } catch (const InvalidArgument& error) {
-    throw InvalidFile(fmt::format("[resume] {}: bad configuration in the checkpoint: {}", path, error.what()));
+    throw InvalidFile("[resume] {}: bad configuration in the checkpoint: {}", path, error.what());
   }
   return saved;
 }
@@ -147,10 +146,10 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
     add("program", " that computes something else");
   }
   if (found.empty()) return;
-  throw InvalidFile(fmt::format(
+  throw InvalidFile(
       "[resume] {}: a checkpoint of another training, got {}, expected the same; --resume-with KEY accepts a "
       "difference{}",
-      path, found, hint));
+      path, found, hint);
 }
 
 std::string describe_program(const Program& program) {
@@ -166,7 +165,7 @@ std::string describe_program(const Program& program) {
                           print_bytes(schedule.arena_bytes));
     }
     text += fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", plan.search, print(plan.mesh), nodes.size(),
-                        std::count_if(nodes.begin(), nodes.end(), is_collective));
+                        std::ranges::count_if(nodes, is_collective));
   }
   text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(largest_arena(program)),
                       print_bytes(states));

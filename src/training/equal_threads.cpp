@@ -13,9 +13,8 @@ bool depends_on_threads(const Instruction& instruction) { return instruction.cho
 bool is_cut_by_all_ranks(const LocalGraph& local, NodeId node) {
   for (size_t axis = 0; axis < local.mesh.rank_axes(); ++axis) {
     const Cut& cut = local.cuts[static_cast<size_t>(node)];
-    const bool is_used = std::any_of(cut.begin(), cut.end(), [&](const Axes& axes) {
-      return std::find(axes.begin(), axes.end(), static_cast<int>(axis)) != axes.end();
-    });
+    const bool is_used = std::ranges::any_of(
+        cut, [&](const Axes& axes) { return std::ranges::find(axes, static_cast<int>(axis)) != axes.end(); });
     if (!is_used && local.mesh.axes()[axis].size > 1) return false;
   }
   return true;
@@ -24,11 +23,10 @@ bool is_cut_by_all_ranks(const LocalGraph& local, NodeId node) {
 }  // namespace
 
 bool needs_equal_threads(const Program& program) {
-  return std::any_of(program.stages.begin(), program.stages.end(), [](const StageProgram& stage) {
-    return std::any_of(stage.schedule.instructions.begin(), stage.schedule.instructions.end(),
-                       [&](const Instruction& instruction) {
-                         return depends_on_threads(instruction) && !is_cut_by_all_ranks(stage.local, instruction.node);
-                       });
+  return std::ranges::any_of(program.stages, [](const StageProgram& stage) {
+    return std::ranges::any_of(stage.schedule.instructions, [&](const Instruction& instruction) {
+      return depends_on_threads(instruction) && !is_cut_by_all_ranks(stage.local, instruction.node);
+    });
   });
 }
 

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "compiler/plan/outputs.h"
-#include "frontend/data/views/skip.h"
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "frontend/network/losses.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/interpreter.h"
@@ -50,7 +49,7 @@ Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
 /// does not run that stage or no stage has such a node.
 const StageExecutor* stage_that_makes(const Program& program, const Executor& executor, std::string_view name) {
   const auto makes = [&](const Graph& graph) {
-    return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Output& output) {
+    return std::ranges::any_of(graph.outputs, [&](const Output& output) {
       return output.name == name && graph.values[static_cast<size_t>(output.value)].producer >= 0;
     });
   };
@@ -70,8 +69,8 @@ bool is_first(const StageExecutor& stage) {
 
 /// Returns the output of a program by which rows are counted: kLabelPlace, or "logits" where the host compares.
 std::string counted_output(const Graph& graph) {
-  const bool has_places = std::any_of(graph.outputs.begin(), graph.outputs.end(),
-                                      [](const Output& output) { return output.name == kLabelPlace; });
+  const bool has_places =
+      std::ranges::any_of(graph.outputs, [](const Output& output) { return output.name == kLabelPlace; });
   return has_places ? std::string(kLabelPlace) : "logits";
 }
 
@@ -222,8 +221,7 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
     : options_(options), rows_(dataset->size()) {
   if (rows_ == 0) throw InvalidArgument("[eval] no rows, got 0, expected at least 1");
   const auto& columns = dataset->columns();
-  const bool has_labels =
-      std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.name == "label"; });
+  const bool has_labels = std::ranges::any_of(columns, [](const Column& column) { return column.name == "label"; });
   int64_t batch = choose_batch(rows_, options.ranks, options.max_rows);
   const auto passes_of = [&](int64_t rows_of_batch) {
     return RowPasses(make.build, all_ops(), {.rows = rows_, .batch = rows_of_batch, .labels = has_labels});

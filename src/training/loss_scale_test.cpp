@@ -139,7 +139,7 @@ class StateRecorder : public EventRecorder {
 };
 
 bool are_same_bits(const States& a, const States& b) {
-  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const auto& entry) {
+  return a.size() == b.size() && std::ranges::all_of(a, [&](const auto& entry) {
            const Array& other = b.at(entry.first);
            return entry.second.type() == other.type() &&
                   std::memcmp(entry.second.data(), other.data(), static_cast<size_t>(other.type().bytes())) == 0;

@@ -14,10 +14,9 @@ using Say = std::function<void(const std::string&)>;
 /// Type that limits the scale of the loss: f16 where products have it, else that of parameters, whose range bf16 has.
 std::string limit_of_scale(const TrainingConfig& training, const ScopePrecisions& of_network) {
   const auto is_f16 = [](const std::string& layer) { return layer.ends_with("=f16"); };
-  const bool has_f16 =
-      training.precision == MixedPrecision::f16 ||
-      std::any_of(training.precision_of.begin(), training.precision_of.end(), is_f16) ||
-      std::any_of(of_network.begin(), of_network.end(), [](const auto& layer) { return layer.second == "f16"; });
+  const bool has_f16 = training.precision == MixedPrecision::f16 ||
+                       std::ranges::any_of(training.precision_of, is_f16) ||
+                       std::ranges::any_of(of_network, [](const auto& layer) { return layer.second == "f16"; });
   return std::string(name_of(has_f16 ? DType::f16 : training.dtype));
 }
 

@@ -11,7 +11,7 @@ namespace {
 /// Returns the maximum over the groups of ranks of the sum of `bytes_of` over a group's stages.
 int64_t largest(const Program& program, const std::function<int64_t(size_t stage)>& bytes_of) {
   const std::vector<int64_t> bytes = bytes_of_groups(program.pipeline, bytes_of);
-  return *std::max_element(bytes.begin(), bytes.end());
+  return *std::ranges::max_element(bytes);
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> avail
   const int64_t needed = saturating_add(estimate.arenas, estimate.states);
   if (!available || needed <= *available) return;
   throw RuntimeFailure(ExitCode::out_of_memory,
-                       fmt::format("[memory] the program does not fit, got an estimate of {} ({} for what the ranks "
-                                   "here compute, {} for copies of the states), expected at most the {} that are free: "
-                                   "a smaller batch or model, or more hosts; --force starts it anyway",
-                                   print_bytes(needed), print_bytes(estimate.arenas), print_bytes(estimate.states),
-                                   print_bytes(*available)));
+                       "[memory] the program does not fit, got an estimate of {} ({} for what the ranks here compute, "
+                       "{} for copies of the states), expected at most the {} that are free: a smaller batch or model, "
+                       "or more hosts; --force starts it anyway",
+                       print_bytes(needed), print_bytes(estimate.arenas), print_bytes(estimate.states),
+                       print_bytes(*available));
 }
 
 }  // namespace partita

@@ -29,8 +29,8 @@ JobConfig planned(const JobConfig& config, const JobConfig& recipe, const Place&
   for (const auto& [option, got, expected] : differences(config, plan)) {
     const std::string key = option->key();
     if (!is_planned(key) || !is_said(key)) continue;
-    throw InvalidArgument(fmt::format("[Model] {}: {} was made for another value, got {}, expected {}, or another plan",
-                                      key, file, got.empty() ? "none" : got, expected.empty() ? "none" : expected));
+    throw InvalidArgument("[Model] {}: {} was made for another value, got {}, expected {}, or another plan", key, file,
+                          got.empty() ? "none" : got, expected.empty() ? "none" : expected);
   }
   return plan;
 }
@@ -135,8 +135,7 @@ DatasetPtr Model::open_test_rows() const {
   if (!training.validate && !training.evaluate) return nullptr;
   if (rows_->has_rows(Split::test)) return rows_->rows(Split::test);
   if (training.validate) {
-    throw InvalidArgument(
-        fmt::format("[--validate] no test set, got '{}', expected a source with one", rows_->print_source()));
+    throw InvalidArgument("[--validate] no test set, got '{}', expected a source with one", rows_->print_source());
   }
   if (!rows_->are_own()) {
     job_.warn(fmt::format("[data] no test set in '{}': no accuracy will be printed", rows_->print_source()));
@@ -189,8 +188,7 @@ NamedArrays Model::predict(const NamedArrays& columns) {
   for (const auto& [name, array] : columns) {
     const Shape& shape = array.shape();
     if (shape.empty()) {
-      throw InvalidArgument(
-          fmt::format("[predict] no batch of inputs, got {}, expected [rows,..]", print(array.type())));
+      throw InvalidArgument("[predict] no batch of inputs, got {}, expected [rows,..]", print(array.type()));
     }
     count = shape[0];
     rows.push_back({name, {array.type().dtype, Shape(shape.begin() + 1, shape.end())}});

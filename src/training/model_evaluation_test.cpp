@@ -7,7 +7,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/plan/outputs.h"
 #include "compiler/search/make_plan.h"
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "frontend/network/build_graph.h"
 #include "frontend/network/functions.h"
 #include "frontend/network/initializers.h"
@@ -97,8 +97,8 @@ TEST(Evaluation, LogitsMoveToTheirRows) {
     const PlanOptions options;
     const Plan plan = make_plan(forward, all_ops(), make_mesh(forward, 4, options), options);
     const LocalGraph local = partition(forward, all_ops(), with_logits_in_rows(plan, forward, all_ops()));
-    const auto judge = std::find_if(local.graph.nodes.begin(), local.graph.nodes.end(),
-                                    [](const Node& node) { return node.op == "label_place"; });
+    const auto judge =
+        std::ranges::find_if(local.graph.nodes, [](const Node& node) { return node.op == "label_place"; });
     EXPECT_EQ(judge != local.graph.nodes.end(), of_batch);
     const ValueId logits = of_batch ? judge->inputs[0] : local.graph.output("logits");
     EXPECT_EQ(local.type(logits, local.mesh.coordinates(0)), (Type{DType::f32, {2, 4}}));
@@ -130,9 +130,9 @@ TEST(Evaluation, CountsRowsWhereLogitsAre) {
     return names;
   };
   const std::vector<std::string> places = outputs_of(Loss::sparse);
-  EXPECT_EQ(std::count(places.begin(), places.end(), "logits"), 0);
-  EXPECT_EQ(std::count(places.begin(), places.end(), kLabelPlace), 1);
-  EXPECT_EQ(std::count(places.begin(), places.end(), kFiniteRow), 1);
+  EXPECT_EQ(std::ranges::count(places, "logits"), 0);
+  EXPECT_EQ(std::ranges::count(places, kLabelPlace), 1);
+  EXPECT_EQ(std::ranges::count(places, kFiniteRow), 1);
 }
 
 // Logits that are not split by rows: split by classes, or partial sums on all ranks. Counts equal those of one rank,

@@ -48,8 +48,8 @@ void ModelStates::require_some() const {
                               ? fmt::format("weights loaded from {} that were not used yet", loaded_path_)
                           : is_released_ ? "a model whose training did not keep them"
                                          : "a model that was only constructed";
-  throw InvalidArgument(
-      fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction first", got));
+  throw InvalidArgument("[save] no weights to save, got {}, expected a training, an evaluation or a prediction first",
+                        got);
 }
 
 void ModelStates::save(const ModelJob& job, const std::string& path) const {

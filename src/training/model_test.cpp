@@ -12,7 +12,7 @@
 #include "frontend/data/readers/test_files.h"
 #include "frontend/data/transforms/image_maps.h"
 #include "frontend/data/views/map.h"
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "frontend/network/build_graph.h"
 #include "frontend/network/test_columns.h"
 #include "ir/ops/registry.h"

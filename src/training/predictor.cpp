@@ -25,11 +25,10 @@ Predictor make_predictor(const ModelJob& job, ModelStates& states, bool resumes,
     Executor& executor = held->rank->executor();
     for (const Input& input : held->program.graph.inputs) {
       const std::string& name = held->program.graph.values[static_cast<size_t>(input.value)].name;
-      const auto given = std::find_if(batch.begin(), batch.end(), [&](const auto& c) { return c.first == name; });
+      const auto given = std::ranges::find_if(batch, [&](const auto& c) { return c.first == name; });
       if (given == batch.end()) {
-        throw InvalidArgument(
-            fmt::format("[predict] column '{}' is missing, expected it among {} given", name, batch.size()),
-            ErrorKind::key);
+        throw InvalidArgument(ErrorKind::key, "[predict] column '{}' is missing, expected it among {} given", name,
+                              batch.size());
       }
       executor.set_input(name, given->second.tensor());
     }

@@ -43,10 +43,14 @@ void fill_states(Executor& executor, const FillState& fill) {
   }
 }
 
-RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
+RankRun::RankRun(const Program& program, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+}
+
+RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
+    : RankRun(program, options, comm) {
   for (const State& state : program.graph.states) {
     const std::string& name = name_of(program.graph, state.entry);
     executor_->set_state(name, states.at(name));
@@ -54,9 +58,7 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
 }
 
 RankRun::RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm)
-    : program_(program), comm_(comm), device_(device_of(options, comm.rank())) {
-  device_->enter_thread();
-  executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+    : RankRun(program, options, comm) {
   fill_states(*executor_, fill);
 }
 
@@ -79,8 +81,8 @@ void RankRun::feed(const Batch& batch, Step step) {
   const auto& inputs = program_.graph.inputs;
   for (size_t i = 0; i < batch.columns.size(); ++i) {
     const std::string& name = batch.columns[i].name;
-    const bool read = std::any_of(inputs.begin(), inputs.end(),
-                                  [&](const Input& input) { return name_of(program_.graph, input.value) == name; });
+    const bool read =
+        std::ranges::any_of(inputs, [&](const Input& input) { return name_of(program_.graph, input.value) == name; });
     if (read) feed(name, batch.arrays[i].tensor(), step);
   }
 }
@@ -90,7 +92,7 @@ void RankRun::feed(const std::string& name, ConstTensor rows) { feed(name, rows,
 void RankRun::feed(const std::string& name, ConstTensor rows, Step step) {
   for (const auto& stage : executor_->stages()) {
     const auto& inputs = stage->local().graph.inputs;
-    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+    const bool reads = std::ranges::any_of(inputs, [&](const Input& input) {
       return input.from_stage < 0 && name_of(stage->local().graph, input.value) == name;
     });
     if (reads) feed(*stage, name, rows, step);
@@ -122,9 +124,8 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
     if (!part.empty()) own_rows.shape[0] = micro_batches * count;
     if (rows.type == own_rows && rows.type != whole) part[0] = {m * count, (m + 1) * count, micro_batches * count};
     if (rows.type != whole && rows.type != own_rows) {
-      throw InvalidArgument(fmt::format("[feed] a batch of '{}' does not fit the network, got {}, expected {}", name,
-                                        print(rows.type), print(own_rows)),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type, "[feed] a batch of '{}' does not fit the network, got {}, expected {}",
+                            name, print(rows.type), print(own_rows));
     }
     set(part, m);
   }
@@ -135,8 +136,8 @@ void RankRun::feed_number(std::string_view where, const std::string& name, doubl
   Array value(graph.type(graph.input(name)));
   value.set(0, number);
   if (!std::isfinite(value.at(0))) {
-    throw InvalidArgument(fmt::format("[{}] infinite in {}, got {}, expected a number that it can hold", where,
-                                      name_of(value.type().dtype), number));
+    throw InvalidArgument("[{}] infinite in {}, got {}, expected a number that it can hold", where,
+                          name_of(value.type().dtype), number);
   }
   feed(name, value.tensor());
 }
@@ -167,10 +168,9 @@ Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
 
 bool RankRun::reads_rows() const {
   const auto& stages = executor_->stages();
-  return std::any_of(stages.begin(), stages.end(), [](const auto& stage) {
+  return std::ranges::any_of(stages, [](const auto& stage) {
     const auto& inputs = stage->local().graph.inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [](const Input& input) { return input.from_stage < 0 && input.batch_dim >= 0; });
+    return std::ranges::any_of(inputs, [](const Input& input) { return input.from_stage < 0 && input.batch_dim >= 0; });
   });
 }
 

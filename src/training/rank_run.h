@@ -78,6 +78,9 @@ class RankRun {
   StateParts own_parts() const;
 
  private:
+  /// Begins without values of the states.
+  RankRun(const Program& program, const RankOptions& options, Communicator& comm);
+
   /// Feeds a number to the scalar input `name`. Throws InvalidArgument, which begins with "[where]", if it is not
   /// finite in the type of the input, or if there is no such input.
   void feed_number(std::string_view where, const std::string& name, double number);

@@ -11,7 +11,7 @@ namespace partita {
 bool RequestedFiles::is_whole(const RequestedFile& file) const { return !file.own_part || !run_.own_process; }
 
 RequestedFiles::Needed RequestedFiles::needed() const {
-  if (std::none_of(files_.begin(), files_.end(), [&](const RequestedFile& file) { return is_whole(file); })) {
+  if (std::ranges::none_of(files_, [&](const RequestedFile& file) { return is_whole(file); })) {
     return Needed::nothing;
   }
   return rank_.comm().rank() == 0 ? Needed::on_first : Needed::on_all;

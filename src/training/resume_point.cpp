@@ -26,8 +26,7 @@ std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
   if (path_.empty()) return {};
   std::error_code failure;
   if (!std::filesystem::exists(path_, failure)) {
-    throw MissingFile(
-        fmt::format("[resume] no checkpoint {}: {}", path_, failure ? failure.message() : "no such file or folder"));
+    throw MissingFile("[resume] no checkpoint {}: {}", path_, failure ? failure.message() : "no such file or folder");
   }
   if (!is_folder(path_)) return {};
   if (is_checkpoint_folder(path_)) {
@@ -35,7 +34,7 @@ std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
     return {std::move(one)};
   }
   if (!newest_checkpoint(path_, warn)) {
-    throw MissingFile(fmt::format("[resume] no complete checkpoint in {}, expected a folder of --checkpoint", path_));
+    throw MissingFile("[resume] no complete checkpoint in {}, expected a folder of --checkpoint", path_);
   }
   std::vector<FoundCheckpoint> found = list_checkpoints(path_);
   std::erase_if(found, [](const FoundCheckpoint& one) { return !one.manifest; });

@@ -240,7 +240,7 @@ TEST(Resume, OneTrainingAtATimeWritesALogAndATrace) {
   model.train(rows_of(Split::train), {.callbacks = {&lines, &begins_another}});
   EXPECT_EQ(refusals, 2);
   const std::string text = text_of(log);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kSmallSteps);
+  EXPECT_EQ(std::ranges::count(text, '\n'), kSmallSteps);
   EXPECT_NE(text_of(trace).find("traceEvents"), std::string::npos);
   model.train(rows_of(Split::train));  // the lock on the trace is released
 }

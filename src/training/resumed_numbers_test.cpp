@@ -158,8 +158,8 @@ ResumedOutcome run(const SavedJob& job, const std::string& resumed, const std::v
 }
 
 int said(const ResumedOutcome& outcome, const std::string& words) {
-  return static_cast<int>(std::count_if(outcome.words.begin(), outcome.words.end(),
-                                        [&](const std::string& one) { return one.find(words) != std::string::npos; }));
+  return static_cast<int>(std::ranges::count_if(
+      outcome.words, [&](const std::string& one) { return one.find(words) != std::string::npos; }));
 }
 
 bool is_f16(const SavedJob& job) { return job.precision == MixedPrecision::f16; }

@@ -39,7 +39,7 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
     throw InvalidArgument("[step] nothing to compute, got no outputs, expected at least 1");
   }
   Graph graph = remove_dead_nodes(builder.take());
-  const bool learns = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+  const bool learns = std::ranges::any_of(graph.nodes, [](const Node& node) {
     return node.phase == Phase::backward && all_ops().at(node.op).traits.batch_statistics;
   });
   if (learns) require_several_values(graph, all_ops(), /*micro_batches=*/1);
@@ -47,10 +47,9 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
 }
 
 bool communicates(const Program& program) {
-  return program.stages.size() > 1 ||
-         std::any_of(program.stages.begin(), program.stages.end(), [](const StageProgram& stage) {
+  return program.stages.size() > 1 || std::ranges::any_of(program.stages, [](const StageProgram& stage) {
            const std::vector<Node>& nodes = stage.local.graph.nodes;
-           return std::any_of(nodes.begin(), nodes.end(), is_collective);
+           return std::ranges::any_of(nodes, is_collective);
          });
 }
 
@@ -89,12 +88,10 @@ std::vector<Array> Stepper::run(const NamedArrays& inputs) {
   }
   for (const Input& input : program_.graph.inputs) {
     const std::string& name = program_.graph.values[static_cast<size_t>(input.value)].name;
-    const bool given =
-        std::any_of(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry.first == name; });
+    const bool given = std::ranges::any_of(inputs, [&](const auto& entry) { return entry.first == name; });
     if (given) continue;
-    throw InvalidArgument(
-        fmt::format("[step] no value for an input, got {} values, expected one for '{}'", inputs.size(), name),
-        ErrorKind::key);
+    throw InvalidArgument(ErrorKind::key, "[step] no value for an input, got {} values, expected one for '{}'",
+                          inputs.size(), name);
   }
   std::vector<Array> outputs;
   const auto take_step = [&](Communicator&) {
@@ -117,9 +114,7 @@ void Stepper::set_state(const std::string& name, const Array& whole) {
     for (const State& known : program_.graph.states) {
       names.push_back(program_.graph.values[static_cast<size_t>(known.entry)].name);
     }
-    throw InvalidArgument(fmt::format("[step] unknown state, got '{}', expected one of {} states{}", name, names.size(),
-                                      did_you_mean(name, names)),
-                          ErrorKind::key);
+    throw unknown_name("[step] unknown state", name, fmt::format("one of {} states", names.size()), names);
   }
   require_types({{name, whole}}, program_.graph);
   rank_->executor().set_state(name, whole);

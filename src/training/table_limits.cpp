@@ -45,7 +45,7 @@ std::vector<IdLimit> table_limits(const Graph& graph, const OpSet& ops) {
       IdLimit limit{.column = graph.values[static_cast<size_t>(ids)].name,
                     .rows = rows,
                     .table = graph.values[static_cast<size_t>(table)].name};
-      if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(std::move(limit));
+      if (std::ranges::find(limits, limit) == limits.end()) limits.push_back(std::move(limit));
     }
   }
   return limits;

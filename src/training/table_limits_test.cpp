@@ -4,7 +4,7 @@
 
 #include "frontend/data/readers/generated_rows.h"
 #include "frontend/data/readers/memory_rows.h"
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "frontend/network/build_graph.h"
 #include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"

@@ -14,8 +14,7 @@ class Printed {
  public:
   Printed() : before_(std::cout.rdbuf(text_.rdbuf())) {}
   ~Printed() { std::cout.rdbuf(before_); }
-  Printed(const Printed&) = delete;
-  Printed& operator=(const Printed&) = delete;
+  Printed& operator=(Printed&&) = delete;
   /// Returns the text without times, which differ from run to run.
   std::string text() const { return replace_matches(text_.str(), "[0-9.]+ ms", "T ms"); }
 

@@ -6,7 +6,6 @@
 #include "training/agreement.h"
 #include "training/checkpoint_timer.h"
 #include "training/kept_texts.h"
-#include "training/loss_scale.h"
 #include "training/report/epoch_so_far.h"
 #include "training/requested_files.h"
 #include "training/step_rows.h"

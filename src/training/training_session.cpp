@@ -34,8 +34,7 @@ void refuse_shared_files(const FilesConfig& files) {
     for (const auto& [flag, other] : all) {
       if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
       if (!same_file(*path, *other)) continue;
-      throw InvalidArgument(
-          fmt::format("[{}] the same file as {}, got {}, expected another file", written, flag, *path));
+      throw InvalidArgument("[{}] the same file as {}, got {}, expected another file", written, flag, *path);
     }
   }
 }
@@ -81,8 +80,8 @@ std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
 
 /// Returns the position of a training that begins, and sets what its losses measure.
 TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool resumes, TrainingRun& run) {
-  const bool keeps_texts = std::any_of(run.callbacks.begin(), run.callbacks.end(),
-                                       [](const Callback* callback) { return !callback->kept_as().empty(); });
+  const bool keeps_texts =
+      std::ranges::any_of(run.callbacks, [](const Callback* callback) { return !callback->kept_as().empty(); });
   TrainingPosition fresh{.batch = run.batch,
                          .rows = run.rows->size(),
                          .seed = job.config.training.seed,
@@ -108,8 +107,7 @@ Program training_program(const ModelJob& job, const DatasetPtr& rows) {
   verify_resume_with(job.config);
   const int64_t batch = job.config.training.batch;
   if (rows->size() < batch) {
-    throw InvalidArgument(
-        fmt::format("[train] too few rows, got {}, expected at least one batch of {}", rows->size(), batch));
+    throw InvalidArgument("[train] too few rows, got {}, expected at least one batch of {}", rows->size(), batch);
   }
   return job.program(rows->columns(), batch, job.config.ranks.count, Purpose::training);
 }
@@ -166,8 +164,8 @@ void TrainingSession::tell_length(int64_t rows) {
   const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
   const int64_t warm_up = config_.schedule.warmup_steps;
   if (warm_up > steps && fit_.is_said && fit_.is_said("schedule.warmup_steps")) {
-    throw InvalidArgument(fmt::format(
-        "[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up, steps, steps));
+    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
+                          steps, steps);
   }
   if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
   reports_.tell_progress(
@@ -302,9 +300,9 @@ void TrainingSession::plan_steps(TrainingRun& run) const {
   const int64_t max_steps = fit_.max_steps.value_or(config_.training.steps);
   if (epochs < (fit_.epochs ? 1 : 0) || epochs > kMaxEpochs || max_steps < 0) {
     throw InvalidArgument(
-        fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
-                    "more, and 0 steps, which means all, or more",
-                    epochs, max_steps));
+        "[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or more, and 0 steps, which means "
+        "all, or more",
+        epochs, max_steps);
   }
   TrainInfo& info = run.info;
   info.steps_per_epoch = run.rows->size() / run.batch;

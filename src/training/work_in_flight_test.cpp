@@ -190,9 +190,7 @@ TEST_F(WorkInFlight, ThatFailsIsAWarning) {
       error = failure.what();
     }
     EXPECT_EQ(error, "[mine] a bad step");
-    EXPECT_EQ(std::count_if(words.begin(), words.end(),
-                            [](const std::string& text) { return text.find("[checkpoint]") == 0; }),
-              1)
+    EXPECT_EQ(std::ranges::count_if(words, [](const std::string& text) { return text.find("[checkpoint]") == 0; }), 1)
         << fmt::format("{}", fmt::join(words, "\n"));
   }
 }

@@ -40,10 +40,8 @@ class Bert : public Layer {
     const Value tokens = inputs.at(0), positions = inputs.at(1);
     const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
     if (seq != options_.seq || positions.type().rank() != 2) {
-      throw InvalidArgument(
-          fmt::format("[bert] wrong rows, got tokens {} and positions {}, expected [batch,{}] and "
-                      "[batch,masked]",
-                      print(tokens.type()), print(positions.type()), options_.seq));
+      throw InvalidArgument("[bert] wrong rows, got tokens {} and positions {}, expected [batch,{}] and [batch,masked]",
+                            print(tokens.type()), print(positions.type()), options_.seq);
     }
     const Initializer init = normal_initializer(0, kSigma);
     const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);

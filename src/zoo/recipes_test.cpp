@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "frontend/data/views/take.h"
+#include "frontend/data/views/part.h"
 #include "training/model.h"
 #include "zoo/zoo_job.h"
 

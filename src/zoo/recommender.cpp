@@ -29,8 +29,7 @@ class Recommender : public Layer {
   std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override {
     const Value ids = inputs.at(0);
     if (ids.type().rank() != 2 || ids.shape()[1] != options_.fields) {
-      throw InvalidArgument(
-          fmt::format("[recommender] wrong ids, got {}, expected [batch,{}]", print(ids.type()), options_.fields));
+      throw InvalidArgument("[recommender] wrong ids, got {}, expected [batch,{}]", print(ids.type()), options_.fields);
     }
     const int64_t batch = ids.shape()[0];
     const Value table =

@@ -160,7 +160,7 @@ ZooModel make_wide_resnet(ModelSizes& options) {
   const std::map<int64_t, std::array<int64_t, 4>> blocks{
       {50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
   if (!blocks.contains(layers)) {
-    throw InvalidArgument(fmt::format("[wide_resnet] unknown depth, got {} layers, expected 50, 101 or 152", layers));
+    throw InvalidArgument("[wide_resnet] unknown depth, got {} layers, expected 50, 101 or 152", layers);
   }
   JobConfig recipe = bottleneck_recipe();
   recipe.training.epochs = 3;

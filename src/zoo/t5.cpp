@@ -122,10 +122,8 @@ class T5 : public Layer {
     const Value tokens = inputs.at(0), label = inputs.at(1);
     const auto fits = [](Value ids, int64_t length) { return ids.type().rank() == 2 && ids.shape()[1] == length; };
     if (!fits(tokens, options_.seq) || !fits(label, options_.target)) {
-      throw InvalidArgument(
-          fmt::format("[t5] wrong rows, got tokens {} and label {}, expected [batch,{}] and "
-                      "[batch,{}]",
-                      print(tokens.type()), print(label.type()), options_.seq, options_.target));
+      throw InvalidArgument("[t5] wrong rows, got tokens {} and label {}, expected [batch,{}] and [batch,{}]",
+                            print(tokens.type()), print(label.type()), options_.seq, options_.target);
     }
     const Value table = context.parameter("shared.weight", {options_.vocab, options_.hidden}, normal_initializer(0, 1));
     const auto embedded = [&](Value ids) { return apply("embedding", {table, ids}); };

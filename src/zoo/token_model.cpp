@@ -17,8 +17,8 @@ class TokenDecoder : public Layer {
   Value construct(Context& context, Value tokens) override {
     const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
     if (seq != sizes_.seq) {
-      throw InvalidArgument(fmt::format("[{}] wrong tokens, got {}, expected [batch,{}]", sizes_.model,
-                                        print(tokens.type()), sizes_.seq));
+      throw InvalidArgument("[{}] wrong tokens, got {}, expected [batch,{}]", sizes_.model, print(tokens.type()),
+                            sizes_.seq);
     }
     const Initializer init = normal_initializer(0, 0.02);
     const Value table = context.parameter("wte.weight", {sizes_.vocab, sizes_.hidden}, init);

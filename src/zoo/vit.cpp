@@ -73,8 +73,8 @@ ZooModel make_vit(ModelSizes& options) {
                          .classes = options.integer("classes", base.classes, 2, 1 << 20),
                          .dropout = options.number("dropout", base.dropout, 0, 0.99)};
   if (sizes.size % sizes.patch != 0) {
-    throw InvalidArgument(fmt::format("[vit] patches do not divide the image, got {} of {}, expected a divisor",
-                                      sizes.patch, sizes.size));
+    throw InvalidArgument("[vit] patches do not divide the image, got {} of {}, expected a divisor", sizes.patch,
+                          sizes.size);
   }
   JobConfig recipe{
       .training = {.batch = 64, .epochs = 3},

@@ -51,12 +51,12 @@ GivenSizes parse_sizes(const std::string& spec, size_t colon) {
       continue;
     }
     if (equals == std::string::npos || equals == 0) {
-      throw InvalidArgument(fmt::format("[model] bad option, got '{}' in '{}', expected name=value", item, spec));
+      throw InvalidArgument("[model] bad option, got '{}' in '{}', expected name=value", item, spec);
     }
     const std::string name = item.substr(0, equals);
     for (const auto& [given, text] : options) {
       if (given != name) continue;
-      throw InvalidArgument(fmt::format("[model] option '{}' appears twice in '{}', expected once", name, spec));
+      throw InvalidArgument("[model] option '{}' appears twice in '{}', expected once", name, spec);
     }
     options.emplace_back(name, item.substr(equals + 1));
     begin = end + 1;
@@ -70,12 +70,12 @@ T in_range(const std::string& model, const std::string& name, const std::string&
   try {
     from_text(text, value);
   } catch (const Error&) {
-    throw InvalidArgument(
-        fmt::format("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text, low, high));
+    throw InvalidArgument("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text, low,
+                          high);
   }
   if (!(value >= low && value <= high)) {
-    throw InvalidArgument(
-        fmt::format("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name, text, low, high));
+    throw InvalidArgument("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name, text, low,
+                          high);
   }
   return value;
 }
@@ -93,11 +93,10 @@ const std::string* ModelSizes::find(const std::string& name) {
 size_t ModelSizes::find_published(const std::vector<std::string>& names) {
   has_published_ = true;
   if (published_.empty()) return names.size();
-  const auto found = std::find(names.begin(), names.end(), published_);
+  const auto found = std::ranges::find(names, published_);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw InvalidArgument(fmt::format("[{}] unknown size, got '{}', expected name=value or one of [{}]{}", model_,
-                                    published_, fmt::join(names, ", "), did_you_mean(published_, names)),
-                        ErrorKind::key);
+  throw unknown_name(fmt::format("[{}] unknown size", model_), published_,
+                     fmt::format("name=value or one of [{}]", fmt::join(names, ", ")), names);
 }
 
 int64_t ModelSizes::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
@@ -112,14 +111,12 @@ double ModelSizes::number(const std::string& name, double fallback, double low, 
 
 void ModelSizes::check_all_used() const {
   if (!published_.empty() && !has_published_) {
-    throw InvalidArgument(
-        fmt::format("[{}] the model has no published sizes, got '{}', expected name=value", model_, published_));
+    throw InvalidArgument("[{}] the model has no published sizes, got '{}', expected name=value", model_, published_);
   }
   for (const auto& [given, text] : given_) {
-    if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;
-    throw InvalidArgument(fmt::format("[{}] unknown option, got '{}', expected one of [{}]{}", model_, given,
-                                      fmt::join(known_, ", "), did_you_mean(given, known_)),
-                          ErrorKind::key);
+    if (std::ranges::find(known_, given) != known_.end()) continue;
+    throw unknown_name(fmt::format("[{}] unknown option", model_), given,
+                       fmt::format("one of [{}]", fmt::join(known_, ", ")), known_);
   }
 }
 
@@ -162,9 +159,8 @@ ZooModel make_model(const std::string& spec) {
     model.recipe.model = spec;
     return model;
   }
-  throw InvalidArgument(fmt::format("[model] unknown model, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(model_names(), ", "), did_you_mean(name, model_names())),
-                        ErrorKind::key);
+  throw unknown_name("[model] unknown model", name, fmt::format("one of [{}]", fmt::join(model_names(), ", ")),
+                     model_names());
 }
 
 }  // namespace partita

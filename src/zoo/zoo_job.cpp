@@ -9,7 +9,7 @@ namespace {
 /// resizing if it does so or reads no images, and for augmentation if it reads no images.
 void refuse_data(const ZooModel& model, const DataConfig& data) {
   const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
-    throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));
+    throw InvalidArgument("[{}] {} {}, got {}, expected none", flag, model.name, why, got);
   };
   if (model.own_rows != nullptr) {
     if (data.source) refuse("--data", "has its own rows", print(*data.source));
@@ -31,8 +31,8 @@ RowFormat format_of(const ZooModel& model, const JobConfig& config) {
 JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments) {
   JobConfig config = make_model(model).recipe;
   assign(config, assignments);
-  const bool says_epochs = std::any_of(assignments.begin(), assignments.end(),
-                                       [](const Assignment& one) { return one.option->key() == "training.epochs"; });
+  const bool says_epochs =
+      std::ranges::any_of(assignments, [](const Assignment& one) { return one.option->key() == "training.epochs"; });
   if (config.training.steps > 0 && !says_epochs) config.training.epochs = 0;  // replaces the recipe's epochs
   return config;
 }

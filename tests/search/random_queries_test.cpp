@@ -117,7 +117,7 @@ class Neighbours {
     if (one.tensor == 1) one.cuts = TensorCuts::blocks;
     const bool is_searched = one.cuts == TensorCuts::searched;
     one.squeeze = is_searched && best.squeeze > 0 ? 1 + draws_.below(kMaxSqueeze) : 0;
-    one.links = is_searched ? draws_.one_of(costs_.links(one)) : 0;
+    one.links = is_searched ? draws_.one_of(costs_.lowering().links(one)) : 0;
     if (one.tensor == 1 || one.cuts == TensorCuts::searched) one.sequence_parallel = false;
     if (one.pipeline == 1) one.interleave = 1, one.layer_split = LayerSplit::even;
     one.order = one.interleave > 1                       ? Order::interleaved

@@ -13,8 +13,7 @@ std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots
   std::vector<bool> depends(graph.values.size(), false);
   for (const Value& root : roots) depends[root.id()] = true;
   for (const Node& node : graph.nodes) {
-    bool any = false;
-    for (ValueId input : node.inputs) any = any || depends[input];
+    const bool any = any_marked(node.inputs, depends);
     for (ValueId output : node.outputs) depends[output] = any || depends[output];  // a root may be made by a node
   }
   return depends;
@@ -65,8 +64,8 @@ class Sweep {
   /// Whether a gradient of one of `outputs` has arrived and one of `inputs` is or depends on a root, so it needs a
   /// gradient.
   bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
-    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
-           std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
+    return std::ranges::any_of(outputs, [&](ValueId id) { return bool(gradients_[id]); }) &&
+           any_marked(inputs, depends_);
   }
 
   /// Checks that no gradient is lost: each value made before `part` that it uses and that needs a gradient must be in
@@ -75,12 +74,11 @@ class Sweep {
   void require_closed(const OwnGradient& part) const {
     const Graph& graph = builder_.graph();
     const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {
-      return std::find(ids.begin(), ids.end(), id) != ids.end();
+      return std::ranges::find(ids, id) != ids.end();
     };
     const auto refuse = [&](const char* what, ValueId id, const char* expected) {
-      throw InvalidArgument(fmt::format("[gradient] a function with a custom gradient {}, got '{}', expected {}", what,
-                                        graph.values[id].name, expected),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type, "[gradient] a function with a custom gradient {}, got '{}', expected {}",
+                            what, graph.values[id].name, expected);
     };
     for (NodeId n = part.begin; n < part.end; ++n) {
       for (const ValueId used : graph.nodes[n].inputs) {
@@ -103,8 +101,8 @@ class Sweep {
     for (const ValueId output : part.outputs) d_outputs.push_back(gradients_[output]);
     const std::vector<Value> d_inputs = part.gradient(builder_, d_outputs);
     if (d_inputs.size() != part.inputs.size()) {
-      throw InvalidArgument(fmt::format("[gradient] wrong number of gradients, got {}, expected {}, one for each input",
-                                        d_inputs.size(), part.inputs.size()));
+      throw InvalidArgument("[gradient] wrong number of gradients, got {}, expected {}, one for each input",
+                            d_inputs.size(), part.inputs.size());
     }
     builder_.phase = Phase::backward;
     enter(builder_.graph().nodes[part.end - 1]);
@@ -112,8 +110,8 @@ class Sweep {
       if (!d_inputs[i] || !depends_[part.inputs[i]]) continue;
       const Type wanted = builder_.graph().type(part.inputs[i]);
       if (d_inputs[i].type() != wanted) {
-        throw InvalidArgument(fmt::format("[gradient] the gradient of input {} has the wrong type, got {}, expected {}",
-                                          i, print(d_inputs[i].type()), print(wanted)));
+        throw InvalidArgument("[gradient] the gradient of input {} has the wrong type, got {}, expected {}", i,
+                              print(d_inputs[i].type()), print(wanted));
       }
       accumulate(part.inputs[i], d_inputs[i]);
     }
@@ -127,10 +125,10 @@ class Sweep {
     enter(node);
     const OpDef& op = builder_.ops().at(node.op);
     if (!op.grad) {
-      throw InvalidArgument(fmt::format("[autodiff] cannot differentiate an op that has no gradient, got '{}' at {} "
-                                        "({}:{}), expected a differentiable op",
-                                        node.op, node.name, node.source.file, node.source.line),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type,
+                            "[autodiff] cannot differentiate an op that has no gradient, got '{}' at {} ({}:{}), "
+                            "expected a differentiable op",
+                            node.op, node.name, node.source.file, node.source.line);
     }
     const GradCall call{{builder_, node.attrs, values(node.inputs)}, values(node.outputs), d_outputs};
     const std::vector<Value> d_inputs = op.grad(call);
@@ -171,8 +169,8 @@ class Sweep {
 std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to,
                                  Value factor) {
   if (loss.type().elements() != 1 || !is_float(loss.dtype())) {
-    throw InvalidArgument(fmt::format(
-        "[autodiff] the loss is not one number, got {}, expected a float with one element", print(loss.type())));
+    throw InvalidArgument("[autodiff] the loss is not one number, got {}, expected a float with one element",
+                          print(loss.type()));
   }
   Sweep sweep(builder, with_respect_to);
   sweep.run(loss, factor);

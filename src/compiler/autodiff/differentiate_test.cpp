@@ -93,8 +93,8 @@ TEST(OwnGradients, TakeThePlaceOfThoseOfTheNodes) {
       if (node.phase == Phase::backward) backward.push_back(node.op + node.attrs.print());
     }
     const auto has = [&](const std::string& text) {
-      return std::count_if(backward.begin(), backward.end(),
-                           [&](const std::string& one) { return one.find(text) != std::string::npos; });
+      return std::ranges::count_if(backward,
+                                   [&](const std::string& one) { return one.find(text) != std::string::npos; });
     };
     EXPECT_EQ(has("scale=3"), nested ? 0 : 1);
     EXPECT_EQ(has("scale=5"), nested ? 1 : 0);

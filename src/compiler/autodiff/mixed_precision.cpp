@@ -85,7 +85,7 @@ class Mixer {
     std::vector<Value> operands;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      const bool rounds = std::find(listed.begin(), listed.end(), static_cast<int>(i)) != listed.end();
+      const bool rounds = std::ranges::find(listed, static_cast<int>(i)) != listed.end();
       operands.push_back(rounds && roundings_.can_round(input) ? half(input, node) : full(input, node));
     }
     std::vector<Value> results = rewrite_.builder().copy_node(from_, node, operands);

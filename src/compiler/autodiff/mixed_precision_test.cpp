@@ -151,8 +151,8 @@ TEST(MixedPrecisionPass, WhatIsKeptHas16Bits) {
       const NodeId producer = graph.values[v].producer;
       if (producer < 0 || graph.nodes[producer].phase != Phase::forward) continue;
       const Node& node = graph.nodes[producer];
-      const bool is_kept = std::any_of(users[v].begin(), users[v].end(),
-                                       [&](NodeId user) { return graph.nodes[user].phase == Phase::backward; });
+      const bool is_kept =
+          std::ranges::any_of(users[v], [&](NodeId user) { return graph.nodes[user].phase == Phase::backward; });
       const Halves& halves = all_ops().at(node.op).traits.halves;
       if (!is_kept || graph.values[v].output >= halves.results || node.scope.starts_with("loss")) continue;
       EXPECT_NE(graph.type(static_cast<ValueId>(v)).dtype, DType::f32) << spec << " " << graph.values[v].name;
@@ -176,8 +176,8 @@ TEST(MixedPrecisionPass, RecomputedBlocksKeep16Bits) {
     if (producer < 0 || graph.nodes[producer].phase != Phase::forward || graph.type(static_cast<ValueId>(v)).rank() < 2)
       continue;
     if (graph.nodes[producer].scope.starts_with("loss")) continue;
-    const bool is_kept = std::any_of(users[v].begin(), users[v].end(),
-                                     [&](NodeId user) { return graph.nodes[user].phase == Phase::backward; });
+    const bool is_kept =
+        std::ranges::any_of(users[v], [&](NodeId user) { return graph.nodes[user].phase == Phase::backward; });
     if (!is_kept) continue;
     ++kept;
     EXPECT_EQ(graph.type(static_cast<ValueId>(v)).dtype, DType::bf16) << graph.values[v].name;
@@ -222,7 +222,7 @@ std::array<int, 2> sums_of_rounded(const std::string& spec, Residual residual) {
   std::array<int, 2> found{};
   for (const Node& node : graph.nodes) {
     if (node.op != "add" || graph.type(node.inputs[0]) != graph.type(node.inputs[1])) continue;
-    const bool has_rounded = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId value) {
+    const bool has_rounded = std::ranges::any_of(node.inputs, [&](ValueId value) {
       return graph.values[value].producer >= 0 && is_cast_from(graph, producer_in(graph, value), DType::bf16);
     });
     if (has_rounded) ++found[node.phase == Phase::forward ? 0 : 1];

@@ -26,8 +26,7 @@ const std::array kOptionFields{OptionField{"momentum", &O::momentum},
                                OptionField{"biased_epsilon", &O::biased_epsilon}};
 
 const OptionField* field_of(std::string_view option) {
-  const auto found = std::find_if(kOptionFields.begin(), kOptionFields.end(),
-                                  [&](const OptionField& one) { return one.name == option; });
+  const auto found = std::ranges::find_if(kOptionFields, [&](const OptionField& one) { return one.name == option; });
   return found == kOptionFields.end() ? nullptr : &*found;
 }
 
@@ -66,9 +65,9 @@ double optimizer_number(const OptimizerOptions& options, std::string_view option
   if (const std::optional<double> value = options.given(option)) return *value;
   if (const OptimizerOption* own = find_optimizer("optimizer", options.kind.name).find(option)) return own->standard;
   for (const OptimizerOption& one : all_optimizer_options()) {
-    if (one.name == option) return one.elsewhere;
+    if (one.name == option) return one.value_elsewhere();
   }
-  throw InternalError(fmt::format("no optimizer has the option {}", option));
+  throw InternalError("no optimizer has the option {}", option);
 }
 
 }  // namespace partita

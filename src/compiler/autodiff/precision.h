@@ -13,18 +13,15 @@ namespace partita {
 
 /// f32: no value. bf16, f16: operands and results of products, and what follows from them, as `mixed_precision` says.
 enum class MixedPrecision { f32, bf16, f16 };
-template <>
-inline constexpr auto kNames<MixedPrecision> = names("f32", "bf16", "f16");
+constexpr auto value_names(MixedPrecision) { return names("f32", "bf16", "f16"); }
 
 /// Digits of the residual stream. half: those of its layers. f32: those of the parameters.
 enum class Residual { half, f32 };
-template <>
-inline constexpr auto kNames<Residual> = names("half", "f32");
+constexpr auto value_names(Residual) { return names("half", "f32"); }
 
 /// Type in which sums of parameters' gradients over ranks are sent. f32: their own.
 enum class ReduceDType { f32, bf16 };
-template <>
-inline constexpr auto kNames<ReduceDType> = names("f32", "bf16");
+constexpr auto value_names(ReduceDType) { return names("f32", "bf16"); }
 
 /// The precision of layers, which a path such as "net/head" or "net/h/0..5" names (`matches_layer`), or of a scope.
 struct LayerPrecision {
@@ -46,8 +43,7 @@ struct PrecisionOptions {
 /// Whether a layer may have the precision.
 inline bool uses(const PrecisionOptions& options, MixedPrecision precision) {
   return options.precision == precision ||
-         std::any_of(options.layers.begin(), options.layers.end(),
-                     [&](const LayerPrecision& layer) { return layer.precision == precision; });
+         std::ranges::any_of(options.layers, [&](const LayerPrecision& layer) { return layer.precision == precision; });
 }
 
 /// Whether a layer may have 16 bits.

@@ -85,7 +85,7 @@ class Recomputer {
       const ValueId operand = node.inputs[0], result = node.outputs[0];
       const bool narrows = from_.type(result).bytes() < from_.type(operand).bytes();
       if (!narrows || chosen(operand) == nullptr || dropped_[operand]) continue;
-      const bool is_needed = std::any_of(users[operand].begin(), users[operand].end(), [&](NodeId user) {
+      const bool is_needed = std::ranges::any_of(users[operand], [&](NodeId user) {
         const Node& one = from_.nodes[user];
         return one.phase != Phase::forward || (!one.recompute.empty() && !ops_.at(one.op).traits.is_conversion);
       });
@@ -156,14 +156,13 @@ void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops) {
     if (node.recompute.empty()) node.recompute = group;
   }
   if (any) return;
-  throw InvalidArgument(
-      fmt::format("[--recompute] nothing to recompute in graph {}, got {}, expected none: it has no {}", forward.name,
-                  name_of(policy), policy == Recompute::full ? "blocks in numbered scopes" : "attention"));
+  throw InvalidArgument("[--recompute] nothing to recompute in graph {}, got {}, expected none: it has no {}",
+                        forward.name, name_of(policy),
+                        policy == Recompute::full ? "blocks in numbered scopes" : "attention");
 }
 
 Graph recompute_in_backward(Graph training, const OpSet& ops) {
-  const bool any = std::any_of(training.nodes.begin(), training.nodes.end(),
-                               [](const Node& node) { return !node.recompute.empty(); });
+  const bool any = std::ranges::any_of(training.nodes, [](const Node& node) { return !node.recompute.empty(); });
   if (!any) return training;
   return remove_dead_nodes(Recomputer(training, ops).run());
 }

@@ -33,10 +33,6 @@ class Stream {
   }
 
  private:
-  bool any_of(const std::vector<ValueId>& values, const std::vector<bool>& marks) const {
-    return std::any_of(values.begin(), values.end(), [&](ValueId value) { return marks[value]; });
-  }
-
   bool is_sum(const Node& node) const {
     return ops_.at(node.op).traits.is_sum && node.inputs.size() == 2 &&
            graph_.type(node.inputs[0]) == graph_.type(node.inputs[1]);
@@ -49,18 +45,18 @@ class Stream {
 
   void visit_forward(const Node& node) {
     const Halves& halves = ops_.at(node.op).traits.halves;
-    const bool follows = halves.follow && any_of(node.inputs, is_activation_);
+    const bool follows = halves.follow && any_marked(node.inputs, is_activation_);
     const bool is_residual_sum = is_residual(node);
     for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
       is_activation_[node.outputs[k]] = follows || !halves.follow;
-      is_after_sum_[node.outputs[k]] = is_residual_sum || (follows && any_of(node.inputs, is_after_sum_));
+      is_after_sum_[node.outputs[k]] = is_residual_sum || (follows && any_marked(node.inputs, is_after_sum_));
       is_stream_[node.outputs[k]] = is_residual_sum;
     }
   }
 
   /// Marks what leads to a sum: its operands, and activations from which operators that are no products make them.
   void find_way(const Node& node) {
-    const bool leads = ops_.at(node.op).traits.halves.follow && any_of(node.outputs, is_operand_);
+    const bool leads = ops_.at(node.op).traits.halves.follow && any_marked(node.outputs, is_operand_);
     if (!is_residual(node) && !leads) return;
     for (const ValueId output : node.outputs) {
       is_stream_[output] = is_stream_[output] || (is_after_sum_[output] && is_operand_[output]);
@@ -80,7 +76,7 @@ class Stream {
     const NodeId producer = graph_.values[gradient].producer;
     const Node* user = producer < 0 ? nullptr : forward_of(graph_.nodes[producer]);
     if (user == nullptr) return false;
-    return std::any_of(user->inputs.begin(), user->inputs.end(), [&](ValueId value) {
+    return std::ranges::any_of(user->inputs, [&](ValueId value) {
       return (is_stream_[value] || is_operand_[value]) && graph_.type(value) == graph_.type(gradient);
     });
   }
@@ -93,12 +89,11 @@ class Stream {
     const Node* forward = forward_of(node);
     const Halves& halves = ops_.at(node.op).traits.halves;
     if (forward == nullptr || is_residual(*forward)) return;
-    const bool is_on_way = halves.follow && any_of(forward->outputs, is_stream_);
+    const bool is_on_way = halves.follow && any_marked(forward->outputs, is_stream_);
     for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
       const ValueId made = node.outputs[k];
-      const bool is_gradient = std::any_of(forward->inputs.begin(), forward->inputs.end(), [&](ValueId value) {
-        return is_stream_[value] && graph_.type(value) == graph_.type(made);
-      });
+      const bool is_gradient = std::ranges::any_of(
+          forward->inputs, [&](ValueId value) { return is_stream_[value] && graph_.type(value) == graph_.type(made); });
       is_stream_[made] = is_on_way || is_gradient;
     }
   }

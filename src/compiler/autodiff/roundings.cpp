@@ -33,15 +33,15 @@ std::string scope_of_products(const Graph& graph, const OpSet& ops) {
 
 std::string print(const LayerPrecision& layer) { return fmt::format("{}={}", layer.layers, name_of(layer.precision)); }
 
-auto parts_of(const LayerPrecision& layer) { return std::count(layer.layers.begin(), layer.layers.end(), '/'); }
+auto parts_of(const LayerPrecision& layer) { return std::ranges::count(layer.layers, '/'); }
 
 }  // namespace
 
 Roundings::Roundings(const Graph& graph, const OpSet& ops, const PrecisionOptions& options)
     : graph_(graph), ops_(ops), options_(options), products_(scope_of_products(graph, ops)) {
   // An evaluation lacks layers that only a training has, such as dropout.
-  const bool is_training = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                       [](const Node& node) { return node.phase == Phase::backward; });
+  const bool is_training =
+      std::ranges::any_of(graph.nodes, [](const Node& node) { return node.phase == Phase::backward; });
   if (is_training) require_layers();
   find_precisions();
   if (is_training) require_effects();
@@ -63,12 +63,10 @@ void Roundings::require_layers() const {
   for (const LayerPrecision& layer : options_.layers) {
     if (!layer.is_required) continue;
     const auto is_in_layer = [&](const std::string& path) { return matches_layer(layer.layers, path); };
-    if (std::any_of(paths.begin(), paths.end(), is_in_layer)) continue;
-    throw InvalidArgument(
-        fmt::format("[--precision-of] unknown layer, got '{}', expected one of the {} scopes of graph {}{}",
-                    layer.layers, scopes.size(), graph_.name,
-                    did_you_mean(layer.layers, {scopes.begin(), scopes.end()})),
-        ErrorKind::key);
+    if (std::ranges::any_of(paths, is_in_layer)) continue;
+    throw unknown_name("[--precision-of] unknown layer", layer.layers,
+                       fmt::format("one of the {} scopes of graph {}", scopes.size(), graph_.name),
+                       {scopes.begin(), scopes.end()});
   }
 }
 
@@ -79,10 +77,8 @@ const LayerPrecision* Roundings::layer_at(const std::string& path, std::string_v
   for (const LayerPrecision& layer : options_.layers) {
     if (layer.is_required ? !matches_layer(layer.layers, path) : !is_within(scope, layer.layers)) continue;
     if (chosen != nullptr && parts_of(layer) == parts_of(*chosen) && layer.precision != chosen->precision) {
-      throw InvalidArgument(
-          fmt::format("[--precision-of] a layer has two precisions, got '{}' and '{}' for {}, "
-                      "expected one",
-                      print(*chosen), print(layer), path));
+      throw InvalidArgument("[--precision-of] a layer has two precisions, got '{}' and '{}' for {}, expected one",
+                            print(*chosen), print(layer), path);
     }
     if (chosen == nullptr || parts_of(layer) > parts_of(*chosen)) chosen = &layer;
   }
@@ -127,15 +123,15 @@ void Roundings::require_effects() const {
     if (layer == nullptr || !layer->is_required) continue;
     const Node& node = graph_.nodes[n];
     const Halves& halves = ops_.at(node.op).traits.halves;
-    const bool has_half = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return follows[v]; });
+    const bool has_half = any_marked(node.inputs, follows);
     (halves.operands.empty() && !(halves.follow && has_half) ? idle : effective).insert(layer);
   }
   for (const LayerPrecision& layer : options_.layers) {
     if (!idle.contains(&layer) || effective.contains(&layer)) continue;
     throw InvalidArgument(
-        fmt::format("[--precision-of] has no effect, got {}, a layer without products that no value of 16 bits enters, "
-                    "expected a layer with products",
-                    print(layer)));
+        "[--precision-of] has no effect, got {}, a layer without products that no value of 16 bits enters, expected a "
+        "layer with products",
+        print(layer));
   }
 }
 
@@ -174,8 +170,8 @@ std::vector<bool> Roundings::wide_values() const {
   }
   for (size_t n = graph_.nodes.size(); n-- > 0;) {
     const Node& node = graph_.nodes[n];
-    const bool leads = node.phase == Phase::backward && ops_.at(node.op).traits.halves.follow &&
-                       std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_wide[v]; });
+    const bool leads =
+        node.phase == Phase::backward && ops_.at(node.op).traits.halves.follow && any_marked(node.outputs, is_wide);
     if (node.phase == Phase::backward && !leads) continue;
     for (const ValueId input : node.inputs) {
       if (is_gradient(input)) is_wide[input] = true;
@@ -191,7 +187,7 @@ std::vector<bool> Roundings::following_values() const {
   std::vector<bool> follows(graph_.values.size(), false);
   for (const Node& node : graph_.nodes) {
     const Halves halves = halves_of(node);
-    const bool has_half = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return follows[v]; });
+    const bool has_half = any_marked(node.inputs, follows);
     if (halves.follow && !has_half) continue;
     for (size_t k = 0; k < node.outputs.size() && k < static_cast<size_t>(halves.results); ++k) {
       follows[node.outputs[k]] = can_round(node.outputs[k]) && !is_wide[node.outputs[k]];

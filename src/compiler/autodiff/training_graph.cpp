@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "compiler/autodiff/differentiate.h"
-#include "compiler/autodiff/recompute.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"
@@ -22,17 +21,15 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
     names.push_back(name);
     const bool listed = asked.empty() || asked.contains(name);
     if (listed && !asked.empty() && !state.requires_grad) {
-      throw InvalidArgument(
-          fmt::format("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name));
+      throw InvalidArgument("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name);
     }
     if (listed && state.requires_grad) chosen.push_back(state.entry);
   }
   const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const std::string& name : options.parameters) {
     if (!known.contains(name)) {
-      throw InvalidArgument(fmt::format("[optimizer] unknown parameter, got '{}', expected one of {} parameters{}",
-                                        name, names.size(), did_you_mean(name, names)),
-                            ErrorKind::key);
+      throw unknown_name("[optimizer] unknown parameter", name, fmt::format("one of {} parameters", names.size()),
+                         names);
     }
   }
   if (chosen.empty()) throw InvalidArgument("[optimizer] nothing to train, got 0 parameters, expected at least 1");
@@ -95,7 +92,7 @@ void warn_of_precision(const Graph& graph, const OpSet& ops, const TrainingOptio
                        std::vector<std::string>& warnings) {
   const PrecisionOptions& precision = options.precision;
   const auto is_product = [&](const Node& node) { return !ops.at(node.op).traits.halves.operands.empty(); };
-  const bool has_products = std::any_of(graph.nodes.begin(), graph.nodes.end(), is_product);
+  const bool has_products = std::ranges::any_of(graph.nodes, is_product);
   if (precision.precision != MixedPrecision::f32 && !has_products) {
     warnings.push_back(fmt::format("[--precision] has no effect, got {}: the network has no products, expected f32",
                                    name_of(precision.precision)));

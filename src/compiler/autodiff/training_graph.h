@@ -1,8 +1,6 @@
 #pragma once
 // Forward, loss, backward and optimizer update as one graph.
 
-#include <functional>
-
 #include "compiler/autodiff/mixed_precision.h"
 #include "compiler/autodiff/optimizer.h"
 #include "compiler/autodiff/recompute.h"

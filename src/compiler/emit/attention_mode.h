@@ -7,7 +7,6 @@ namespace partita {
 
 /// composed: by products and a softmax. fused: by calls of cuDNN, which writes no scores.
 enum class AttentionMode { composed, fused };
-template <>
-inline constexpr auto kNames<AttentionMode> = names("composed", "fused");
+constexpr auto value_names(AttentionMode) { return names("composed", "fused"); }
 
 }  // namespace partita

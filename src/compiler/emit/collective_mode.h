@@ -8,7 +8,6 @@ namespace partita {
 /// cut: programs end at collectives, which the host performs. whole: collectives are parts of programs, which the ranks
 /// of a stage start together.
 enum class CollectiveMode { cut, whole };
-template <>
-inline constexpr auto kNames<CollectiveMode> = names("cut", "whole");
+constexpr auto value_names(CollectiveMode) { return names("cut", "whole"); }
 
 }  // namespace partita

@@ -41,9 +41,8 @@ std::vector<int64_t> sources_of(const LocalGraph& local, NodeId id) {
     const Exchange exchange = exchange_of(local, id, rank);
     const std::vector<int> group = local.mesh.group(rank, axes);
     const int64_t all = operand_type(local, node, rank).elements();
-    const auto whole = std::find(exchange.receive_counts.begin(), exchange.receive_counts.end(), all);
-    const auto received = std::count_if(exchange.receive_counts.begin(), exchange.receive_counts.end(),
-                                        [](int64_t count) { return count > 0; });
+    const auto whole = std::ranges::find(exchange.receive_counts, all);
+    const auto received = std::ranges::count_if(exchange.receive_counts, [](int64_t count) { return count > 0; });
     if (received != 1 || whole == exchange.receive_counts.end()) return {};
     const int source = group[static_cast<size_t>(whole - exchange.receive_counts.begin())];
     // One operation sends the operand of a rank to one other rank.
@@ -125,16 +124,16 @@ void require_whole(const LocalGraph& local) {
   const std::optional<std::string> refusal = refusal_of_whole(local);
   if (!refusal) return;
   throw InvalidArgument(
-      fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, "
-                  "expected equal shards, or --collectives cut",
-                  *refusal));
+      "[collectives] ranks that cannot run one program, got a graph in which {}, expected equal shards, or "
+      "--collectives cut",
+      *refusal);
 }
 
 bool is_emitted_collective(const Node& node, const Mesh& mesh) {
   const std::optional<Collective> kind = collective_of(node);
   if (!kind || joins_micro_batches(*kind)) return false;
   const Axes axes = axes_of(node, mesh);
-  return mesh.micro_axis() < 0 || std::find(axes.begin(), axes.end(), mesh.micro_axis()) == axes.end();
+  return mesh.micro_axis() < 0 || std::ranges::find(axes, mesh.micro_axis()) == axes.end();
 }
 
 Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result) {
@@ -191,7 +190,7 @@ std::vector<Hlo> emit_all_reduces(HloBody& body, const LocalGraph& local, const 
 
 Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values) {
   const Type scalar{DType::i32, {}}, one{DType::i32, {1}}, all{DType::i32, {static_cast<int64_t>(values.size())}};
-  if (std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == values[0]; })) {
+  if (std::ranges::all_of(values, [&](int64_t value) { return value == values[0]; })) {
     return body.add(fmt::format("stablehlo.constant dense<{}> : {}", values[0], hlo_type(scalar)), scalar);
   }
   const Hlo table = body.add(fmt::format("stablehlo.constant dense<{}> : {}", values, hlo_type(all)), all);

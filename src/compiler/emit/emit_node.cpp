@@ -38,9 +38,9 @@ std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, con
   }
   if (op.expand) return emit_expansion(body, ops, op, attrs, inputs, outputs);
   throw InvalidArgument(
-      fmt::format("[emit] an op that cannot be written as StableHLO, got {}, expected one that has an emission, a "
-                  "formula or an expansion",
-                  op.name));
+      "[emit] an op that cannot be written as StableHLO, got {}, expected one that has an emission, a formula or an "
+      "expansion",
+      op.name);
 }
 
 std::string module_text(std::string_view name, const std::string& parameters, const std::vector<Hlo>& results,

@@ -79,8 +79,7 @@ class RankCollector {
 RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
                               int64_t rank, CollectiveMode mode) {
   PARTITA_CHECK(rank >= 0 && rank < pipeline.ranks(), "rank {} of {}", rank, pipeline.ranks());
-  const auto group = std::find_if(pipeline.groups.begin(), pipeline.groups.end(),
-                                  [&](const RankGroup& one) { return one.contains(rank); });
+  const auto group = std::ranges::find_if(pipeline.groups, [&](const RankGroup& one) { return one.contains(rank); });
   RankCollector collector(ops, rank - group->first, mode);
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     if (!pipeline.group_of(static_cast<int>(stage)).contains(rank)) continue;

@@ -92,9 +92,8 @@ TEST(RankPrograms, WholeProgramsHaveTheCollectives) {
 bool is_held(const StageProgram& stage, const Segmenter& segmenter, int place, size_t begin, size_t end) {
   const Schedule& schedule = stage.schedule;
   const auto is_at = [&](const std::vector<int>& buffers) {
-    return std::any_of(buffers.begin(), buffers.end(), [&](int buffer) {
-      return buffer >= 0 && segmenter.places()[static_cast<size_t>(buffer)] == place;
-    });
+    return std::ranges::any_of(
+        buffers, [&](int buffer) { return buffer >= 0 && segmenter.places()[static_cast<size_t>(buffer)] == place; });
   };
   bool is_there = is_at(schedule.outputs) || is_at(schedule.inputs), is_used = is_there;
   for (size_t i = 0; i < schedule.instructions.size(); ++i) {
@@ -127,10 +126,8 @@ TEST(RankPrograms, HoldWhatIsUsedLater) {
     for (int buffer = 0; buffer < static_cast<int>(stage.schedule.buffers.size()); ++buffer) {
       if (segmenter.places()[static_cast<size_t>(buffer)] != buffer || states.contains(buffer)) continue;
       // Values between the instructions of one program are its temporaries.
-      const bool is_inside = std::none_of(segments.begin(), segments.end(), [&](const Segment& one) {
-        return std::count(one.inputs.begin(), one.inputs.end(), buffer) +
-                   std::count(one.outputs.begin(), one.outputs.end(), buffer) >
-               0;
+      const bool is_inside = std::ranges::none_of(segments, [&](const Segment& one) {
+        return std::ranges::count(one.inputs, buffer) + std::ranges::count(one.outputs, buffer) > 0;
       });
       if (is_inside || !is_held(stage, segmenter, buffer, segments[k].begin, segments[k].end)) continue;
       values += stage.local.type(stage.schedule.buffers[static_cast<size_t>(buffer)].value, first).bytes();

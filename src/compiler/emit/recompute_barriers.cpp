@@ -63,8 +63,8 @@ const Hlo* RecomputeBarriers::gradient_for(size_t i, const std::unordered_map<in
       continue;
     }
     if (!is_gradient(j)) continue;
-    const bool uses = std::any_of(instruction.inputs.begin(), instruction.inputs.end(),
-                                  [&](int buffer) { return written.contains(places_[buffer]); });
+    const bool uses =
+        std::ranges::any_of(instruction.inputs, [&](int buffer) { return written.contains(places_[buffer]); });
     if (!uses) continue;
     for (const int buffer : instruction.inputs) {
       const auto value = values.find(places_[buffer]);
@@ -85,7 +85,7 @@ std::vector<Hlo> RecomputeBarriers::guarded(size_t i, const std::vector<Hlo>& in
   const auto is_inside = [&](const Hlo& one) {
     return group.made.contains(one.name) || group.passed.contains(one.name);
   };
-  if (!std::all_of(inputs.begin(), inputs.end(), is_inside)) {
+  if (!std::ranges::all_of(inputs, is_inside)) {
     const std::vector<Hlo> operands = operands_from(i, group, values);
     std::vector<Hlo> passing = operands;
     if (const Hlo* gradient = gradient_for(i, values); gradient != nullptr) passing.push_back(*gradient);

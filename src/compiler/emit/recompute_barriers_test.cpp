@@ -53,9 +53,8 @@ TEST(RecomputeBarriers, StandBeforeWhatIsRecomputed) {
   EXPECT_NE(barriers[0].find(":3 = "), std::string::npos) << "two operands of the product and a gradient: " << text;
   const std::vector<std::string> products = lines_with(text, "stablehlo.dot_general");
   const std::string name = barriers[0].substr(barriers[0].find('%'), barriers[0].find(':') - barriers[0].find('%'));
-  const auto recomputed = std::find_if(products.begin(), products.end(), [&](const std::string& line) {
-    return line.find(name + "#0, " + name + "#1") != std::string::npos;
-  });
+  const auto recomputed = std::ranges::find_if(
+      products, [&](const std::string& line) { return line.find(name + "#0, " + name + "#1") != std::string::npos; });
   ASSERT_NE(recomputed, products.end()) << text;
   EXPECT_EQ(lines_with(text, "stablehlo.tanh").size(), 2U) << text;
   // The gradient is one that the first user of what is recomputed takes.

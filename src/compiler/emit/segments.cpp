@@ -74,7 +74,7 @@ class Segmenter::Writer {
       values_[places_[first]] = accumulated(instruction, inputs[0], values_.at(places_[first]));
       return;
     }
-    if (std::find(segment_.checks.begin(), segment_.checks.end(), index) != segment_.checks.end()) {
+    if (std::ranges::find(segment_.checks, index) != segment_.checks.end()) {
       check_ids(instruction.node, inputs);
     }
     inputs = barriers_.guarded(index, inputs, values_, body_);
@@ -105,7 +105,7 @@ class Segmenter::Writer {
     for (const std::vector<int64_t>& one : ranks()) {
       Attrs attrs = local_.attrs(id, one, rules_);
       std::string text = attrs.print();
-      const auto known = std::find(texts.begin(), texts.end(), text);
+      const auto known = std::ranges::find(texts, text);
       branch_of.push_back(known - texts.begin());
       if (known != texts.end()) continue;
       distinct.push_back(std::move(attrs));

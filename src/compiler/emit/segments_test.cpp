@@ -34,9 +34,7 @@ std::vector<Segment> segments_of_sections(const Program& program) {
   return segmenter_of(program).segments({schedule.begins.begin(), schedule.begins.end()});
 }
 
-bool holds(const std::vector<int>& places, int place) {
-  return std::find(places.begin(), places.end(), place) != places.end();
-}
+bool holds(const std::vector<int>& places, int place) { return std::ranges::find(places, place) != places.end(); }
 
 int count_of(std::string_view text, std::string_view part) {
   int count = 0;
@@ -254,7 +252,7 @@ TEST(Segments, StatesAreDonatedToTheirUpdates) {
     const int entry = schedule.entry[s], exit = schedule.exit[s];
     if (exit < 0 || exit == entry) continue;
     const int place = places[static_cast<size_t>(entry)];
-    const bool is_donated = std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+    const bool is_donated = std::ranges::any_of(segments, [&](const Segment& segment) {
       return holds(segment.inputs, place) && holds(segment.outputs, place);
     });
     EXPECT_TRUE(is_donated) << "state " << s;

@@ -18,9 +18,8 @@ using DimAxes = std::vector<Axes>;
 /// Returns a graph with the outputs kLabelPlace and kFiniteRow in place of "logits", if it has an input "label" with a
 /// number for each row of logits.
 Graph with_places(Graph graph, const OpSet& ops) {
-  const auto logits = std::find_if(graph.outputs.begin(), graph.outputs.end(),
-                                   [](const Output& output) { return output.name == "logits"; });
-  const auto label = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const Input& input) {
+  const auto logits = std::ranges::find_if(graph.outputs, [](const Output& output) { return output.name == "logits"; });
+  const auto label = std::ranges::find_if(graph.inputs, [&](const Input& input) {
     return graph.values[input.value].name == "label" && input.batch_dim == 0;
   });
   if (logits == graph.outputs.end() || label == graph.inputs.end()) return graph;
@@ -66,9 +65,9 @@ bool is_alike(const Graph& a, const Graph& b) {
 
 InvalidArgument depends_on_rows(int64_t rows, int64_t others, int64_t batch) {
   return InvalidArgument(
-      fmt::format("[eval] the network depends on the number of its rows, got a different one for {} rows than for {}, "
-                  "expected a number of rows that batches of {} divide",
-                  rows, others, batch));
+      "[eval] the network depends on the number of its rows, got a different one for {} rows than for {}, expected a "
+      "number of rows that batches of {} divide",
+      rows, others, batch);
 }
 
 /// Returns cuts for a graph without micro-batches.
@@ -102,8 +101,7 @@ struct RowPasses::Analysis {
   /// Whether a node's result is made in parts, one per batch.
   bool is_loop(size_t n) const {
     const std::vector<ValueId>& outputs = whole.nodes[n].outputs;
-    return is_cut(cuts.nodes[n]) ||
-           std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) { return is_partial(output); });
+    return is_cut(cuts.nodes[n]) || std::ranges::any_of(outputs, [&](ValueId output) { return is_partial(output); });
   }
   /// Whether a value is computed once, from the results of all batches.
   bool is_late(ValueId value) const {
@@ -139,7 +137,7 @@ struct RowPasses::Analysis {
     for (const ValueInfo& value : whole.values) {
       degrees.push_back(value.producer < 0 ? Degree::none : degree_of(static_cast<size_t>(value.producer), degrees));
     }
-    return std::all_of(whole.outputs.begin(), whole.outputs.end(), [&](const Output& output) {
+    return std::ranges::all_of(whole.outputs, [&](const Output& output) {
       return whole.type(output.value).rank() > 0 || degrees[output.value] == Degree::none;
     });
   }
@@ -148,8 +146,8 @@ struct RowPasses::Analysis {
   enum class Degree { none, linear, unknown };
   Degree degree_of(size_t n, const std::vector<Degree>& known) const {
     const Node& node = whole.nodes[n];
-    const bool sums = is_partial(node.outputs[0]) &&
-                      std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return is_partial(v); });
+    const bool sums =
+        is_partial(node.outputs[0]) && std::ranges::none_of(node.inputs, [&](ValueId v) { return is_partial(v); });
     if (sums)
       return cuts.partial[node.outputs[0]] != Reduce::sum || share_of_mean(n, 1) ? Degree::none : Degree::linear;
     std::vector<int> inputs;
@@ -157,7 +155,7 @@ struct RowPasses::Analysis {
       if (known[input] == Degree::unknown) return Degree::unknown;
       inputs.push_back(known[input] == Degree::linear ? 1 : 0);
     }
-    if (std::find(inputs.begin(), inputs.end(), 1) == inputs.end()) return Degree::none;
+    if (std::ranges::find(inputs, 1) == inputs.end()) return Degree::none;
     const auto& degree = rules.op(n).traits.degree;
     const std::optional<int> found = degree ? degree(node.attrs, inputs) : std::nullopt;
     return found == 0 ? Degree::none : found == 1 ? Degree::linear : Degree::unknown;
@@ -174,9 +172,9 @@ struct RowPasses::Analysis {
 
   [[noreturn]] void refuse(size_t n) const {
     throw InvalidArgument(
-        fmt::format("[eval] a node needs all rows at once, got {} with batches of {} of {} rows, expected all rows in "
-                    "one batch (--eval-batch {}), or sums and means over the rows",
-                    described_with_line(whole.nodes[n]), batches.batch, batches.rows, batches.rows));
+        "[eval] a node needs all rows at once, got {} with batches of {} of {} rows, expected all rows in one batch "
+        "(--eval-batch {}), or sums and means over the rows",
+        described_with_line(whole.nodes[n]), batches.batch, batches.rows, batches.rows);
   }
 };
 
@@ -204,12 +202,12 @@ class RowPasses::BatchGraph {
     for (const auto& [name, value] : outputs) needed[value] = true;
     for (size_t n = a_.whole.nodes.size(); n-- > 0;) {
       const Node& node = a_.whole.nodes[n];
-      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; })) continue;
+      if (!any_marked(node.outputs, needed)) continue;
       for (const ValueId input : node.inputs) needed[input] = needed[input] || !a_.is_given(n, input);
     }
     for (size_t n = 0; n < a_.whole.nodes.size(); ++n) {
       const Node& node = a_.whole.nodes[n];
-      if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; })) make(n);
+      if (any_marked(node.outputs, needed)) make(n);
     }
     for (const auto& [name, value] : outputs) {
       Value result = made_[value];

@@ -2,7 +2,6 @@
 // Evaluation in batches with the results of one batch of all rows: which results are reduced over the batches, and what
 // is computed from the reduced values.
 
-#include <map>
 #include <memory>
 
 #include "ir/graph/builder.h"

@@ -54,8 +54,8 @@ struct AxisPairs {
 
 AxisPairs pair_axes(const Mesh& mesh, const Sharding& from, const Sharding& to) {
   const auto cuts = [](const Sharding& sharding, int axis) {
-    return std::any_of(sharding.dims.begin(), sharding.dims.end(),
-                       [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
+    return std::ranges::any_of(sharding.dims,
+                               [&](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); });
   };
   Axes free;
   AxisPairs result;
@@ -67,7 +67,7 @@ AxisPairs pair_axes(const Mesh& mesh, const Sharding& from, const Sharding& to) 
   }
   for (int axis : free) {
     const auto same = [&](int other) { return mesh.axes()[other].size == mesh.axes()[axis].size; };
-    const auto pair = std::find_if(used.begin(), used.end(), same);
+    const auto pair = std::ranges::find_if(used, same);
     if (pair == used.end()) continue;
     result.pairs.emplace_back(axis, *pair);
     used.erase(pair);
@@ -98,7 +98,7 @@ int64_t max_given(const Halo& halo, int64_t size, int64_t ways) {
       given[giver] += std::max<int64_t>(0, std::min(part.end, required.end) - std::max(part.begin, required.begin));
     }
   }
-  return *std::max_element(given.begin(), given.end());
+  return *std::ranges::max_element(given);
 }
 
 int64_t max_sent_halos(const LocalGraph& local, const Node& node) {

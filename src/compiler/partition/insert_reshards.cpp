@@ -118,9 +118,8 @@ class ReshardInserter {
       copy.inputs[i] = values_.reshard_to(made_[node.inputs[i]], target, reason);
     }
     // A node that is cut and needs all micro-batches takes them from a prologue (compiler/partition/prologue.h).
-    const bool runs_late =
-        !cuts_micro_batches(cut) &&
-        std::any_of(copy.inputs.begin(), copy.inputs.end(), [&](ValueId input) { return values_.is_late(input); });
+    const bool runs_late = !cuts_micro_batches(cut) &&
+                           std::ranges::any_of(copy.inputs, [&](ValueId input) { return values_.is_late(input); });
     const NodeId id = static_cast<NodeId>(result_.graph.nodes.size());
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       Sharding sharding = result_sharding(rule, cut, passed, static_cast<int>(k));
@@ -152,14 +151,13 @@ class ReshardInserter {
   /// Whether a node runs once, after all micro-batches have produced what it needs of them.
   bool is_late(const Node& node, const Cut& cut) const {
     if (plan_.mesh.micro_axis() < 0 || cuts_micro_batches(cut)) return false;
-    return node.phase == Phase::update || std::any_of(node.inputs.begin(), node.inputs.end(),
-                                                      [&](ValueId input) { return values_.is_late(made_[input]); });
+    return node.phase == Phase::update ||
+           std::ranges::any_of(node.inputs, [&](ValueId input) { return values_.is_late(made_[input]); });
   }
 
   bool cuts_micro_batches(const Cut& cut) const {
-    return std::any_of(cut.begin(), cut.end(), [&](const Axes& axes) {
-      return std::find(axes.begin(), axes.end(), plan_.mesh.micro_axis()) != axes.end();
-    });
+    return std::ranges::any_of(
+        cut, [&](const Axes& axes) { return std::ranges::find(axes, plan_.mesh.micro_axis()) != axes.end(); });
   }
 
   /// Returns the cut of a node of an expansion, which is not expanded again. Operands of the expanded node keep the
@@ -187,7 +185,7 @@ class ReshardInserter {
       }
       return true;
     };
-    if (std::all_of(in_time.begin(), in_time.end(), keeps)) return cut;
+    if (std::ranges::all_of(in_time, keeps)) return cut;
     return suggest_cut(rule, in_time, plan_.mesh, /*expandable=*/false);
   }
 

@@ -102,24 +102,15 @@ ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wante
   const Sharding target = wanted;
   PARTITA_CHECK(dim >= 0 && target.partial.empty(), "{} is to be cut into micro-batches",
                 result_.graph.values[value].name);
-  for (ValueId version : versions_[value]) {
-    if (result_.shardings[version] == target) return version;
-  }
   Sharding whole = target;
   whole.dims[dim].clear();
-  const ValueId from = reshard_to(value, whole, reason);
-  const ValueId slice = add_reshard(from, target, reason);
-  versions_[value].push_back(slice);
-  return slice;
+  return made_from(value, whole, target, reason);
 }
 
 /// Returns the value in sharding `wanted`, with the rows of its neighbours added to each shard. Adds reshards unless it
 /// already exists so.
 ValueId Materialisations::with_halos(ValueId value, const Sharding& wanted, const std::string& reason) {
   const Sharding target = wanted;
-  for (ValueId version : versions_[value]) {
-    if (result_.shardings[version] == target) return version;
-  }
   Sharding stored = target;
   stored.halos.clear();
   for (size_t d = 0; d < target.dims.size(); ++d) {
@@ -127,10 +118,18 @@ ValueId Materialisations::with_halos(ValueId value, const Sharding& wanted, cons
     // If there are fewer rows than parts, every rank holds all of them and keeps those that it needs.
     if (mesh().ways(target.dims[d]) > result_.graph.type(value).shape[d]) stored.dims[d].clear();
   }
-  const ValueId from = reshard_to(value, stored, reason);
-  const ValueId to = add_reshard(from, target, reason);
-  versions_[value].push_back(to);
-  return to;
+  return made_from(value, stored, target, reason);
+}
+
+ValueId Materialisations::made_from(ValueId value, const Sharding& source, const Sharding& target,
+                                    const std::string& reason) {
+  for (ValueId version : versions_[value]) {
+    if (result_.shardings[version] == target) return version;
+  }
+  const ValueId from = reshard_to(value, source, reason);
+  const ValueId made = add_reshard(from, target, reason);
+  versions_[value].push_back(made);
+  return made;
 }
 
 ValueId Materialisations::add_reshard(ValueId value, const Sharding& result, const std::string& reason) {

@@ -40,6 +40,8 @@ class Materialisations {
   MicroSharding micro_of(ValueId value) const;
   ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason);
   ValueId slice_micro_batch(ValueId value, const Sharding& wanted, int dim, const std::string& reason);
+  /// Returns the value in sharding `target`, made by one reshard from `source` unless it already exists so.
+  ValueId made_from(ValueId value, const Sharding& source, const Sharding& target, const std::string& reason);
   ValueId add_reshard(ValueId value, const Sharding& sharding, const std::string& reason);
   const Resharder::Path& path(const Type& type, const Sharding& from, const Sharding& to);
   const Mesh& mesh() const { return result_.mesh; }

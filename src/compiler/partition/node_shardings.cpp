@@ -27,7 +27,7 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
   PARTITA_CHECK(!joins_micro_batches(node) || axes == Axes{local.mesh.micro_axis()},
                 "{} joins other than micro-batches", node.name);
   const int micro = local.mesh.micro_axis();
-  PARTITA_CHECK(is_local(*kind) || micro < 0 || std::find(axes.begin(), axes.end(), micro) == axes.end(),
+  PARTITA_CHECK(is_local(*kind) || micro < 0 || std::ranges::find(axes, micro) == axes.end(),
                 "{} is over micro-batches, which no rank sends to another", node.name);
   Sharding expected = from;
   if (kind == Collective::halo_exchange) {
@@ -52,7 +52,7 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
   }
   if (kind != Collective::all_reduce && kind != Collective::accumulate) check_dim(attrs.dim);
   if (kind && reduces(*kind)) {
-    const auto is_reduced = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    const auto is_reduced = [&](int axis) { return std::ranges::find(axes, axis) != axes.end(); };
     const auto kept = std::remove_if(expected.partial.begin(), expected.partial.end(), is_reduced);
     PARTITA_CHECK(expected.partial.end() - kept == static_cast<int64_t>(axes.size()) && from.kind == attrs.reduce,
                   "{} reduces what is not partial over its axes", node.name);

@@ -40,26 +40,23 @@ class PrologueFinder {
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const bool joins = joins_micro_batches(nodes_[n]);
-      const bool depends = !runs_in_micro_batches(local_, static_cast<NodeId>(n)) && uses(nodes_[n], joined_);
+      const bool depends =
+          !runs_in_micro_batches(local_, static_cast<NodeId>(n)) && any_marked(nodes_[n].inputs, joined_);
       for (const ValueId output : nodes_[n].outputs) {
         joined_[output] = joins || depends || nodes_[n].phase == Phase::update;
       }
     }
   }
 
-  static bool uses(const Node& node, const std::vector<bool>& values) {
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return values[input]; });
-  }
-
   void visit(size_t n) {
     const Node& node = nodes_[n];
     const bool in_loop = runs_in_micro_batches(local_, static_cast<NodeId>(n));
-    const bool is_needed =
-        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return needed_[output]; });
+    const bool is_needed = any_marked(node.outputs, needed_);
     found_.loop[n] = is_needed && in_loop;
     found_.joined[n] = is_needed && !in_loop && joined_[node.outputs[0]];
     PARTITA_CHECK(!found_.joined[n] || node.phase != Phase::update, "{} is an update, and needed before it", node.name);
-    PARTITA_CHECK(!found_.loop[n] || !uses(node, joined_), "{} runs in a micro-batch and needs all of them", node.name);
+    PARTITA_CHECK(!found_.loop[n] || !any_marked(node.inputs, joined_),
+                  "{} runs in a micro-batch and needs all of them", node.name);
     for (const ValueId input : node.inputs) {
       if (found_.loop[n] || found_.joined[n] || (in_loop && joined_[input])) needed_[input] = true;
     }
@@ -115,8 +112,7 @@ class PrologueCopier {
     for (const Output& output : from_.graph.outputs) used[output.value] = true;
     for (size_t n = loop_.size(); n-- > 0;) {
       const Node& node = from_.graph.nodes[n];
-      const bool is_used =
-          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used[output]; });
+      const bool is_used = any_marked(node.outputs, used);
       is_shared_[n] = loop_[n] && is_used && !joins_micro_batches(node);
       if (loop_[n] && !is_shared_[n]) continue;
       for (const ValueId input : node.inputs) used[input] = true;
@@ -175,7 +171,7 @@ Prologue find_prologue(const LocalGraph& local) { return PrologueFinder(local).r
 
 LocalGraph with_own_prologue(LocalGraph local) {
   Prologue prologue = find_prologue(local);
-  if (std::find(prologue.loop.begin(), prologue.loop.end(), true) == prologue.loop.end()) return local;
+  if (std::ranges::find(prologue.loop, true) == prologue.loop.end()) return local;
   return PrologueCopier(std::move(local), std::move(prologue)).run();
 }
 

@@ -57,7 +57,7 @@ TEST(Prologue, SharesNothingWithTheMicroBatches) {
       all_ops());
   Graph& graph = shared.graph;
   const ValueId twice_value = graph.nodes[0].outputs[0], again_value = graph.nodes[1].outputs[0];
-  for (Node& node : graph.nodes) std::replace(node.inputs.begin(), node.inputs.end(), again_value, twice_value);
+  for (Node& node : graph.nodes) std::ranges::replace(node.inputs, again_value, twice_value);
   const LocalGraph own = with_own_prologue(shared);
   auto sections = sections_by_name(own);
   EXPECT_EQ(own.graph.nodes.size(), graph.nodes.size() + 1);

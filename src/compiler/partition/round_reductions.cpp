@@ -60,7 +60,7 @@ void round_reductions(LocalGraph& local, const OpSet& ops, std::optional<DType> 
     if (!is_sum || !is_gradient[node.inputs[0]] || !leads[node.outputs[0]]) continue;
     const Type& type = graph.type(node.inputs[0]);
     const auto is_long = [](int64_t size) { return size > 1; };
-    const bool is_vector = std::count_if(type.shape.begin(), type.shape.end(), is_long) < 2;
+    const bool is_vector = std::ranges::count_if(type.shape, is_long) < 2;
     if (type.dtype != DType::f32 || is_vector) continue;
     CollectiveAttrs attrs = node.attrs.as<CollectiveAttrs>();
     attrs.wire = wire;

@@ -13,8 +13,7 @@ namespace partita {
 bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
   const auto has = [&](ValueId value) { return !micro_sharding(local.shardings[value], local.mesh).whole(); };
-  return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
-         std::any_of(node.outputs.begin(), node.outputs.end(), has);
+  return std::ranges::any_of(node.inputs, has) || std::ranges::any_of(node.outputs, has);
 }
 
 namespace {
@@ -56,7 +55,7 @@ std::vector<int> depths_of_checks(const LocalGraph& local) {
 
 /// Moves nodes of a depth above 0 after the others, by their depth.
 void put_last(std::vector<NodeId>& order, const std::vector<int>& depths) {
-  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
+  std::ranges::stable_sort(order, [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
     }
     if (section == Section::late && local.is_stage()) {
       const std::vector<Phase> phases = phases_of(local);
-      std::stable_sort(own.begin(), own.end(), [&](NodeId a, NodeId b) { return phases[a] < phases[b]; });
+      std::ranges::stable_sort(own, [&](NodeId a, NodeId b) { return phases[a] < phases[b]; });
     }
     std::vector<NodeId>& order = result.emplace_back(SectionNodes{section, {}}).nodes;
     for (const NodeId node : own) {
@@ -122,7 +121,7 @@ class SectionFinder {
   std::vector<Section> run() {
     if (local_.mesh.micro_axis() >= 0) find_micro_batches();
     if (!local_.is_stage()) return std::move(sections_);
-    if (local_.mesh.micro_axis() < 0) std::replace(sections_.begin(), sections_.end(), Section::once, Section::micro);
+    if (local_.mesh.micro_axis() < 0) std::ranges::replace(sections_, Section::once, Section::micro);
     find_backward();
     move_entries_to_users();
     if (local_.sections == MicroSections::weights) find_weights();
@@ -143,8 +142,7 @@ class SectionFinder {
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
-      const bool needs_all =
-          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_late[input]; });
+      const bool needs_all = any_marked(node.inputs, is_late);
       const bool micro = runs_in_micro_batches(local_, static_cast<NodeId>(n));
       PARTITA_CHECK(!micro || joins_micro_batches(node) || node.phase != Phase::update,
                     "update {} runs in a micro-batch", node.name);
@@ -159,9 +157,7 @@ class SectionFinder {
     }
     for (size_t n = nodes_.size(); n-- > 0;) {
       const Node& node = nodes_[n];
-      const auto is_any = [&](const std::vector<bool>& used) {
-        return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used[output]; });
-      };
+      const auto is_any = [&](const std::vector<bool>& used) { return any_marked(node.outputs, used); };
       if (sections_[n] == Section::once && !is_any(used_in_micro)) sections_[n] = Section::late;
       if (sections_[n] == Section::once && is_regather(node) && !is_any(used_once)) sections_[n] = Section::micro;
       if (sections_[n] > Section::micro) continue;
@@ -179,7 +175,7 @@ class SectionFinder {
     for (size_t n = 0; n < nodes_.size(); ++n) {
       if (!in_prologue(static_cast<NodeId>(n)) || joins_micro_batches(nodes_[n])) continue;
       for (const ValueId output : nodes_[n].outputs) {
-        PARTITA_CHECK(std::all_of(users[output].begin(), users[output].end(), in_prologue),
+        PARTITA_CHECK(std::ranges::all_of(users[output], in_prologue),
                       "{} runs in the prologue, and a node after it uses its slices", nodes_[n].name);
       }
     }
@@ -191,8 +187,7 @@ class SectionFinder {
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::micro) continue;
-      const bool depends =
-          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
+      const bool depends = any_marked(node.inputs, after);
       if (node.phase == Phase::backward || depends) sections_[n] = Section::backward;
       for (const ValueId output : node.outputs) after[output] = sections_[n] == Section::backward;
     }
@@ -219,8 +214,7 @@ class SectionFinder {
     for (size_t n = nodes_.size(); n-- > 0;) {
       if (sections_[n] != Section::backward) continue;
       const Node& node = nodes_[n];
-      if (!joins_micro_batches(node) &&
-          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_awaited[output]; })) {
+      if (!joins_micro_batches(node) && any_marked(node.outputs, is_awaited)) {
         for (const ValueId input : node.inputs) is_awaited[input] = true;
       } else {
         sections_[n] = Section::weight;
@@ -253,15 +247,13 @@ class SectionFinder {
     for (size_t n = nodes_.size(); n-- > 0;) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::update) continue;
-      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_sent[output]; }))
-        continue;
+      if (!any_marked(node.outputs, is_sent)) continue;
       sections_[n] = Section::late;
       for (const ValueId input : node.inputs) is_sent[input] = true;
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
-      const bool depends =
-          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return has_come[input]; });
+      const bool depends = any_marked(node.inputs, has_come);
       PARTITA_CHECK(!depends || sections_[n] == Section::update, "{} is a part of the verdict and needs it", node.name);
       for (const ValueId output : node.outputs) has_come[output] = depends;
     }
@@ -276,7 +268,7 @@ class SectionFinder {
 
 SectionSet marked_sections(const LocalGraph& local) {
   const Prologue prologue = find_prologue(local);
-  const bool has_prologue = std::find(prologue.loop.begin(), prologue.loop.end(), true) != prologue.loop.end();
+  const bool has_prologue = std::ranges::find(prologue.loop, true) != prologue.loop.end();
   SectionSet marked{};
   const auto mark = [&](Section section, bool is_there) { marked[static_cast<size_t>(section)] = is_there; };
   for (const Section section : {Section::prologue, Section::joined}) mark(section, has_prologue);

@@ -17,9 +17,9 @@ namespace partita {
 /// update: once it is known that the loss is finite.
 /// Without micro-batches and stages, everything before the update is `once`.
 enum class Section { once, prologue, joined, micro, backward, weight, late, update };
-template <>
-inline constexpr auto kNames<Section> = names("once", "prologue", "joined", "micro", "backward", "weight", "late",
-                                              "update");
+constexpr auto value_names(Section) {
+  return names("once", "prologue", "joined", "micro", "backward", "weight", "late", "update");
+}
 inline constexpr std::initializer_list<Section> kSections{Section::once,  Section::prologue, Section::joined,
                                                           Section::micro, Section::backward, Section::weight,
                                                           Section::late,  Section::update};

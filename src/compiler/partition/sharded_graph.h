@@ -14,8 +14,7 @@ namespace partita {
 /// forward and the backward pass of a pipeline stage. weights: as `backward`, with gradients of parameters as a third
 /// section.
 enum class MicroSections { one, backward, weights };
-template <>
-inline constexpr auto kNames<MicroSections> = names("one", "backward", "weights");
+constexpr auto value_names(MicroSections) { return names("one", "backward", "weights"); }
 
 struct ShardedGraph {
   Graph graph;  // types are global

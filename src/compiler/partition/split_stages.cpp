@@ -25,8 +25,7 @@ std::vector<Axes> sent_dims(const Graph& graph, const Rules& rules, const Plan& 
 /// legal, so that each element is sent and received once.
 std::vector<Axes> cut_further(const Type& type, std::vector<Axes> dims, const Mesh& mesh) {
   const auto is_used = [&](int axis) {
-    return std::any_of(dims.begin(), dims.end(),
-                       [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
+    return std::ranges::any_of(dims, [&](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); });
   };
   for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
     if (is_used(axis)) continue;
@@ -154,8 +153,8 @@ class StageSplitter {
   /// Whether a value is sent with the verdict: it is a scalar, and the stages that receive it use it only in the
   /// update.
   bool comes_with_verdict(ValueId value) const {
-    return is_scalar(value) && std::none_of(sent_to_[value].begin(), sent_to_[value].end(),
-                                            [&](int stage) { return needed_early_[value].contains(stage); });
+    return is_scalar(value) &&
+           std::ranges::none_of(sent_to_[value], [&](int stage) { return needed_early_[value].contains(stage); });
   }
 
   /// Whether a value is sent before the first micro-batch: it depends only on states, and is not sent with the verdict.
@@ -165,8 +164,7 @@ class StageSplitter {
     of_batch_.assign(graph_.values.size(), false);
     for (const Input& input : graph_.inputs) of_batch_[input.value] = true;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const bool found =
-          std::any_of(operands_[n].begin(), operands_[n].end(), [&](ValueId operand) { return of_batch_[operand]; });
+      const bool found = any_marked(operands_[n], of_batch_);
       for (const ValueId output : graph_.nodes[n].outputs) of_batch_[output] = found;
     }
   }

@@ -21,10 +21,10 @@ class Pins {
     if (pinned && *pinned != dims) {
       const Type& type = graph_.type(value);
       throw InvalidArgument(
-          fmt::format("[shard] two annotations lay out one parameter differently, got {} of {} and {} of {} "
-                      "for '{}', expected one layout",
-                      partita::print(type, {.dims = *pinned}, mesh_), by_[value],
-                      partita::print(type, {.dims = dims}, mesh_), describe(node), graph_.values[value].name));
+          "[shard] two annotations lay out one parameter differently, got {} of {} and {} of {} for '{}', expected one "
+          "layout",
+          partita::print(type, {.dims = *pinned}, mesh_), by_[value], partita::print(type, {.dims = dims}, mesh_),
+          describe(node), graph_.values[value].name);
     }
     pinned = dims;
     by_.emplace(value, describe(node));
@@ -50,8 +50,7 @@ std::string describe(const Node& node) {
 }
 
 bool has_annotations(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.annotation.has_value(); });
+  return std::ranges::any_of(graph.nodes, [](const Node& node) { return node.annotation.has_value(); });
 }
 
 PartialPlan partial_plan_of_annotations(const Graph& graph, const Rules& rules, const Mesh& mesh) {

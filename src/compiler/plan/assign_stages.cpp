@@ -32,9 +32,8 @@ class StageAssigner {
     result_.stages = std::max<int64_t>(result_.stages, 1);
     if (highest >= result_.stages) {
       throw InvalidArgument(
-          fmt::format("[stages] a layer is on a stage that does not exist, got stage {} of {}, "
-                      "expected stages 0 to {}",
-                      highest, result_.stages, result_.stages - 1));
+          "[stages] a layer is on a stage that does not exist, got stage {} of {}, expected stages 0 to {}", highest,
+          result_.stages, result_.stages - 1);
     }
     result_.nodes.assign(graph.nodes.size(), kEveryStage);
     result_.states.assign(graph.states.size(), 0);
@@ -99,10 +98,10 @@ class StageAssigner {
         if (stage_of_[input] <= result_.nodes[n]) continue;
         const Node& producer = graph_.nodes[graph_.values[input].producer];
         throw InvalidArgument(
-            fmt::format("[stages] a node needs the result of a later stage, got {}, which uses {}, expected it on "
-                        "stage {} or later",
-                        described_with_stage(graph_.nodes[n], result_.nodes[n]),
-                        described_with_stage(producer, stage_of_[input]), stage_of_[input]));
+            "[stages] a node needs the result of a later stage, got {}, which uses {}, expected it on stage {} or "
+            "later",
+            described_with_stage(graph_.nodes[n], result_.nodes[n]), described_with_stage(producer, stage_of_[input]),
+            stage_of_[input]);
       }
     }
   }
@@ -112,13 +111,12 @@ class StageAssigner {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (is_forward(n)) ++nodes[static_cast<size_t>(result_.nodes[n])];
     }
-    const auto empty = std::find(nodes.begin(), nodes.end(), 0);
+    const auto empty = std::ranges::find(nodes, 0);
     if (empty == nodes.end()) return;
-    const int64_t used = std::count_if(nodes.begin(), nodes.end(), [](int64_t count) { return count > 0; });
+    const int64_t used = std::ranges::count_if(nodes, [](int64_t count) { return count > 0; });
     throw InvalidArgument(
-        fmt::format("[stages] a stage has no layers, got none on stage {} of {}, expected layers on "
-                    "each, or {} stages",
-                    empty - nodes.begin(), result_.stages, used));
+        "[stages] a stage has no layers, got none on stage {} of {}, expected layers on each, or {} stages",
+        empty - nodes.begin(), result_.stages, used);
   }
 
   void own_states() {
@@ -208,14 +206,13 @@ void annotate_stages(Graph& graph, const std::vector<StageAnnotation>& annotatio
     for (const size_t n : names.nodes_of(annotation.layers, "stages")) {
       Node& node = graph.nodes[n];
       if (chosen[n] != nullptr && chosen[n]->stage != annotation.stage) {
-        throw InvalidArgument(fmt::format("[stages] a layer is on two stages, got '{}' and '{}' for {}, expected one",
-                                          print(*chosen[n]), print(annotation), path_of_node(node)));
+        throw InvalidArgument("[stages] a layer is on two stages, got '{}' and '{}' for {}, expected one",
+                              print(*chosen[n]), print(annotation), path_of_node(node));
       }
       if (chosen[n] == nullptr && node.stage >= 0 && node.stage != annotation.stage) {
         throw InvalidArgument(
-            fmt::format("[stages] a layer is on two stages, got stage {} in the code and '{}' for "
-                        "{}{}, expected one",
-                        node.stage, print(annotation), path_of_node(node), line_of(node)));
+            "[stages] a layer is on two stages, got stage {} in the code and '{}' for {}{}, expected one", node.stage,
+            print(annotation), path_of_node(node), line_of(node));
       }
       chosen[n] = &annotation;
       node.stage = annotation.stage;
@@ -229,7 +226,7 @@ std::vector<bool> free_nodes(const Graph& graph) {
   for (const Input& input : graph.inputs) is_free[input.value] = input.batch_dim < 0;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    result[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_free[input]; });
+    result[n] = std::ranges::all_of(node.inputs, [&](ValueId input) { return is_free[input]; });
     for (const ValueId output : node.outputs) is_free[output] = result[n];
   }
   return result;

@@ -62,15 +62,15 @@ class Balancer {
     }
     if (nodes_.size() < stages) {
       throw InvalidArgument(
-          fmt::format("[stages] more stages than the network has nodes, got {} stages of {} nodes, expected at most {}",
-                      stages, nodes_.size(), nodes_.size()));
+          "[stages] more stages than the network has nodes, got {} stages of {} nodes, expected at most {}", stages,
+          nodes_.size(), nodes_.size());
     }
     find_passing_bytes();
   }
 
   std::vector<int> run() const {
     std::vector<int64_t> levels(passing_.begin() + 1, passing_.end());
-    std::sort(levels.begin(), levels.end());
+    std::ranges::sort(levels);
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     const Pieces all = pieces_at(std::numeric_limits<int64_t>::max());
     const double best = min_of_most(all, stages_), spread = squares_of(all, ends_of_stages(all));

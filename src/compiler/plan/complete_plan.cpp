@@ -107,7 +107,7 @@ class PlanCompletion {
 
   bool is_before_gradients(size_t n) const {
     const Node& node = graph_.nodes[n];
-    return node.phase == Phase::forward && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return node.phase == Phase::forward && std::ranges::all_of(node.inputs, [&](ValueId input) {
              const NodeId producer = graph_.values[input].producer;
              return producer < 0 || is_decided_[static_cast<size_t>(producer)];
            });
@@ -146,8 +146,8 @@ class PlanCompletion {
   // values stays uncut, since each of them would have to be reduced first.
   void take_cut_of_users(size_t n) {
     const Node& node = graph_.nodes[n];
-    const bool passes_partial = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                            [&](ValueId output) { return !partial_[output].partial.empty(); });
+    const bool passes_partial =
+        std::ranges::any_of(node.outputs, [&](ValueId output) { return !partial_[output].partial.empty(); });
     if (!is_cut(plan_.cuts[n]) && !decided_.cuts[n] && !passes_partial) {
       std::vector<Suggestion> outputs;
       for (size_t k = 0; k < node.outputs.size(); ++k) {

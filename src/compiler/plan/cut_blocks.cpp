@@ -15,8 +15,8 @@ Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& na
   if (size == 1) return {};
   Axes axes = mesh.find(name);
   if (mesh.ways(axes) == size) return axes;
-  throw InvalidArgument(fmt::format("[{}] the layout has an axis '{}' of another size, got {}, expected {}", flag, name,
-                                    size, mesh.ways(axes)));
+  throw InvalidArgument("[{}] the layout has an axis '{}' of another size, got {}, expected {}", flag, name, size,
+                        mesh.ways(axes));
 }
 
 /// Checks that `parts` divides `ranks`. Throws InvalidArgument, with the nearest divisors, otherwise.
@@ -25,8 +25,8 @@ void require_divisor(std::string_view flag, int64_t parts, int64_t ranks) {
   int64_t below = std::min(parts, ranks), above = parts;
   while (ranks % below != 0) --below;
   while (above < ranks && ranks % above != 0) ++above;
-  throw InvalidArgument(fmt::format("[{}] does not divide the ranks, got {} of {}, expected {}{}", flag, parts, ranks,
-                                    below, above <= ranks ? fmt::format(" or {}", above) : ""));
+  throw InvalidArgument("[{}] does not divide the ranks, got {} of {}, expected {}{}", flag, parts, ranks, below,
+                        above <= ranks ? fmt::format(" or {}", above) : "");
 }
 
 class BlockCutter {
@@ -44,7 +44,7 @@ class BlockCutter {
         is_parameter_(graph.values.size(), false) {
     if (sharding.sequence) between_.insert(between_.end(), axes_.tensor.begin(), axes_.tensor.end());
     for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
-      const auto is_in = [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+      const auto is_in = [&](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); };
       if (!is_in(axes_.tensor) && !is_in(axes_.context)) data_.push_back(axis);
     }
     for (const State& state : graph.states) is_parameter_[state.entry] = state.kind == StateKind::parameter;
@@ -60,9 +60,9 @@ class BlockCutter {
     }
     if (!is_any_cut_) {
       throw InvalidArgument(
-          fmt::format("[{}] nothing to cut in graph {}, got {} ranks, expected 1: it has no product of a parameter "
-                      "and normalised rows",
-                      flag_, graph_.name, mesh_.ways(flag_ == kTensor ? axes_.tensor : axes_.context)));
+          "[{}] nothing to cut in graph {}, got {} ranks, expected 1: it has no product of a parameter and normalised "
+          "rows",
+          flag_, graph_.name, mesh_.ways(flag_ == kTensor ? axes_.tensor : axes_.context));
     }
     return std::move(partial_);
   }

@@ -36,9 +36,9 @@ void require_rows(const Plan& plan, const Graph& graph, int64_t count) {
     int64_t most = std::max<int64_t>(1, batch / ranks);
     while (batch % most != 0) --most;
     throw InvalidArgument(
-        fmt::format("[micro-batches] a micro-batch has fewer rows than ranks that share it, got {} micro-batches of "
-                    "batch {} on {} ranks, expected at most {}",
-                    count, batch, ranks, most));
+        "[micro-batches] a micro-batch has fewer rows than ranks that share it, got {} micro-batches of batch {} on {} "
+        "ranks, expected at most {}",
+        count, batch, ranks, most);
   }
 }
 
@@ -51,7 +51,7 @@ class MicroCutter {
     require_rows(plan_, graph, cuts.count);
     for (auto* lists : {&micro_.values, &micro_.nodes}) {
       for (DimAxes& dims : *lists) {
-        for (Axes& axes : dims) std::fill(axes.begin(), axes.end(), plan_.mesh.micro_axis());
+        for (Axes& axes : dims) std::ranges::fill(axes, plan_.mesh.micro_axis());
       }
     }
   }
@@ -101,12 +101,12 @@ class MicroCutter {
       return text;
     };
     for (size_t d = 0; d < given.size(); ++d) {
-      const auto found = std::find(given[d].begin(), given[d].end(), plan_.mesh.micro_axis());
+      const auto found = std::ranges::find(given[d], plan_.mesh.micro_axis());
       if (micro[d].empty() ? found == given[d].end() : found == given[d].begin() && !given[d].empty()) continue;
       throw InvalidArgument(
-          fmt::format("[plan] micro-batches do not cut {} as its operands and users need it, got '{}', expected '{}' "
-                      "and then axes of ranks",
-                      what, print_axes(given), print_axes(micro)));
+          "[plan] micro-batches do not cut {} as its operands and users need it, got '{}', expected '{}' and then axes "
+          "of ranks",
+          what, print_axes(given), print_axes(micro));
     }
   }
 
@@ -126,8 +126,8 @@ class MicroCutter {
       return;
     }
     throw InvalidArgument(
-        fmt::format("[micro-batches] a node cannot be cut like this, got {} with {} micro-batches, expected fewer: {}",
-                    described_with_line(graph_.nodes[n]), plan_.mesh.micro_batches(), reason));
+        "[micro-batches] a node cannot be cut like this, got {} with {} micro-batches, expected fewer: {}",
+        described_with_line(graph_.nodes[n]), plan_.mesh.micro_batches(), reason);
   }
 
   std::vector<Cut> alternatives(size_t n, const Cut& over_ranks) const {
@@ -182,8 +182,8 @@ MicroCutter cutter_of(Plan ranks, const Graph& graph, const Rules& rules, int64_
 void require_whole_micro_batches(int64_t batch, int64_t count) {
   if (batch % count == 0) return;
   throw InvalidArgument(
-      fmt::format("[micro-batches] the global batch does not divide, got {} micro-batches of batch {}, expected {}",
-                  count, batch, counts_for(batch)));
+      "[micro-batches] the global batch does not divide, got {} micro-batches of batch {}, expected {}", count, batch,
+      counts_for(batch));
 }
 
 void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules) {

@@ -28,9 +28,8 @@ std::vector<size_t> LayerNames::nodes_of(std::string_view layers, std::string_vi
   for (const Node& node : graph_.nodes) {
     if (node.phase == Phase::forward && (scopes.empty() || scopes.back() != node.scope)) scopes.push_back(node.scope);
   }
-  throw InvalidArgument(fmt::format("[{}] unknown layer, got '{}', expected one of {} layers{}", where, layers,
-                                    scopes.size(), did_you_mean(layers, scopes)),
-                        ErrorKind::key);
+  throw unknown_name(fmt::format("[{}] unknown layer", where), layers, fmt::format("one of {} layers", scopes.size()),
+                     scopes);
 }
 
 }  // namespace partita

@@ -85,9 +85,8 @@ class MicroCutFinder {
     if (!fits) return need_all(n, /*joins_operands=*/true);
     cuts_[n] = std::move(cut);
     const Sharding passed = propagate_partial(rule, cuts_[n], given);
-    const bool needs_all =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return joins(n, values_[input]); }) ||
-        (passed.partial.empty() && has_partial_operand(n));
+    const bool needs_all = std::ranges::any_of(node.inputs, [&](ValueId input) { return joins(n, values_[input]); }) ||
+                           (passed.partial.empty() && has_partial_operand(n));
     if (needs_all && !is_cut(cuts_[n])) return need_all(n, has_partial_operand(n));
     for (size_t i = 0; i < node.inputs.size() && needs_all; ++i) {
       if (joins(n, values_[node.inputs[i]]) && !comes_early(values_[node.inputs[i]])) refuse(n, node.inputs[i]);
@@ -100,8 +99,7 @@ class MicroCutFinder {
 
   bool has_partial_operand(size_t n) const {
     const std::vector<ValueId>& inputs = graph_.nodes[n].inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](ValueId input) { return !values_[input].over.partial.empty(); });
+    return std::ranges::any_of(inputs, [&](ValueId input) { return !values_[input].over.partial.empty(); });
   }
 
   /// Whether node `n` needs all micro-batches of an operand: the operand is late, or it is a sum and the node is cut.
@@ -124,14 +122,13 @@ class MicroCutFinder {
     const Node& node = graph_.nodes[n];
     // A concatenation of rows holds the whole batch. It may be early only if no trained parameter would be needed to
     // compute it.
-    const bool stacks = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                    [&](ValueId input) { return is_cut(values_[input].over.dims); });
+    const bool stacks =
+        std::ranges::any_of(node.inputs, [&](ValueId input) { return is_cut(values_[input].over.dims); });
     const auto comes_in_time = [&](ValueId input) {
       const Value& value = values_[input];
       return comes_early(value) && (!stacks || value.repeats || value.early || needed_ == Needed::anything);
     };
-    const bool early =
-        node.phase != Phase::update && std::all_of(node.inputs.begin(), node.inputs.end(), comes_in_time);
+    const bool early = node.phase != Phase::update && std::ranges::all_of(node.inputs, comes_in_time);
     cuts_[n] = Cut(rules_[n].factors.size());
     stays_whole_[n] = joins_operands || !early;
     for (ValueId output : node.outputs) {
@@ -143,8 +140,8 @@ class MicroCutFinder {
 
   bool is_loop(size_t n) const {
     const std::vector<ValueId>& outputs = graph_.nodes[n].outputs;
-    return is_cut(cuts_[n]) || std::any_of(outputs.begin(), outputs.end(),
-                                           [&](ValueId output) { return !values_[output].over.partial.empty(); });
+    return is_cut(cuts_[n]) ||
+           std::ranges::any_of(outputs, [&](ValueId output) { return !values_[output].over.partial.empty(); });
   }
 
   [[noreturn]] void refuse(size_t n, ValueId operand) const {
@@ -158,10 +155,10 @@ class MicroCutFinder {
       }
     }
     throw InvalidArgument(
-        fmt::format("[micro-batches] a node of one micro-batch needs a result of the whole batch, got {} with {} "
-                    "micro-batches, expected 1: it uses a result of {}, which needs all of them",
-                    described_with_line(graph_.nodes[n]), mesh_.micro_batches(),
-                    root < 0 ? "an input" : described_with_line(graph_.nodes[root])));
+        "[micro-batches] a node of one micro-batch needs a result of the whole batch, got {} with {} micro-batches, "
+        "expected 1: it uses a result of {}, which needs all of them",
+        described_with_line(graph_.nodes[n]), mesh_.micro_batches(),
+        root < 0 ? "an input" : described_with_line(graph_.nodes[root]));
   }
 
   void ask(ValueId id, const DimAxes& dims) {
@@ -177,9 +174,9 @@ class MicroCutFinder {
   void cut_for_users(size_t n) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
-    const bool is_free = !stays_whole_[n] && !is_cut(cuts_[n]) &&
-                         std::all_of(node.outputs.begin(), node.outputs.end(),
-                                     [&](ValueId output) { return values_[output].over.partial.empty(); });
+    const bool is_free =
+        !stays_whole_[n] && !is_cut(cuts_[n]) &&
+        std::ranges::all_of(node.outputs, [&](ValueId output) { return values_[output].over.partial.empty(); });
     if (is_free) {
       std::vector<Suggestion> wanted;
       bool clashes = false;
@@ -213,7 +210,7 @@ class MicroCutFinder {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
       const bool loops = is_loop(n);
-      const bool makes = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+      const bool makes = any_marked(node.outputs, needed);
       found[n] = makes && (loops || values_[node.outputs[0]].late);
       for (const ValueId input : node.inputs) {
         if (found[n] || (loops && joins(n, values_[input]))) needed[input] = true;

@@ -56,7 +56,7 @@ TEST(NameStages, AreShort) {
   EXPECT_EQ(print_names(), "net/embedding net/add net/h/0..2 | net/h/3..5 net/ln_f net/matmul loss");
   // Of two nodes with the same path, the second is on the other stage.
   const std::vector<std::string> names = network_names(graph);
-  const size_t second = static_cast<size_t>(std::find(names.begin(), names.end(), "net/h/5/add#2") - names.begin());
+  const size_t second = static_cast<size_t>(std::ranges::find(names, "net/h/5/add#2") - names.begin());
   for (size_t n = 0; n < graph.nodes.size(); ++n) halves.nodes[n] = n < second ? 0 : 1;
   EXPECT_EQ(print_names(),
             "net/embedding net/add net/h/0..4 net/h/5/ln_1 net/h/5/attn net/h/5/add#1 net/h/5/ln_2 net/h/5/mlp | "

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/listed.h"
 #include "compiler/plan/network_names.h"
+#include "ir/graph/layer_path.h"
 
 namespace partita {
 namespace {
@@ -16,29 +18,21 @@ void add_to_digest(uint64_t& digest, std::string_view text) {
   digest = (digest ^ 0xff) * 0x100000001b3u;
 }
 
-std::string print_sizes(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
-
 /// Returns the sizes of inputs and states, "[2,3]", by name with '%' before it, and those of all results of each
 /// forward node, "[2,3][4]", by name in the network.
 std::map<std::string, std::string> sizes_by_name(const Graph& graph) {
   std::map<std::string, std::string> sizes;
   for (const Input& input : graph.inputs)
-    sizes["%" + graph.values[input.value].name] = print_sizes(graph.type(input.value).shape);
+    sizes["%" + graph.values[input.value].name] = print(graph.type(input.value).shape);
   for (const State& state : graph.states)
-    sizes["%" + graph.values[state.entry].name] = print_sizes(graph.type(state.entry).shape);
+    sizes["%" + graph.values[state.entry].name] = print(graph.type(state.entry).shape);
   const std::vector<std::string> names = network_names(graph);
   for (size_t n = 0; n < names.size(); ++n) {
     std::string all;
-    for (ValueId output : graph.nodes[n].outputs) all += print_sizes(graph.type(output).shape);
+    for (ValueId output : graph.nodes[n].outputs) all += print(graph.type(output).shape);
     if (graph.nodes[n].phase == Phase::forward && !names[n].empty()) sizes[names[n]] = all;
   }
   return sizes;
-}
-
-std::string some_names(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kShownDifferences);
-  const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
 }
 
 }  // namespace
@@ -46,7 +40,7 @@ std::string some_names(const std::vector<std::string>& names) {
 NetworkFingerprint fingerprint_of_network(const Graph& forward) {
   NetworkFingerprint result{.digest = 0xcbf29ce484222325u};
   const auto add_value = [&](ValueId value) {
-    add_to_digest(result.digest, fmt::format("{} {}", value, print_sizes(forward.type(value).shape)));
+    add_to_digest(result.digest, fmt::format("{} {}", value, print(forward.type(value).shape)));
   };
   for (const Input& input : forward.inputs) {
     add_to_digest(result.digest, forward.values[input.value].name);
@@ -60,7 +54,7 @@ NetworkFingerprint fingerprint_of_network(const Graph& forward) {
   for (const Node& node : forward.nodes) {
     if (node.phase != Phase::forward) continue;
     ++result.nodes;
-    add_to_digest(result.digest, place_in_network(node));
+    add_to_digest(result.digest, path_of_node(node));
     for (ValueId input : node.inputs) add_value(input);
     for (ValueId output : node.outputs) add_value(output);
   }
@@ -82,7 +76,8 @@ std::string network_difference(const Graph& got, const Graph& expected) {
   }
   std::string text;
   const auto say = [&](std::string_view what, const std::vector<std::string>& names) {
-    if (!names.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", what, some_names(names));
+    if (!names.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", what, first_of(names, kShownDifferences));
   };
   say("without", missing);
   say("with also", added);

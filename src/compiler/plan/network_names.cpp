@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
 
-#include "base/listed.h"
 #include "base/wildcard.h"
+#include "ir/graph/layer_path.h"
 
 namespace partita {
 namespace {
@@ -83,8 +82,6 @@ void join_ranges(std::vector<Parted>& lines, size_t at) {
 
 }  // namespace
 
-std::string place_in_network(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
-
 std::vector<std::string> network_names(const Graph& graph) {
   std::vector<std::string> names;
   std::map<std::pair<Phase, std::string>, int> counts;
@@ -94,7 +91,7 @@ std::vector<std::string> network_names(const Graph& graph) {
       names.emplace_back();
       continue;
     }
-    std::string place = place_in_network(node);
+    std::string place = path_of_node(node);
     const int count = ++counts[{node.phase, place}];
     names.push_back(count == 1 ? std::move(place) : fmt::format("{}#{}", place, count));
   }

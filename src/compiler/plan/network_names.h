@@ -5,9 +5,6 @@
 
 namespace partita {
 
-/// Returns the scope and op of a node, "net/fc1/matmul", or only its op without a scope.
-std::string place_in_network(const Node& node);
-
 /// Returns the name of each node: its scope and op, "net/fc1/matmul", and "net/fc1/matmul#2" for the second with the
 /// same scope and op. Gradient nodes are counted separately. Recomputed nodes and those of the update have the name "".
 std::vector<std::string> network_names(const Graph& graph);

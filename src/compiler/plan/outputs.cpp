@@ -17,16 +17,14 @@ std::vector<Axes> dims_of(const Plan& plan, const Graph& graph, const OpSet& ops
 }
 
 const Output* find_output(const Graph& graph, std::string_view name) {
-  const auto found = std::find_if(graph.outputs.begin(), graph.outputs.end(),
-                                  [&](const Output& output) { return output.name == name; });
+  const auto found = std::ranges::find_if(graph.outputs, [&](const Output& output) { return output.name == name; });
   return found == graph.outputs.end() ? nullptr : &*found;
 }
 
 /// Index of the input `name` if its dimension 0 is the batch, else the number of inputs.
 size_t find_rows(const Graph& graph, std::string_view name) {
-  const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const Input& input) {
-    return graph.values[input.value].name == name && input.batch_dim == 0;
-  });
+  const auto found = std::ranges::find_if(
+      graph.inputs, [&](const Input& input) { return graph.values[input.value].name == name && input.batch_dim == 0; });
   return static_cast<size_t>(found - graph.inputs.begin());
 }
 
@@ -49,7 +47,7 @@ Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
   for (Axes& axes : dims) {
     const Axes before = std::exchange(axes, {});
     for (int axis : before) {
-      const bool used = std::find(by_rows.begin(), by_rows.end(), axis) != by_rows.end();
+      const bool used = std::ranges::find(by_rows, axis) != by_rows.end();
       if (!used && plan.mesh.ways(by_rows) * plan.mesh.ways({axis}) <= rows) by_rows.push_back(axis);
     }
   }

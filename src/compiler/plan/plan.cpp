@@ -39,12 +39,12 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
 
 void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
   const auto refuse = [](const std::string& what, const std::string& got, const std::string& expected) {
-    throw InvalidArgument(fmt::format("[plan] illegal cut of {}, got '{}', expected {}", what, got, expected));
+    throw InvalidArgument("[plan] illegal cut of {}, got '{}', expected {}", what, got, expected);
   };
   const auto check_count = [&](size_t count, size_t expected, std::string_view what) {
     if (count == expected) return;
-    throw InvalidArgument(fmt::format("[plan] the plan does not fit graph {}, got {} {}, expected {}", graph.name,
-                                      count, what, expected));
+    throw InvalidArgument("[plan] the plan does not fit graph {}, got {} {}, expected {}", graph.name, count, what,
+                          expected);
   };
   const Rules rules(graph, ops);
   check_count(plan.cuts.size(), graph.nodes.size(), "nodes");

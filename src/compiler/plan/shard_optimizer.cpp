@@ -54,7 +54,7 @@ class OptimizerSharder {
       const int dim = graph_.inputs[i].batch_dim;
       if (dim < 0) continue;
       for (const int axis : plan_.inputs[i][dim]) {
-        if (std::find(data.begin(), data.end(), axis) == data.end()) data.push_back(axis);
+        if (std::ranges::find(data, axis) == data.end()) data.push_back(axis);
       }
     }
     if (options_.group == 0) return data;
@@ -66,8 +66,8 @@ class OptimizerSharder {
     }
     if (options_.group == 1) return {};
     throw InvalidArgument(
-        fmt::format("[zero] the axes of the batch cannot form a group of this size, got {} ranks, expected one of {}",
-                    options_.group, fmt::join(possible, ", ")));
+        "[zero] the axes of the batch cannot form a group of this size, got {} ranks, expected one of {}",
+        options_.group, fmt::join(possible, ", "));
   }
 
   /// Whether a node of the backward pass makes one number of a value alone, as a check of a gradient does.
@@ -112,9 +112,8 @@ class OptimizerSharder {
   std::optional<DimAxes> divided(const Type& type, DimAxes dims, const Axes& axes) const {
     Axes added;
     for (const int axis : axes) {
-      const bool used = std::any_of(dims.begin(), dims.end(), [axis](const Axes& own) {
-        return std::find(own.begin(), own.end(), axis) != own.end();
-      });
+      const bool used =
+          std::ranges::any_of(dims, [axis](const Axes& own) { return std::ranges::find(own, axis) != own.end(); });
       if (!used) added.push_back(axis);
     }
     if (added.empty()) return std::nullopt;

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/plain_text.h"
-#include "compiler/plan/layer_names.h"
 #include "ir/graph/graph.h"
 
 namespace partita {
@@ -16,9 +15,9 @@ StageAnnotation parse_stage_annotation(std::string_view text) {
   const auto stage = equals == std::string_view::npos ? std::nullopt : parse_number<int64_t>(text.substr(equals + 1));
   if (!stage || *stage < 0 || *stage >= kMaxStages || equals == 0) {
     throw InvalidArgument(
-        fmt::format("[--stage] not a stage of a layer, got '{}', expected LAYERS=STAGE, such as net/h/0..5=0, with a "
-                    "stage from 0 to {}",
-                    text, kMaxStages - 1));
+        "[--stage] not a stage of a layer, got '{}', expected LAYERS=STAGE, such as net/h/0..5=0, with a stage from 0 "
+        "to {}",
+        text, kMaxStages - 1);
   }
   return {std::string(text.substr(0, equals)), static_cast<int>(*stage)};
 }

@@ -21,14 +21,13 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
   KernelChoice choice = catalog.choose(query);
   const auto& in_place = choice.in_place;
   if (choice.accepted() && choice.inputs.at(0) == choice.outputs.at(0) &&
-      std::find(in_place.begin(), in_place.end(), std::pair{0, 0}) != in_place.end()) {
+      std::ranges::find(in_place, std::pair{0, 0}) != in_place.end()) {
     choice.in_place.clear();  // the sum's buffer is operand and result already
     return choice;
   }
   throw InvalidArgument(
-      fmt::format("[schedule] no kernel adds up micro-batches in place for {}, got {}, expected one "
-                  "that the device has: {}",
-                  node.name, print(type), choice.reason));
+      "[schedule] no kernel adds up micro-batches in place for {}, got {}, expected one that the device has: {}",
+      node.name, print(type), choice.reason);
 }
 
 class Chooser {

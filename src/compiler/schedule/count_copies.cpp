@@ -73,9 +73,9 @@ void require_copies(const Schedule& schedule, const LocalGraph& local, const InF
     const Buffer &buffer = schedule.buffers[s], &wanted = needed.buffers[s];
     if (buffer.copies >= wanted.copies) continue;
     throw InvalidArgument(
-        fmt::format("[schedule] a stage keeps fewer copies than its order has in flight, got {} of %{} on stage {}, "
-                    "expected {}, or the order that the schedule was made for",
-                    buffer.copies, local.graph.values[buffer.value].name, stage, wanted.copies));
+        "[schedule] a stage keeps fewer copies than its order has in flight, got {} of %{} on stage {}, expected {}, "
+        "or the order that the schedule was made for",
+        buffer.copies, local.graph.values[buffer.value].name, stage, wanted.copies);
   }
 }
 

@@ -54,8 +54,7 @@ class Folder {
 
  private:
   bool has_halves() const {
-    return std::any_of(graph_.values.begin(), graph_.values.end(),
-                       [](const ValueInfo& value) { return is_half(value.type); });
+    return std::ranges::any_of(graph_.values, [](const ValueInfo& value) { return is_half(value.type); });
   }
 
   bool is_sharded_alike(ValueId a, ValueId b) const { return local_.shardings[a] == local_.shardings[b]; }
@@ -87,8 +86,7 @@ class Folder {
   }
 
   bool has_wide_result(const Node& node) const {
-    return std::any_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId output) { return is_wide(graph_.type(output)); });
+    return std::ranges::any_of(node.outputs, [&](ValueId output) { return is_wide(graph_.type(output)); });
   }
 
   /// Replaces operands that are casts from one 16-bit type, the first one that is found, by what was cast. Returns that
@@ -99,7 +97,7 @@ class Folder {
     for (size_t k = 0; k < inputs.size(); ++k) {
       const ValueId narrow = narrow_operand(id, inputs[k]);
       const bool fits = narrow >= 0 && (!half || graph_.type(narrow).dtype == *half);
-      if (!fits && std::find(required.begin(), required.end(), static_cast<int>(k)) != required.end()) {
+      if (!fits && std::ranges::find(required, static_cast<int>(k)) != required.end()) {
         return std::nullopt;
       }
       if (!fits) continue;
@@ -160,8 +158,8 @@ class Folder {
     if (!is_cast(graph_, node) || is_end_[node.outputs[0]] || users_[node.outputs[0]].empty()) return false;
     return std::all_of(users_[node.outputs[0]].begin(), users_[node.outputs[0]].end(), [&](NodeId user) {
       const FoldedNode* folded = folded_.find(user);
-      return folded != nullptr && std::find(folded->values.inputs.begin(), folded->values.inputs.end(),
-                                            node.outputs[0]) == folded->values.inputs.end();
+      return folded != nullptr &&
+             std::ranges::find(folded->values.inputs, node.outputs[0]) == folded->values.inputs.end();
     });
   }
 

@@ -27,7 +27,7 @@ std::vector<int> roots_of(const Schedule& schedule) {
 }
 
 Section Schedule::section_of(size_t instruction) const {
-  const auto next = std::upper_bound(begins.begin(), begins.end(), instruction);
+  const auto next = std::ranges::upper_bound(begins, instruction);
   return static_cast<Section>(std::max<std::ptrdiff_t>(next - begins.begin() - 1, 0));
 }
 
@@ -35,7 +35,7 @@ size_t first_of_update(const Schedule& schedule, const LocalGraph& local) {
   const std::vector<bool> checks = checks_of_gradients(local);
   const auto is_check = [&](const Instruction& one) { return one.node >= 0 && checks[one.node]; };
   const auto& list = schedule.instructions;
-  const auto first = std::find_if(list.begin(), list.end(), is_check);
+  const auto first = std::ranges::find_if(list, is_check);
   if (first != list.end()) return static_cast<size_t>(first - list.begin());
   for (size_t i = schedule.micro_end(); i < schedule.update(); ++i) {
     const Instruction& instruction = schedule.instructions[i];
@@ -64,8 +64,8 @@ ExternalStates external_states(const LocalGraph& local, const StateFormats& held
     const State& state = local.graph.states[s];
     const auto found = held.find(local.graph.values[state.entry].name);
     if (found == held.end() || state.exit >= 0) continue;
-    const bool is_output = std::any_of(local.graph.outputs.begin(), local.graph.outputs.end(),
-                                       [&](const Output& output) { return output.value == state.entry; });
+    const bool is_output =
+        std::ranges::any_of(local.graph.outputs, [&](const Output& output) { return output.value == state.entry; });
     if (!is_output || found->second.plain()) external[s] = found->second;
   }
   return external;

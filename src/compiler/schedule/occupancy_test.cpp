@@ -15,7 +15,7 @@ struct Block {
 
 /// Returns the lowest offset at which the block overlaps none that is live at the same moment.
 int64_t lowest_free(std::vector<Block> blocks, const Block& wanted, int64_t base) {
-  std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.offset < b.offset; });
+  std::ranges::sort(blocks, [](const Block& a, const Block& b) { return a.offset < b.offset; });
   int64_t offset = base;
   for (const Block& there : blocks) {
     if (there.last < wanted.first || wanted.last < there.first) continue;

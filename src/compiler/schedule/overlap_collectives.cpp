@@ -125,7 +125,7 @@ class Overlapper {
     const int from = roots_[instruction.inputs[0]], to = roots_[instruction.outputs[0]];
     if (sent_[to]) return;
     Message message{.instruction = i, .start = i, .section = schedule_.section_of(i)};
-    const auto reader = std::upper_bound(readers_[to].begin(), readers_[to].end(), i);
+    const auto reader = std::ranges::upper_bound(readers_[to], i);
     message.wait = std::min(reader == readers_[to].end() ? SIZE_MAX : *reader, end_of(message.section));
     const size_t maker = makers_[from];
     const bool made_here = maker < i && schedule_.section_of(maker) == message.section;
@@ -183,7 +183,7 @@ class Overlapper {
       if (message.after_maker) continue;
       if (scatters(schedule_.instructions[message.instruction])) found.push_back(&message);
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->start < b->start; });
+    std::ranges::stable_sort(found, [](const auto* a, const auto* b) { return a->start < b->start; });
     return found;
   }
 

@@ -29,7 +29,7 @@ class Packer {
     for (const Reduction& reduction : reductions_) {
       if (reduction.late) late.push_back(reduction);
     }
-    std::stable_sort(late.begin(), late.end(), [](const auto& a, const auto& b) { return a.ready < b.ready; });
+    std::ranges::stable_sort(late, [](const auto& a, const auto& b) { return a.ready < b.ready; });
     for (const Reduction& reduction : late) collect(reduction);
     const size_t late_buckets = schedule_.buckets.size();
     pack_neighbours();

@@ -81,10 +81,9 @@ class Placer {
   }
 
   static bool allows(const Instruction& instruction, int input, int output_buffer) {
-    return std::any_of(instruction.choice.in_place.begin(), instruction.choice.in_place.end(),
-                       [&](const std::pair<int, int>& pair) {
-                         return pair.first == input && instruction.outputs[pair.second] == output_buffer;
-                       });
+    return std::ranges::any_of(instruction.choice.in_place, [&](const std::pair<int, int>& pair) {
+      return pair.first == input && instruction.outputs[pair.second] == output_buffer;
+    });
   }
 
   void touch(int buffer, size_t at) {
@@ -237,7 +236,7 @@ class Placer {
   void place_blocks(std::vector<Block>& blocks, int64_t base) {
     std::vector<size_t> order(blocks.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
     Occupancy occupancy(schedule_.instructions.size() + 1);
     int64_t top = base;
     for (size_t index : order) {

@@ -10,14 +10,14 @@ KernelChoice ShardKernels::choose(NodeId id, const std::function<MemoryFormat(Va
   for (size_t first = 0; first < shards.size(); ++first) {
     KernelChoice choice = catalog_.choose(shards[first]);
     if (!choice.accepted()) {
-      throw InvalidArgument(fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}",
-                                        node.name, node.op, print(shards[first].inputs), choice.reason));
+      throw InvalidArgument("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}", node.name,
+                            node.op, print(shards[first].inputs), choice.reason);
     }
     if (serves_all(choice, shards, first)) return choice;
   }
   throw InvalidArgument(
-      fmt::format("[schedule] no single kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
-                  node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
+      "[schedule] no single kernel serves all parts of {}, got {}({}) and {}({}), expected another cut", node.name,
+      node.op, print(shards.front().inputs), node.op, print(shards.back().inputs));
 }
 
 std::optional<KernelChoice> ShardKernels::find(NodeId id, const NodeValues& values,
@@ -61,9 +61,8 @@ bool ShardKernels::serves_all(KernelChoice& choice, const std::vector<KernelQuer
     const KernelChoice other = catalog_.choose(query);
     if (!other.accepted() || other.view != choice.view) return false;
     common.scratch_bytes = std::max(common.scratch_bytes, other.scratch_bytes);
-    std::erase_if(common.in_place, [&](const auto& pair) {
-      return std::find(other.in_place.begin(), other.in_place.end(), pair) == other.in_place.end();
-    });
+    std::erase_if(common.in_place,
+                  [&](const auto& pair) { return std::ranges::find(other.in_place, pair) == other.in_place.end(); });
   }
   choice = std::move(common);
   return true;

@@ -28,7 +28,7 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
     StageSection to = stage_section(transfer.first);
     if (to == StageSection::weight) to = StageSection::backward;
     const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage, to};
-    if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
+    if (std::ranges::find(dependencies, one) == dependencies.end()) dependencies.push_back(one);
   }
   return dependencies;
 }
@@ -86,9 +86,9 @@ InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& loc
 std::vector<RankGroup> rank_groups(int64_t ranks, int64_t groups) {
   if (ranks < groups) {
     throw InvalidArgument(
-        fmt::format("[stages] fewer ranks than groups of stages, got {} ranks for {} groups, expected "
-                    "at least {} ranks, or more stages on one group (--interleave)",
-                    ranks, groups, groups));
+        "[stages] fewer ranks than groups of stages, got {} ranks for {} groups, expected at least {} ranks, or more "
+        "stages on one group (--interleave)",
+        ranks, groups, groups);
   }
   std::vector<RankGroup> result;
   int first = 0;

@@ -49,13 +49,12 @@ SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, i
   std::vector<bool> in_bucket(schedule.buckets.size(), false);
   for (size_t b = 0; b < in_bucket.size(); ++b) {
     const std::vector<int>& buffers = schedule.buckets[b].buffers;
-    in_bucket[b] = std::any_of(buffers.begin(), buffers.end(), [&](int one) { return roots[one] == roots[buffer]; });
+    in_bucket[b] = std::ranges::any_of(buffers, [&](int one) { return roots[one] == roots[buffer]; });
   }
   for (size_t i = schedule.update(); i-- > 0;) {
     const Instruction& instruction = schedule.instructions[i];
     if (instruction.bucket >= 0 && in_bucket[instruction.bucket]) return i;
-    if (std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
-                    [&](int output) { return roots[output] == roots[buffer]; })) {
+    if (std::ranges::any_of(instruction.outputs, [&](int output) { return roots[output] == roots[buffer]; })) {
       return i;
     }
   }
@@ -99,9 +98,9 @@ class GroupReplay {
     }
     if (waiting.empty()) return;
     throw InvalidArgument(
-        fmt::format("[stages] the order deadlocks, got stages that wait for one another, expected another order or "
-                    "other stages: {}",
-                    waiting));
+        "[stages] the order deadlocks, got stages that wait for one another, expected another order or other stages: "
+        "{}",
+        waiting);
   }
 
  private:
@@ -311,7 +310,7 @@ std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std:
     const bool here = points[t] ? *points[t] >= run.begin && *points[t] < run.end : run.begins_section;
     if (here) sent.emplace_back(points[t], t);
   }
-  std::sort(sent.begin(), sent.end());
+  std::ranges::sort(sent);
   std::vector<size_t> result;
   for (const auto& [point, transfer] : sent) result.push_back(transfer);
   return result;
@@ -321,13 +320,13 @@ void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
   // Counting what is in flight over stages needs an order in which a slot comes after all that it needs.
   Pipeline ordered = pipeline;
   ordered.sequence = in_order_of_time(pipeline.sequence, pipeline.shape, dependencies_of(pipeline.transfers));
-  const bool has_weight = std::any_of(ordered.sequence.begin(), ordered.sequence.end(),
-                                      [](const Slot& slot) { return slot.section == StageSection::weight; });
+  const bool has_weight =
+      std::ranges::any_of(ordered.sequence, [](const Slot& slot) { return slot.section == StageSection::weight; });
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     const LocalGraph& local = stages[stage].local;
     if (!pipeline.shape.forward_only && has_weight != (local.sections == MicroSections::weights)) {
-      throw InvalidArgument(fmt::format("[sequence] weight slots do not fit the stages, got {}, expected {}",
-                                        has_weight ? "some" : "none", has_weight ? "none" : "some"));
+      throw InvalidArgument("[sequence] weight slots do not fit the stages, got {}, expected {}",
+                            has_weight ? "some" : "none", has_weight ? "none" : "some");
     }
     require_copies(stages[stage].schedule, local, in_flight_of(ordered, static_cast<int>(stage), local),
                    static_cast<int>(stage));

@@ -1,7 +1,6 @@
 #include "compiler/search/cost_graph.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "compiler/search/keys.h"
@@ -61,16 +60,9 @@ class CostGraphBuilder {
   }
 
   void add_node_variable(size_t n) {
-    auto& [seconds, bytes] = cost_cache_[alternatives_[n].get()];
-    if (!seconds) {
-      std::vector<double> times, sizes;
-      for (const NodeAlternative& alternative : *alternatives_[n]) {
-        times.push_back(alternative.seconds);
-        sizes.push_back(alternative.bytes);
-      }
-      seconds = std::make_shared<const std::vector<double>>(std::move(times));
-      bytes = std::make_shared<const std::vector<double>>(std::move(sizes));
-    }
+    const auto& [seconds, bytes] = costs_of(*alternatives_[n], [](const NodeAlternative& alternative) {
+      return std::pair(alternative.seconds, alternative.bytes);
+    });
     const size_t variable = add_variable({Decision::Kind::node, n}, seconds, bytes);
     result_.nodes[variable] = alternatives_[n];
     result_.variable_of_node[n] = static_cast<int>(variable);
@@ -112,17 +104,8 @@ class CostGraphBuilder {
   size_t add_shared(Decision decision, ValueId value, ValueAlternatives list, const std::vector<Use>& uses) {
     const TypeId type = reshards_.type(graph_.type(value));
     const bool is_state = decision.kind == Decision::Kind::state;
-    auto& [seconds, bytes] = cost_cache_[list.get()];
-    if (!seconds) {
-      std::vector<double> times, sizes;
-      for (const ValueAlternative& one : *list) {
-        const auto [time, size] = shared_costs(decision, value, one, uses);
-        times.push_back(time);
-        sizes.push_back(size);
-      }
-      seconds = std::make_shared<const std::vector<double>>(std::move(times));
-      bytes = std::make_shared<const std::vector<double>>(std::move(sizes));
-    }
+    const auto& [seconds, bytes] =
+        costs_of(*list, [&](const ValueAlternative& one) { return shared_costs(decision, value, one, uses); });
     const size_t shared = add_variable(decision, seconds, bytes);
     result_.values[shared] = list;
     result_.sums[shared] = nodes_.sums(value);
@@ -175,6 +158,24 @@ class CostGraphBuilder {
     double sum = reshards_.passed(type, from.value, to.value);
     if (from.gradient >= 0 && to.gradient >= 0) sum += reshards_.passed(type, to.gradient, from.gradient);
     return sum;
+  }
+
+  using Costs = std::pair<std::shared_ptr<const std::vector<double>>, std::shared_ptr<const std::vector<double>>>;
+  /// Returns the seconds and the bytes of each alternative of a list, which `costs_of_one` returns; those of the first
+  /// call for the list.
+  template <class List, class CostsOfOne>
+  const Costs& costs_of(const List& list, const CostsOfOne& costs_of_one) {
+    Costs& costs = cost_cache_[&list];
+    if (costs.first) return costs;
+    std::vector<double> times, sizes;
+    for (const auto& one : list) {
+      const auto [time, size] = costs_of_one(one);
+      times.push_back(time);
+      sizes.push_back(size);
+    }
+    costs = {std::make_shared<const std::vector<double>>(std::move(times)),
+             std::make_shared<const std::vector<double>>(std::move(sizes))};
+    return costs;
   }
 
   template <class Seconds>
@@ -261,8 +262,6 @@ class CostGraphBuilder {
     }
     for (const ShardingId gradient : gradients) list.push_back({value, gradient});
   }
-
-  using Costs = std::pair<std::shared_ptr<const std::vector<double>>, std::shared_ptr<const std::vector<double>>>;
 
   const ForwardNodes& nodes_;
   const Graph& graph_;

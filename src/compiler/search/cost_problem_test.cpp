@@ -185,7 +185,7 @@ TEST(CostProblem, MemoryIsAConstraint) {
     const CostProblem problem = draw_problem(sizes, seed);
     double min_bytes = 0;
     for (const CostVariable& variable : problem.variables) {
-      if (variable.bytes) min_bytes += *std::min_element(variable.bytes->begin(), variable.bytes->end());
+      if (variable.bytes) min_bytes += *std::ranges::min_element(*variable.bytes);
     }
     const double fastest = problem.bytes(exact_search(problem).chosen);
     for (const double part : {1.0, 0.8, 0.5, 0.1, 0.0, -0.1}) {

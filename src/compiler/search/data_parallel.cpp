@@ -14,9 +14,8 @@ void require_even(int64_t batch, const Mesh& mesh, std::string_view instead) {
   const int64_t below = batch / ranks * ranks;
   const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
   throw InvalidArgument(
-      fmt::format("[plan] the global batch does not divide, got batch {} on {} ranks, expected a "
-                  "multiple of {}: {}{}{}",
-                  batch, ranks, ranks, nearest, instead.empty() ? "" : ", or ", instead));
+      "[plan] the global batch does not divide, got batch {} on {} ranks, expected a multiple of {}: {}{}{}", batch,
+      ranks, ranks, nearest, instead.empty() ? "" : ", or ", instead);
 }
 
 /// Returns the sharding of a state: its layerwise dimension split over the axes `all`, or replicated if it has none or
@@ -26,10 +25,10 @@ std::vector<Axes> layerwise(const Graph& graph, const State& state, const Mesh& 
   std::vector<Axes> dims(type.shape.size());
   if (state.layerwise < 0 || all.empty()) return dims;
   if (type.shape[state.layerwise] < mesh.ranks()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[plan] layerwise parameter '{}' has fewer rows than ranks, got dimension {} of {} on {} ranks, expected {} or "
         "more",
-        graph.values[state.entry].name, state.layerwise, print(type), mesh.ranks(), mesh.ranks()));
+        graph.values[state.entry].name, state.layerwise, print(type), mesh.ranks(), mesh.ranks());
   }
   dims[state.layerwise] = all;
   return dims;
@@ -45,7 +44,7 @@ Axes all_axes(const Mesh& mesh) {
 
 Axes batch_axes(int64_t batch, const Mesh& mesh, const Axes& except) {
   Axes axes = all_axes(mesh);
-  std::erase_if(axes, [&](int axis) { return std::find(except.begin(), except.end(), axis) != except.end(); });
+  std::erase_if(axes, [&](int axis) { return std::ranges::find(except, axis) != except.end(); });
   while (!axes.empty() && mesh.ways(axes) > batch) axes.pop_back();
   return axes;
 }

@@ -1,6 +1,5 @@
 #include "compiler/search/dual_bound.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -81,7 +80,7 @@ class MessagePassing {
   /// edge with it. Returns the variable's contribution to the bound.
   double pass(size_t v, bool forwards) {
     std::vector<double> sum = gathered(v);
-    const double least = *std::min_element(sum.begin(), sum.end());
+    const double least = *std::ranges::min_element(sum);
     for (double& cost : sum) cost -= least;
     size_t later = 0;
     for (const Direction& direction : directions_[v]) later += other(direction) > v;
@@ -100,7 +99,7 @@ class MessagePassing {
   double send(const Direction& direction, const std::vector<double>& part) {
     const CostTable& table = *problem_.edges[direction.edge].table;
     std::vector<double>& message = sent(direction);
-    std::fill(message.begin(), message.end(), std::numeric_limits<double>::infinity());
+    std::ranges::fill(message, std::numeric_limits<double>::infinity());
     for (size_t a = 0; a < table.rows; ++a) {
       const double* row = table.seconds.data() + a * table.columns;
       if (direction.from_first) {
@@ -115,7 +114,7 @@ class MessagePassing {
         message[a] = least;
       }
     }
-    const double least = *std::min_element(message.begin(), message.end());
+    const double least = *std::ranges::min_element(message);
     for (double& cost : message) cost -= least;
     return least;
   }
@@ -134,7 +133,7 @@ class MessagePassing {
                                            : table.at(bound.chosen[from], a);
         }
       }
-      bound.chosen[v] = static_cast<size_t>(std::min_element(sum.begin(), sum.end()) - sum.begin());
+      bound.chosen[v] = static_cast<size_t>(std::ranges::min_element(sum) - sum.begin());
     }
   }
 
@@ -154,10 +153,10 @@ class MessagePassing {
     }
     for (size_t v = 0; v < problem_.variables.size(); ++v) {
       bound.least.push_back(gathered(v));
-      total += *std::min_element(bound.least[v].begin(), bound.least[v].end());
+      total += *std::ranges::min_element(bound.least[v]);
     }
     for (std::vector<double>& costs : bound.least) {
-      const double least = *std::min_element(costs.begin(), costs.end());
+      const double least = *std::ranges::min_element(costs);
       for (double& cost : costs) cost += total - least;
     }
   }
@@ -188,7 +187,7 @@ std::vector<size_t> polish(const CostProblem& problem, std::vector<size_t> chose
           sum[a] += edge.first == v ? edge.table->at(a, chosen[edge.second]) : edge.table->at(chosen[edge.first], a);
         }
       }
-      const size_t best = static_cast<size_t>(std::min_element(sum.begin(), sum.end()) - sum.begin());
+      const size_t best = static_cast<size_t>(std::ranges::min_element(sum) - sum.begin());
       if (!(sum[best] < sum[chosen[v]] * (1 - 1e-12))) continue;
       chosen[v] = best;
       changed = true;

@@ -37,7 +37,7 @@ struct ReducedProblem {
   /// Returns a choice of the whole problem in this one. All of its alternatives must remain.
   std::vector<size_t> position_of(std::vector<size_t> chosen) const {
     for (size_t v = 0; v < chosen.size(); ++v) {
-      chosen[v] = static_cast<size_t>(std::find(kept[v].begin(), kept[v].end(), chosen[v]) - kept[v].begin());
+      chosen[v] = static_cast<size_t>(std::ranges::find(kept[v], chosen[v]) - kept[v].begin());
     }
     return chosen;
   }

@@ -1,7 +1,6 @@
 #include "compiler/search/dynamic.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "compiler/search/dual_bound.h"
@@ -57,7 +56,7 @@ class Enumeration {
     double bound = paid, spread = -1;
     for (size_t v = 0; v < costs_.size(); ++v) {
       if (decided_[v]) continue;
-      const auto [low, high] = std::minmax_element(costs_[v].begin(), costs_[v].end());
+      const auto [low, high] = std::ranges::minmax_element(costs_[v]);
       bound += *low;
       const double own = std::min(*high - *low, std::numeric_limits<double>::max());
       if (own > spread) {
@@ -68,7 +67,7 @@ class Enumeration {
     if (!(bound < min_) || (work_ += size_) > kMaxWork) return;
     std::vector<size_t> order(costs_[next].size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs_[next][a] < costs_[next][b]; });
+    std::ranges::sort(order, [&](size_t a, size_t b) { return costs_[next][a] < costs_[next][b]; });
     decided_[next] = true;
     for (size_t a : order) {
       const double own = costs_[next][a];

@@ -1,7 +1,6 @@
 #include "compiler/search/eliminate.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -63,7 +62,7 @@ class Elimination::Solver {
       for (const CostFunction& function : step.functions) {
         for (size_t a = 0; a < costs.size(); ++a) costs[a] += table_of(function)[a];
       }
-      sum += *std::min_element(costs.begin(), costs.end());
+      sum += *std::ranges::min_element(costs);
     }
     return sum;
   }
@@ -97,14 +96,14 @@ class Elimination::Solver {
   Operands operands_of(const EliminationStep& step, const std::vector<size_t>& around) const {
     Operands operands;
     for (const CostFunction& function : step.functions) {
-      const bool has_last = !around.empty() && std::find(function.variables.begin(), function.variables.end(),
-                                                         around.back()) != function.variables.end();
+      const bool has_last =
+          !around.empty() && std::ranges::find(function.variables, around.back()) != function.variables.end();
       Ordered moved = to_back({function.variables, tables_[function.table]}, step.variable);
       if (has_last) moved = to_back(moved, around.back());
       std::vector<size_t> stride(around.size(), 0);
       size_t count = 1;
       for (auto v = moved.variables.rbegin(); v != moved.variables.rend(); ++v) {
-        const auto at = std::find(around.begin(), around.end(), *v);
+        const auto at = std::ranges::find(around, *v);
         if (at != around.end()) stride[static_cast<size_t>(at - around.begin())] = count;
         count *= size_of(*v);
       }
@@ -129,7 +128,7 @@ class Elimination::Solver {
     };
     std::vector<size_t> last_offsets;
     for (size_t row = 0; row < result.size(); row += columns) {
-      std::fill(sum.begin(), sum.end(), 0);
+      std::ranges::fill(sum, 0);
       for (size_t f = 0; f < operands.alone.size(); ++f) {
         const double* from = operands.alone[f].data() + offset(operands.alone_strides[f]);
         for (size_t i = 0; i < own; ++i) sum[i] += from[i];
@@ -161,10 +160,10 @@ class Elimination::Solver {
 
   /// Sets result[b] to the minimum of sum[i] + pairs[i][b]. Takes the smallest sums first and stops once none can help.
   static void min_sums(const std::vector<double>& sum, const std::vector<double>& pairs, size_t columns,
-                         double* result) {
+                       double* result) {
     std::vector<size_t> order(sum.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sum[a] < sum[b]; });
+    std::ranges::sort(order, [&](size_t a, size_t b) { return sum[a] < sum[b]; });
     size_t done = 0;
     double most = kInfinite;  // maximum of the results so far; pairs cost nothing or more
     for (size_t i : order) {

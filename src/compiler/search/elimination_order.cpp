@@ -12,7 +12,7 @@ std::string key_of_step(const EliminationStep& step) {
   for (const CostFunction& function : step.functions) {
     append(function.table);
     for (size_t v : function.variables) {
-      append(static_cast<size_t>(std::find(step.around.begin(), step.around.end(), v) - step.around.begin()));
+      append(static_cast<size_t>(std::ranges::find(step.around, v) - step.around.begin()));
     }
   }
   return key;
@@ -41,7 +41,7 @@ void EliminationOrder::find(const EliminationLimits& limits) {
   std::vector<double> costs(problem_.variables.size());
   for (size_t v = 0; v < costs.size(); ++v) open.emplace(costs[v] = fill_of(v), v);
   while (!open.empty()) {
-    const auto at = std::find_if(open.begin(), open.end(), [&](const auto& one) {
+    const auto at = std::ranges::find_if(open, [&](const auto& one) {
       return one.second != limits.keep && neighbours_[one.second].size() <= limits.around;
     });
     if (at == open.end() || exceeds(at->second, limits)) break;
@@ -63,7 +63,7 @@ void EliminationOrder::find(const EliminationLimits& limits) {
     }
   }
   for (const auto& [cost, v] : open) left.push_back(v);
-  std::sort(left.begin(), left.end());
+  std::ranges::sort(left);
 }
 
 void EliminationOrder::add(CostFunction function) {

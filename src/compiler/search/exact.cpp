@@ -1,7 +1,6 @@
 #include "compiler/search/exact.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "compiler/search/dual_bound.h"
 #include "compiler/search/eliminate.h"

@@ -55,7 +55,7 @@ void ForwardNodes::find_gradients() {
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     if (!is_forward(n)) continue;
-    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return depends[v]; });
+    const bool any = any_marked(node.inputs, depends);
     for (ValueId output : node.outputs) depends[output] = any;
   }
   for (const Output& output : graph_.outputs) {
@@ -141,7 +141,7 @@ const NodeProgram* ForwardNodes::program_of(size_t n, const NodeGradients& gradi
   std::string key;
   add_pointer(key, &rules_[n]);
   for (ValueId input : node.inputs) {
-    add_integer(key, std::find(node.inputs.begin(), node.inputs.end(), input) - node.inputs.begin());
+    add_integer(key, std::ranges::find(node.inputs, input) - node.inputs.begin());
   }
   for (const auto* flags : {&gradients.arriving, &gradients.wanted}) {
     for (const bool flag : *flags) key += flag ? '1' : '0';

@@ -13,8 +13,9 @@
 namespace partita {
 
 enum class NamedKind { input, state, node, gradient, result, gradient_result };
-template <>
-inline constexpr auto kNames<NamedKind> = names("input", "state", "node", "gradient", "result", "gradient_result");
+constexpr auto value_names(NamedKind) {
+  return names("input", "state", "node", "gradient", "result", "gradient_result");
+}
 
 /// One line of a plan file.
 /// node, gradient: "net/h/0..5/attn/q/matmul", "A={data} j={tensor}": axes of the factors of forward or backward nodes.

@@ -49,7 +49,7 @@ std::vector<Sharding> KnownShardings::operands(size_t n, const Cut& cut) const {
 
 Sharding KnownShardings::required_sharding(size_t user, ValueId value) const {
   const Node& node = graph_.nodes[user];
-  const auto at = std::find(node.inputs.begin(), node.inputs.end(), value) - node.inputs.begin();
+  const auto at = std::ranges::find(node.inputs, value) - node.inputs.begin();
   return {.dims = dims_from_factors(rules_[user], *partial_.cuts[user], rules_[user].inputs[at])};
 }
 

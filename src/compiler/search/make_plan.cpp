@@ -48,8 +48,8 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   }
   const Strategy& strategy = dataset.strategy;
   if (strategy.size() != batched.size()) {
-    throw InvalidArgument(fmt::format("[dataset strategy] wrong number of inputs, got {} in {}, expected {}",
-                                      strategy.size(), print(strategy), batched.size()));
+    throw InvalidArgument("[dataset strategy] wrong number of inputs, got {} in {}, expected {}", strategy.size(),
+                          print(strategy), batched.size());
   }
   for (size_t b = 0; b < batched.size(); ++b) {
     const ValueId value = graph.inputs[batched[b]].value;
@@ -117,8 +117,8 @@ void refuse_uneven(const Plan& plan, const Graph& graph, const Rules& rules) {
     for (size_t f = 0; f < rule.factors.size(); ++f) {
       const int64_t parts = plan.mesh.ways(plan.cuts[n][f]), size = rule.factors[f].size;
       if (size % parts == 0) continue;
-      throw InvalidArgument(fmt::format("[plan] {} is cut unevenly, got {} parts of a dimension of {}, expected {}",
-                                        describe(graph.nodes[n]), parts, size, nearest_divisors(size, parts)));
+      throw InvalidArgument("[plan] {} is cut unevenly, got {} parts of a dimension of {}, expected {}",
+                            describe(graph.nodes[n]), parts, size, nearest_divisors(size, parts));
     }
   }
 }
@@ -145,8 +145,8 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
       if (!node.annotation || !node.annotation->named()) continue;
       Mesh mesh(node.annotation->axes, node.annotation->rank_list);
       if (mesh.ranks() == ranks) return mesh;
-      throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
-                                        describe(node), mesh.ranks(), ranks));
+      throw InvalidArgument("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
+                            describe(node), mesh.ranks(), ranks);
     }
     if (options.blocks.any()) return block_mesh(ranks, options.blocks);
     return Mesh({{"ranks", ranks}});
@@ -183,9 +183,9 @@ Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const M
         "[--sequence-parallel] has no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more");
   }
   if (options.blocks.any() && options.parallel != Parallel::automatic) {
-    throw InvalidArgument(fmt::format("[{}] cuts more than the batch, got --parallel {}, expected --parallel auto",
-                                      options.blocks.tensor > 1 ? "--tensor-parallel" : "--context-parallel",
-                                      name_of(options.parallel)));
+    throw InvalidArgument("[{}] cuts more than the batch, got --parallel {}, expected --parallel auto",
+                          options.blocks.tensor > 1 ? "--tensor-parallel" : "--context-parallel",
+                          name_of(options.parallel));
   }
   const auto make = [&] {
     if (mesh.ranks() == 1) return replicated_plan(graph, rules, mesh);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "base/cursor.h"
 #include "base/scanner.h"
@@ -13,8 +12,6 @@
 
 namespace partita {
 namespace {
-
-std::string print_named_sizes(const Type& type) { return fmt::format("[{}]", fmt::join(type.shape, ",")); }
 
 bool is_of_nodes(NamedKind kind) { return kind != NamedKind::input && kind != NamedKind::state; }
 
@@ -69,8 +66,7 @@ class NamedReader {
   std::string_view name_of_value(ValueId value) const { return graph_.values[value].name; }
 
   [[noreturn]] void fail(std::string_view what, std::string_view got, const std::string& expected) const {
-    throw InvalidArgument(
-        fmt::format("[{}:{}] {}, got '{}', expected {}", named_.file, line_->line, what, got, expected));
+    throw InvalidArgument("[{}:{}] {}, got '{}', expected {}", named_.file, line_->line, what, got, expected);
   }
   template <class Read>
   auto with_line(const Read& read) const {
@@ -124,7 +120,7 @@ class NamedReader {
   /// InvalidArgument for other texts and, if it has the same purpose, for other sizes and illegal cuts.
   std::optional<std::vector<Axes>> read_dims(const Type& type, std::string_view text) const {
     LineRest rest(text);
-    const std::string sizes = print_named_sizes(type);
+    const std::string sizes = print(type.shape);
     const std::string_view given = rest.token();
     if (given != sizes && !any_) fail("other sizes", fmt::format("{} {}", line_->names, given), sizes);
     std::vector<Axes> dims = with_line([&] { return parse_dims(rest.take_rest(), named_.mesh); });
@@ -241,9 +237,8 @@ class NamedWriter {
  private:
   void add_value(NamedKind kind, ValueId value, const std::vector<Axes>& dims) {
     const std::string axes = print_dims(dims, plan_.mesh);
-    lines_[kind].push_back(
-        {"%" + graph_.values[value].name,
-         fmt::format("{}{}{}", print_named_sizes(graph_.type(value)), axes.empty() ? "" : " ", axes)});
+    lines_[kind].push_back({"%" + graph_.values[value].name,
+                            fmt::format("{}{}{}", print(graph_.type(value).shape), axes.empty() ? "" : " ", axes)});
   }
 
   void add_cut(size_t n) {
@@ -260,7 +255,7 @@ class NamedWriter {
     const bool is_forward = graph_.nodes[producer].phase == Phase::forward;
     lines_[is_forward ? NamedKind::result : NamedKind::gradient_result].push_back(
         {names_[producer], fmt::format("{}{} {}", info.output > 0 ? fmt::format("{} ", info.output) : "",
-                                       print_named_sizes(info.type), print_dims(dims, plan_.mesh))});
+                                       print(info.type.shape), print_dims(dims, plan_.mesh))});
   }
 
   bool add_differences(const Plan& derived) {
@@ -310,7 +305,7 @@ bool names_conversions(const NamedCuts& named, const Graph& graph, const OpSet& 
     const auto has_name = [&](const NamedLine& line) {
       return is_of_nodes(line.kind) && matches_names(line.names, names[n]);
     };
-    if (std::any_of(named.lines.begin(), named.lines.end(), has_name)) return true;
+    if (std::ranges::any_of(named.lines, has_name)) return true;
   }
   return false;
 }

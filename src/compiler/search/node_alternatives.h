@@ -1,8 +1,6 @@
 #pragma once
 // All cuts of the forward nodes of a graph on a mesh, with their costs and the shardings that they need.
 
-#include <set>
-
 #include "compiler/plan/complete_plan.h"
 #include "compiler/search/forward_nodes.h"
 

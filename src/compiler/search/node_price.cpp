@@ -140,7 +140,7 @@ class PriceWalk {
 
   void bring(size_t slot, const Type& type, const Sharding& target) {
     std::vector<Sharding>& there = slots_[slot].there;
-    if (std::find(there.begin(), there.end(), target) != there.end()) return;
+    if (std::ranges::find(there, target) != there.end()) return;
     seconds_ += seconds_of_move(type, there, target, reshards_);
     if (trace_ != nullptr) trace_->steps.push_back({.type = &type, .from = there, .to = target});
     if (target.partial.empty() && !there.front().partial.empty()) slots_[slot].resolved = true;
@@ -184,8 +184,7 @@ class PriceWalk {
 /// Returns a stand-in for the gradient of each operand of an op that has only a user-defined gradient: the first
 /// gradient of a result that arrived if it has the type of the operand, else an empty Value.
 std::vector<Value> gradients_of_users(const GradCall& call) {
-  const auto arrived =
-      std::find_if(call.d_outputs.begin(), call.d_outputs.end(), [](const Value& d) { return bool(d); });
+  const auto arrived = std::ranges::find_if(call.d_outputs, [](const Value& d) { return bool(d); });
   std::vector<Value> given;
   for (const Value& operand : call.inputs) {
     const bool fits = arrived != call.d_outputs.end() && arrived->type() == operand.type();
@@ -196,7 +195,7 @@ std::vector<Value> gradients_of_users(const GradCall& call) {
 
 }  // namespace
 
-bool NodeGradients::any() const { return std::find(arriving.begin(), arriving.end(), true) != arriving.end(); }
+bool NodeGradients::any() const { return std::ranges::find(arriving, true) != arriving.end(); }
 
 NodeProgram::NodeProgram(const Graph& graph, const Node& node, const OpSet& ops, const NodeGradients& gradients,
                          bool keeps_traces)
@@ -247,7 +246,7 @@ void NodeProgram::find_live() {
   }
   for (size_t n = graph_.nodes.size(); n-- > 0;) {
     const Node& node = graph_.nodes[n];
-    live_[n] = n == 0 || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+    live_[n] = n == 0 || any_marked(node.outputs, needed);
     if (!live_[n] || n == 0) continue;
     for (ValueId input : node.inputs) needed[input] = read_[input] = true;
   }

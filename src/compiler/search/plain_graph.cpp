@@ -31,7 +31,7 @@ std::vector<bool> find_conversions(const Graph& graph, const OpSet& ops) {
       return is_conversion(graph.nodes[user]) && graph.type(graph.nodes[user].outputs[0]) == before;
     };
     if (!is_float(before.dtype) || !is_float(after.dtype)) continue;
-    if (!std::all_of(users[result].begin(), users[result].end(), casts_back)) continue;
+    if (!std::ranges::all_of(users[result], casts_back)) continue;
     found[n] = true;
     for (const NodeId user : users[result]) found[user] = true;
   }
@@ -69,7 +69,7 @@ class RoundingCuts {
       const auto n = static_cast<size_t>(user);
       if (is_conversion(n)) continue;
       const std::vector<ValueId>& inputs = graph_.nodes[n].inputs;
-      const auto at = std::find(inputs.begin(), inputs.end(), value) - inputs.begin();
+      const auto at = std::ranges::find(inputs, value) - inputs.begin();
       needs.push_back(dims_from_factors(rules_[n], *partial_.cuts[n], rules_[n].inputs[static_cast<size_t>(at)]));
     }
     return needs;
@@ -106,10 +106,10 @@ class RoundingCuts {
     // If another node already needs the operand moved to a sharding, the rounded copy is made there: moving it as well
     // would send the same elements twice.
     const auto serves = [&](const DimAxes& dims) {
-      return std::all_of(later.begin(), later.end(), [&](const DimAxes& need) { return is_gathered_to(dims, need); });
+      return std::ranges::all_of(later, [&](const DimAxes& need) { return is_gathered_to(dims, need); });
     };
     if (serves(made.dims)) return made.dims;
-    const auto shared = std::find_if(needs.begin(), needs.end(), serves);
+    const auto shared = std::ranges::find_if(needs, serves);
     return shared == needs.end() ? made.dims : *shared;
   }
 
@@ -143,7 +143,7 @@ class RoundingCuts {
 
 bool has_roundings(const Graph& graph, const OpSet& ops) {
   const std::vector<bool> found = find_conversions(graph, ops);
-  return std::find(found.begin(), found.end(), true) != found.end();
+  return std::ranges::find(found, true) != found.end();
 }
 
 Graph without_roundings(const Graph& graph, const OpSet& ops) {
@@ -168,7 +168,7 @@ double share_of_rounded(const Graph& graph, const OpSet& ops) {
     const NodeId producer = graph.values[v].producer;
     const auto is_update = [&](NodeId user) { return graph.nodes[user].phase == Phase::update; };
     if (producer < 0 || is_conversion[producer] || is_update(producer) || users[v].empty()) continue;
-    if (std::any_of(users[v].begin(), users[v].end(), is_update)) continue;
+    if (std::ranges::any_of(users[v], is_update)) continue;
     const auto whole = static_cast<double>(graph.type(static_cast<ValueId>(v)).bytes());
     double most = 0;  // bytes that one of the users takes
     for (const NodeId user : users[v]) {

@@ -110,9 +110,9 @@ int64_t batch_that_is_cut(MixedPrecision precision, std::optional<DType> reducti
     const auto splits = [&](const State& state) {
       const auto at = static_cast<size_t>(&state - program.graph.states.data()) + program.graph.inputs.size();
       const std::vector<Axes>& dims = plan.inputs.at(at);
-      return std::any_of(dims.begin(), dims.end(), [](const Axes& axes) { return !axes.empty(); });
+      return std::ranges::any_of(dims, [](const Axes& axes) { return !axes.empty(); });
     };
-    if (std::none_of(program.graph.states.begin(), program.graph.states.end(), splits)) return batch;
+    if (std::ranges::none_of(program.graph.states, splits)) return batch;
   }
   return 0;
 }

@@ -23,8 +23,7 @@ struct PlanCosts;
 /// semi: annotations are binding; other nodes cut the batch.
 /// auto: annotations are binding; a search cuts other nodes.
 enum class Parallel { none, data, hybrid, semi, automatic };
-template <>
-inline constexpr auto kNames<Parallel> = names("none", "data", "hybrid", "semi", "auto");
+constexpr auto value_names(Parallel) { return names("none", "data", "hybrid", "semi", "auto"); }
 
 /// How inputs are cut under semi and auto parallelism.
 struct DatasetSharding {
@@ -36,8 +35,7 @@ struct DatasetSharding {
   static DatasetSharding full_batch() { return {.kind = Kind::full_batch}; }
   bool operator==(const DatasetSharding&) const = default;
 };
-template <>
-inline constexpr auto kNames<DatasetSharding::Kind> = names("data_parallel", "full_batch", "strategy");
+constexpr auto value_names(DatasetSharding::Kind) { return names("data_parallel", "full_batch", "strategy"); }
 /// Text of the sharding: "data_parallel", "full_batch" or "((2, 4), (8))". `parse_dataset_sharding` reads it and throws
 /// InvalidArgument for any other text.
 std::string print(const DatasetSharding& sharding);
@@ -45,8 +43,7 @@ DatasetSharding parse_dataset_sharding(std::string_view text);
 
 /// Whether a dimension that does not divide is cut into parts that differ by one, or refused.
 enum class Uneven { allow, error };
-template <>
-inline constexpr auto kNames<Uneven> = names("allow", "error");
+constexpr auto value_names(Uneven) { return names("allow", "error"); }
 
 /// A program in stages. Each runs on ranks of its own or, if interleaved, several run on the same ranks.
 struct PipelineOptions {

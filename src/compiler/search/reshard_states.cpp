@@ -41,7 +41,7 @@ ReshardStates::ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t di
     }
     axes_.push_back(axes);
   }
-  std::sort(places_.begin(), places_.end());
+  std::ranges::sort(places_);
   moves_.resize(states_.size());
   for (size_t state = 0; state < states_.size(); ++state) add_moves(state);
   add_permutes();
@@ -81,7 +81,7 @@ ReshardStates::Code ReshardStates::code_of(const Sharding& sharding) {
 
 int ReshardStates::state(const Sharding& sharding) const {
   const Code code = code_of(sharding);
-  const auto found = std::lower_bound(places_.begin(), places_.end(), std::pair(code, 0));
+  const auto found = std::ranges::lower_bound(places_, std::pair(code, 0));
   PARTITA_CHECK(found != places_.end() && found->first == code, "a sharding that is not listed");
   return found->second;
 }

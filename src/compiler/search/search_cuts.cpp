@@ -89,7 +89,7 @@ class Grouping {
     for_axes(partial, [&](Axes& axes) {
       Axes grouped;
       for (size_t at = 0; at < axes.size();) {
-        const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const Axes& one) { return one[0] == axes[at]; });
+        const auto run = std::ranges::find_if(runs_, [&](const Axes& one) { return one[0] == axes[at]; });
         PARTITA_CHECK(run != runs_.end(), "pins cut a run of axes");
         grouped.push_back(static_cast<int>(run - runs_.begin()));
         at += run->size();
@@ -283,8 +283,7 @@ std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const 
   }
   std::vector<PricedCut> priced;
   for (const auto& [cut, seconds] : least) priced.push_back({cut, seconds});
-  std::stable_sort(priced.begin(), priced.end(),
-                   [](const PricedCut& a, const PricedCut& b) { return a.seconds < b.seconds; });
+  std::ranges::stable_sort(priced, [](const PricedCut& a, const PricedCut& b) { return a.seconds < b.seconds; });
   return priced;
 }
 

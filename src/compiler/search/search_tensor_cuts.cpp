@@ -27,13 +27,13 @@ class JoinedAxes {
   Dims together(const Dims& dims) const {
     Dims result(dims.size());
     for (size_t d = 0; d < dims.size(); ++d) {
-      const auto is_in = [&](int axis) { return std::find(axes_.begin(), axes_.end(), axis) != axes_.end(); };
-      const auto count = static_cast<size_t>(std::count_if(dims[d].begin(), dims[d].end(), is_in));
+      const auto is_in = [&](int axis) { return std::ranges::find(axes_, axis) != axes_.end(); };
+      const auto count = static_cast<size_t>(std::ranges::count_if(dims[d], is_in));
       if (count == 0) continue;
       if (count < axes_.size()) {
-        throw InvalidArgument(fmt::format(
+        throw InvalidArgument(
             "[shard] an annotation cuts by some of the ranks that a search has as one, got {} of {} axes, expected all",
-            count, axes_.size()));
+            count, axes_.size());
       }
       result[d] = {0};
     }
@@ -67,7 +67,7 @@ Dims dims_of(ValueId value, const Graph& graph, const Rules& rules, const Plan& 
   const NodeId producer = graph.values[value].producer;
   if (producer < 0) return Dims(static_cast<size_t>(graph.type(value).rank()));
   const auto& outputs = graph.nodes[producer].outputs;
-  const size_t at = static_cast<size_t>(std::find(outputs.begin(), outputs.end(), value) - outputs.begin());
+  const size_t at = static_cast<size_t>(std::ranges::find(outputs, value) - outputs.begin());
   return dims_from_factors(rules[producer], batch.cuts[producer], rules[producer].outputs[at]);
 }
 
@@ -84,7 +84,7 @@ PartialPlan search_tensor_cuts(const ForwardNodes& nodes, const Mesh& mesh, cons
   const Rules& rules = nodes.rules();
   Axes others;
   for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
-    if (std::find(tensor.begin(), tensor.end(), axis) == tensor.end()) others.push_back(axis);
+    if (std::ranges::find(tensor, axis) == tensor.end()) others.push_back(axis);
   }
   const JoinedAxes inner(tensor), outer(others);
   const PartialPlan found = search_cuts(nodes, one_axis(mesh, tensor), together(partial, inner), search).partial;

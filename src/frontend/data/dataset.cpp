@@ -16,14 +16,13 @@ bool is_batch_of(const Type& batch, const Type& type, size_t rows) {
 
 void Dataset::read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const {
   if (epoch < 0 || epoch > kMaxEpochs) {
-    throw InvalidArgument(fmt::format("[dataset] bad epoch, got {}, expected 0 to {}", epoch, kMaxEpochs));
+    throw InvalidArgument("[dataset] bad epoch, got {}, expected 0 to {}", epoch, kMaxEpochs);
   }
   const int64_t rows = size();
   for (int64_t index : indices) {
     if (index >= 0 && index < rows) continue;
-    throw InvalidArgument(
-        fmt::format("[dataset] row index out of range, got {}, expected 0 <= index < {}", index, rows),
-        ErrorKind::index);
+    throw InvalidArgument(ErrorKind::index, "[dataset] row index out of range, got {}, expected 0 <= index < {}", index,
+                          rows);
   }
   const std::vector<Column>& all = columns();
   PARTITA_CHECK(out.size() == all.size(), "{} tensors for {} columns", out.size(), all.size());
@@ -52,20 +51,18 @@ size_t find_column(const Dataset& dataset, std::string_view name) {
     if (column.name == name) return names.size();
     names.push_back(column.name);
   }
-  throw InvalidArgument(fmt::format("[dataset] unknown column, got '{}', expected one of {}{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[dataset] unknown column", name, fmt::format("one of {}", fmt::join(names, ", ")), names);
 }
 
 bool have_functions(const std::vector<DatasetPtr>& datasets) {
-  return std::any_of(datasets.begin(), datasets.end(), [](const DatasetPtr& one) { return one->has_functions(); });
+  return std::ranges::any_of(datasets, [](const DatasetPtr& one) { return one->has_functions(); });
 }
 
 void check_distinct(const std::vector<Column>& columns) {
   std::set<std::string> names;
   for (const Column& column : columns) {
     if (names.insert(column.name).second) continue;
-    throw InvalidArgument(fmt::format("[dataset] repeated column, got '{}' twice, expected it once", column.name));
+    throw InvalidArgument("[dataset] repeated column, got '{}' twice, expected it once", column.name);
   }
 }
 

@@ -44,8 +44,8 @@ std::string remedy(const Shape& shape, const Shape& declared) {
 }
 
 [[noreturn]] void refuse(const Column& column, const DataSource& source, const std::string& expected) {
-  throw InvalidArgument(fmt::format("[--data] the model cannot read these rows, got '{}' {} in {}, expected {}",
-                                    column.name, print(column.type), print(source), expected));
+  throw InvalidArgument("[--data] the model cannot read these rows, got '{}' {} in {}, expected {}", column.name,
+                        print(column.type), print(source), expected);
 }
 
 void require_image(const Column& column, const RowFormat& format, const DataSource& source) {
@@ -53,7 +53,7 @@ void require_image(const Column& column, const RowFormat& format, const DataSour
   if (declared.empty()) return;
   if (format.resize > 0) declared[1] = declared[2] = format.resize;
   const Shape& shape = column.type.shape;
-  const bool is_any = std::find(declared.begin(), declared.end(), kAnySize) != declared.end();
+  const bool is_any = std::ranges::find(declared, kAnySize) != declared.end();
   if (fits(shape, declared) && !(is_any && has_channels_last(shape))) return;
   refuse(column, source,
          fmt::format("{}{}, channels first{}", name_of(column.type.dtype), print_declared(declared),
@@ -71,7 +71,7 @@ bool has_channels_first(const Shape& image, const Shape& declared) {
 
 void require_declared(const std::vector<Column>& columns, const RowFormat& format, const DataSource& source) {
   const auto find = [&](std::string_view name) -> const Column* {
-    const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.name == name; });
+    const auto found = std::ranges::find_if(columns, [&](const auto& one) { return one.name == name; });
     return found == columns.end() ? nullptr : &*found;
   };
   if (format.is_images()) {

@@ -28,9 +28,8 @@ const Type& image_type(const DataSource& source, const RowFormat& format) {
   if (source.kind == DataKind::cifar10) return kCifar10Image;
   if (format.image.rank() == 3) return format.image;
   throw InvalidArgument(
-      fmt::format("[data] generated images have another number of dimensions, got {}, expected "
-                  "u8[height,width,channels]",
-                  print(format.image)));
+      "[data] generated images have another number of dimensions, got {}, expected u8[height,width,channels]",
+      print(format.image));
 }
 
 DatasetPtr read_images(const DataSource& source, Split split, const RowFormat& format) {
@@ -161,8 +160,8 @@ DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& 
     const std::string_view expected = format.is_text()      ? "text:FILE"
                                       : format.is_records() ? "npz:FILE"
                                                             : "mnist:DIR or cifar10:DIR";
-    throw InvalidArgument(
-        fmt::format("[--data] the model cannot read these rows, got {}, expected {}", name_of(source.kind), expected));
+    throw InvalidArgument("[--data] the model cannot read these rows, got {}, expected {}", name_of(source.kind),
+                          expected);
   }
   if (format.is_records()) return open_records(split, format);
   if (format.is_text()) return open_text(source, split, format);

@@ -46,15 +46,15 @@ DataSource recognise(std::string_view where, std::string_view text) {
       if (has_cifar10(path, split)) return {DataKind::cifar10, {path}};
     }
     throw InvalidArgument(
-        fmt::format("[{}] a folder without a known data set, got '{}', expected the files of MNIST "
-                    "(train-images-idx3-ubyte) or CIFAR-10 (data_batch_1.bin), also .gz or .xz",
-                    where, text));
+        "[{}] a folder without a known data set, got '{}', expected the files of MNIST (train-images-idx3-ubyte) or "
+        "CIFAR-10 (data_batch_1.bin), also .gz or .xz",
+        where, text);
   }
   if (path.ends_with(".npz")) return {DataKind::npz, {path}};
   for (const char* ending : {".txt", ".txt.gz", ".txt.xz"}) {
     if (path.ends_with(ending)) return {DataKind::text, {path}};
   }
-  throw InvalidArgument(fmt::format("[{}] unknown data, got '{}', expected {}", where, text, kForms));
+  throw InvalidArgument("[{}] unknown data, got '{}', expected {}", where, text, kForms);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ DataSource parse_data_source(std::string_view where, std::string_view text) {
   DataSource source{parse_name<DataKind>(where, kind)};
   if (colon != std::string_view::npos) source.paths = split_paths(text.substr(colon + 1));
   if (has_right_paths(source)) return source;
-  throw InvalidArgument(fmt::format("[{}] wrong form, got '{}', expected {}", where, text, kForms));
+  throw InvalidArgument("[{}] wrong form, got '{}', expected {}", where, text, kForms);
 }
 
 }  // namespace partita

@@ -10,8 +10,7 @@
 namespace partita {
 
 enum class DataKind { synthetic, mnist, cifar10, text, npz, npy };
-template <>
-inline constexpr auto kNames<DataKind> = names("synthetic", "mnist", "cifar10", "text", "npz", "npy");
+constexpr auto value_names(DataKind) { return names("synthetic", "mnist", "cifar10", "text", "npz", "npy"); }
 
 /// Where rows come from.
 struct DataSource {

@@ -9,21 +9,20 @@ namespace {
 
 void check(const BuildOptions& options) {
   if (is_float(options.dtype)) return;
-  throw InvalidArgument(
-      fmt::format("[graph] parameters are not floats, got {}, expected f64, f32, bf16 or f16", name_of(options.dtype)),
-      ErrorKind::type);
+  throw InvalidArgument(ErrorKind::type, "[graph] parameters are not floats, got {}, expected f64, f32, bf16 or f16",
+                        name_of(options.dtype));
 }
 
 /// Appends the losses that layers have added to `losses`, in order and unweighted, and in a training adds their
 /// weighted values to "loss". Throws InvalidArgument if a name is in `losses` already.
 void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
   const auto find = [&](std::string_view name) {
-    return std::find_if(losses.begin(), losses.end(), [&](const auto& entry) { return entry.first == name; });
+    return std::ranges::find_if(losses, [&](const auto& entry) { return entry.first == name; });
   };
   for (const auto& [name, sum, weighted] : added) {
     if (find(name) != losses.end()) {
-      throw InvalidArgument(fmt::format(
-          "[loss] two losses have the same name, got '{}' of a layer and of the network, expected another name", name));
+      throw InvalidArgument(
+          "[loss] two losses have the same name, got '{}' of a layer and of the network, expected another name", name);
     }
     const auto loss = find("loss");
     if (weighted) loss->second = add(loss->second, weighted);
@@ -33,15 +32,15 @@ void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& add
 
 NamedValues build_losses(const Network& network, Context& context, Columns& columns, const NamedValues& outputs) {
   if (!network.loss()) {
-    throw InvalidArgument(
-        fmt::format("[loss] network '{}' has no loss, got nothing to minimise, expected a function", network.name()));
+    throw InvalidArgument("[loss] network '{}' has no loss, got nothing to minimise, expected a function",
+                          network.name());
   }
   NamedValues losses = network.loss()(context, columns, outputs);
   find_output(losses, "loss");
   for (const auto& [name, value] : losses) {
     if (value && value.type().rank() == 0 && is_float(value.dtype())) continue;
-    throw InvalidArgument(fmt::format("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
-                                      value ? print(value.type()) : "an empty value"));
+    throw InvalidArgument("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
+                          value ? print(value.type()) : "an empty value");
   }
   add_losses_of_layers(losses, context.added_losses());
   return losses;

@@ -8,8 +8,7 @@ namespace partita {
 /// Purpose of a graph. training: dropout, statistics of the batch, and a loss. evaluation: also a loss. prediction:
 /// only the outputs of the network.
 enum class Purpose { training, evaluation, prediction };
-template <>
-inline constexpr auto kNames<Purpose> = names("training", "evaluation", "prediction");
+constexpr auto value_names(Purpose) { return names("training", "evaluation", "prediction"); }
 
 struct BuildOptions {
   int64_t batch = 32;           // rows of the global batch

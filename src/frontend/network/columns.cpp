@@ -15,12 +15,12 @@ constexpr std::string_view kLabel = "label";
 Columns::Columns(Builder& builder, std::vector<Column> columns, int64_t batch, DType dtype)
     : builder_(builder), columns_(std::move(columns)), read_(columns_.size()), batch_(batch), dtype_(dtype) {
   if (batch < 1) {
-    throw InvalidArgument(fmt::format("[graph] no samples in a batch, got {}, expected at least 1", batch));
+    throw InvalidArgument("[graph] no samples in a batch, got {}, expected at least 1", batch);
   }
 }
 
 bool Columns::contains(std::string_view name) const {
-  return std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) { return column.name == name; });
+  return std::ranges::any_of(columns_, [&](const Column& column) { return column.name == name; });
 }
 
 Value Columns::at(std::string_view name) { return converted(position(name)); }
@@ -30,8 +30,8 @@ Value Columns::at(std::string_view name, const Shape& row) {
   const Shape& got = columns_[column].type.shape;
   const auto fits = [](int64_t size, int64_t declared) { return declared == -1 || size == declared; };
   if (std::equal(got.begin(), got.end(), row.begin(), row.end(), fits)) return converted(column);
-  throw InvalidArgument(fmt::format("[data] the rows of '{}' have the wrong shape, got {}, expected {}", name,
-                                    print(columns_[column].type), print(row)));
+  throw InvalidArgument("[data] the rows of '{}' have the wrong shape, got {}, expected {}", name,
+                        print(columns_[column].type), print(row));
 }
 
 Value Columns::as_given(std::string_view name) { return given(position(name)); }
@@ -40,8 +40,8 @@ Value Columns::first() {
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].name != kLabel) return converted(i);
   }
-  throw InvalidArgument(fmt::format("[data] no column to read, got {}, expected an input",
-                                    columns_.empty() ? "no columns" : "label alone"));
+  throw InvalidArgument("[data] no column to read, got {}, expected an input",
+                        columns_.empty() ? "no columns" : "label alone");
 }
 
 size_t Columns::position(std::string_view name) const {
@@ -50,9 +50,7 @@ size_t Columns::position(std::string_view name) const {
     if (columns_[i].name == name) return i;
     names.push_back(columns_[i].name);
   }
-  throw InvalidArgument(fmt::format("[data] unknown column, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[data] unknown column", name, fmt::format("one of [{}]", fmt::join(names, ", ")), names);
 }
 
 Value Columns::given(size_t column) {

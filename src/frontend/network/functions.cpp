@@ -19,29 +19,15 @@ namespace {
 /// no operands, empty ones and those of different networks.
 Builder& builder_of(std::string_view op, const std::vector<Value>& operands) {
   Builder* builder = nullptr;
-  if (operands.empty()) throw InvalidArgument(fmt::format("[{}] no operands, got 0, expected 1 or more", op));
+  if (operands.empty()) throw InvalidArgument("[{}] no operands, got 0, expected 1 or more", op);
   for (const Value& value : operands) {
     if (!value || (builder != nullptr && builder != &value.builder())) {
-      throw InvalidArgument(fmt::format("[{}] bad operand, got {}, expected a value of the network", op,
-                                        value ? "a value of another network" : "an empty value"));
+      throw InvalidArgument("[{}] bad operand, got {}, expected a value of the network", op,
+                            value ? "a value of another network" : "an empty value");
     }
     builder = &value.builder();
   }
   return *builder;
-}
-
-Value unary(std::string_view op, Value x, const Where& where, const Attrs& attrs = {}) {
-  Builder& builder = builder_of(op, {x});
-  const Restored at(builder.source, source_location(where));
-  return builder.apply(op, {x}, attrs);
-}
-
-Value binary(std::string_view op, Value a, Value b, const Where& where, const Attrs& attrs = {}) {
-  Builder& builder = builder_of(op, {a, b});
-  const DType dtype = promote(a.dtype(), b.dtype());
-  const Value left = cast(a, dtype, where), right = cast(b, dtype, where);
-  const Restored at(builder.source, source_location(where));
-  return builder.apply(op, {left, right}, attrs);
 }
 
 /// Returns `axis`, which counts from the end of x if it is negative, counted from the front. Throws InvalidArgument if
@@ -50,9 +36,8 @@ int64_t axis_of(std::string_view op, int64_t axis, Value x) {
   builder_of(op, {x});
   const int rank = x.type().rank();
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  throw InvalidArgument(fmt::format("[{}] axis is outside the tensor, got axis {} of {}, expected {} to {}", op, axis,
-                                    print(x.type()), -rank, rank - 1),
-                        ErrorKind::index);
+  throw InvalidArgument(ErrorKind::index, "[{}] axis is outside the tensor, got axis {} of {}, expected {} to {}", op,
+                        axis, print(x.type()), -rank, rank - 1);
 }
 
 Value reduce(Reduce kind, Value x, std::vector<int64_t> axes, bool keep_dims, bool mean, const Where& where) {
@@ -67,11 +52,25 @@ Value reduce(Reduce kind, Value x, std::vector<int64_t> axes, bool keep_dims, bo
     if (axis < 0) axis += rank;
     if (axis >= 0 && axis < rank) count *= static_cast<double>(x.shape()[axis]);  // the op rejects others
   }
-  return unary("reduce", x, where,
-               ReduceAttrs{.kind = kind, .axes = axes, .keep_dims = keep_dims, .scale = mean ? 1 / count : 1});
+  return unary_op("reduce", x, where,
+                  ReduceAttrs{.kind = kind, .axes = axes, .keep_dims = keep_dims, .scale = mean ? 1 / count : 1});
 }
 
 }  // namespace
+
+Value unary_op(std::string_view op, Value x, const Where& where, const Attrs& attrs) {
+  Builder& builder = builder_of(op, {x});
+  const Restored at(builder.source, source_location(where));
+  return builder.apply(op, {x}, attrs);
+}
+
+Value binary_op(std::string_view op, Value a, Value b, const Where& where, const Attrs& attrs) {
+  Builder& builder = builder_of(op, {a, b});
+  const DType dtype = promote(a.dtype(), b.dtype());
+  const Value left = cast(a, dtype, where), right = cast(b, dtype, where);
+  const Restored at(builder.source, source_location(where));
+  return builder.apply(op, {left, right}, attrs);
+}
 
 std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs, Where where) {
   Builder& builder = builder_of(op, operands);
@@ -87,45 +86,17 @@ Value apply(std::string_view op, const std::vector<Value>& operands, std::string
   return apply(op, operands, builder_of(op, operands).ops().at(op).attrs.parse(attrs), where);
 }
 
-Value add(Value a, Value b, Where where) { return binary("add", a, b, where); }
-Value sub(Value a, Value b, Where where) { return binary("sub", a, b, where); }
-Value mul(Value a, Value b, Where where) { return binary("mul", a, b, where); }
-Value div(Value a, Value b, Where where) { return binary("div", a, b, where); }
-Value maximum(Value a, Value b, Where where) { return binary("maximum", a, b, where); }
-Value minimum(Value a, Value b, Where where) { return binary("minimum", a, b, where); }
-Value shared_maximum(Value a, Value b, Where where) { return binary("shared_maximum", a, b, where); }
-Value shared_minimum(Value a, Value b, Where where) { return binary("shared_minimum", a, b, where); }
-Value neg(Value x, Where where) { return unary("neg", x, where); }
-Value square(Value x, Where where) { return unary("square", x, where); }
-Value exp(Value x, Where where) { return unary("exp", x, where); }
-Value log(Value x, Where where) { return unary("log", x, where); }
-Value sqrt(Value x, Where where) { return unary("sqrt", x, where); }
-Value rsqrt(Value x, Where where) { return unary("rsqrt", x, where); }
-Value abs(Value x, Where where) { return unary("abs", x, where); }
-Value relu(Value x, Where where) { return unary("relu", x, where); }
-Value tanh(Value x, Where where) { return unary("tanh", x, where); }
-Value sigmoid(Value x, Where where) { return unary("sigmoid", x, where); }
+Value shared_maximum(Value a, Value b, Where where) { return binary_op("shared_maximum", a, b, where); }
+Value shared_minimum(Value a, Value b, Where where) { return binary_op("shared_minimum", a, b, where); }
 Value gelu(Value x, bool approximate, Where where) {
-  return unary("gelu", x, where, GeluAttrs{.approximate = approximate});
+  return unary_op("gelu", x, where, GeluAttrs{.approximate = approximate});
 }
-Value silu(Value x, Where where) { return unary("silu", x, where); }
-Value softplus(Value x, Where where) { return unary("softplus", x, where); }
-Value erf(Value x, Where where) { return unary("erf", x, where); }
-Value pow(Value x, double exponent, Where where) { return unary("pow", x, where, PowAttrs{.exponent = exponent}); }
-Value pow(Value a, Value b, Where where) { return binary("power", a, b, where); }
-Value floor_div(Value a, Value b, Where where) { return binary("floor_div", a, b, where); }
-Value remainder(Value a, Value b, Where where) { return binary("remainder", a, b, where); }
-Value equal(Value a, Value b, Where where) { return binary("equal", a, b, where); }
-Value not_equal(Value a, Value b, Where where) { return binary("not_equal", a, b, where); }
-Value less(Value a, Value b, Where where) { return binary("less", a, b, where); }
-Value less_equal(Value a, Value b, Where where) { return binary("less_equal", a, b, where); }
-Value greater(Value a, Value b, Where where) { return binary("greater", a, b, where); }
-Value greater_equal(Value a, Value b, Where where) { return binary("greater_equal", a, b, where); }
-Value logical_not(Value x, Where where) { return unary("logical_not", x, where); }
+Value pow(Value x, double exponent, Where where) { return unary_op("pow", x, where, PowAttrs{.exponent = exponent}); }
+Value greater_equal(Value a, Value b, Where where) { return binary_op("greater_equal", a, b, where); }
 Value logical_and(Value a, Value b, Where where) { return apply("logical_and", {a, b}, Attrs(), where); }
 Value logical_or(Value a, Value b, Where where) { return apply("logical_or", {a, b}, Attrs(), where); }
 Value binary_cross_entropy(Value logits, Value labels, Where where) {
-  return binary("binary_cross_entropy", logits, labels, where);
+  return binary_op("binary_cross_entropy", logits, labels, where);
 }
 
 Value select(Value condition, Value a, Value b, Where where) {
@@ -134,53 +105,50 @@ Value select(Value condition, Value a, Value b, Where where) {
   return apply("select", {condition, cast(a, dtype, where), cast(b, dtype, where)}, Attrs(), where);
 }
 
-Value softmax(Value x, Where where) { return unary("softmax", x, where); }
-Value log_softmax(Value x, Where where) { return unary("log_softmax", x, where); }
-
 Value scale(Value x, double factor, double offset, Where where) {
-  return unary("scale", x, where, ScaleAttrs{.scale = factor, .bias = offset});
+  return unary_op("scale", x, where, ScaleAttrs{.scale = factor, .bias = offset});
 }
 
 Value cast(Value x, DType dtype, Where where) {
   builder_of("cast", {x});
-  return x.dtype() == dtype ? x : unary("cast", x, where, CastAttrs{.dtype = dtype});
+  return x.dtype() == dtype ? x : unary_op("cast", x, where, CastAttrs{.dtype = dtype});
 }
 
 Value matmul(Value a, Value b, bool transpose_a, bool transpose_b, Where where) {
-  return binary("matmul", a, b, where, MatmulAttrs{.transpose_a = transpose_a, .transpose_b = transpose_b});
+  return binary_op("matmul", a, b, where, MatmulAttrs{.transpose_a = transpose_a, .transpose_b = transpose_b});
 }
 
 Value reshape(Value x, const Shape& shape, Where where) {
-  return unary("reshape", x, where, ReshapeAttrs{.shape = shape});
+  return unary_op("reshape", x, where, ReshapeAttrs{.shape = shape});
 }
 
 Value flatten(Value x, Where where) {
   builder_of("flatten", {x});
   const Shape shape = x.shape();
   if (shape.size() < 2) {
-    throw InvalidArgument(fmt::format("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type())));
+    throw InvalidArgument("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type()));
   }
   const int64_t rest = elements(Shape(shape.begin() + 1, shape.end()));
   return reshape(x, {shape[0], rest}, where);
 }
 
 Value transpose(Value x, const std::vector<int64_t>& perm, Where where) {
-  return unary("transpose", x, where, TransposeAttrs{.perm = perm});
+  return unary_op("transpose", x, where, TransposeAttrs{.perm = perm});
 }
 
 Value cumsum(Value x, int64_t axis, bool exclusive, bool reverse, Where where) {
   axis = axis_of("cumsum", axis, x);
-  return unary("cumsum", x, where, CumsumAttrs{.axis = axis, .exclusive = exclusive, .reverse = reverse});
+  return unary_op("cumsum", x, where, CumsumAttrs{.axis = axis, .exclusive = exclusive, .reverse = reverse});
 }
 
 Value repeat(Value x, int64_t axis, int64_t times, Where where) {
   axis = axis_of("repeat", axis, x);
-  if (times < 1) throw InvalidArgument(fmt::format("[repeat] bad times, got {}, expected at least 1", times));
+  if (times < 1) throw InvalidArgument("[repeat] bad times, got {}, expected at least 1", times);
   Shape spread = x.shape(), result = x.shape();
   spread.insert(spread.begin() + axis + 1, 1);
   Value y = reshape(x, spread, where);
   spread[axis + 1] = times;
-  y = unary("broadcast_to", y, where, BroadcastAttrs{.shape = spread});
+  y = unary_op("broadcast_to", y, where, BroadcastAttrs{.shape = spread});
   result[axis] *= times;
   return reshape(y, result, where);
 }
@@ -189,8 +157,8 @@ std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where) {
   axis = axis_of("split", axis, x);
   const Shape shape = x.shape();
   if (parts < 1 || shape[axis] % parts != 0) {
-    throw InvalidArgument(fmt::format("[split] parts are not equal, got {} of axis {} of {}, expected a divisor of {}",
-                                      parts, axis, print(x.type()), shape[axis]));
+    throw InvalidArgument("[split] parts are not equal, got {} of axis {} of {}, expected a divisor of {}", parts, axis,
+                          print(x.type()), shape[axis]);
   }
   const int64_t size = shape[axis] / parts;
   std::vector<Value> result;
@@ -198,7 +166,7 @@ std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where) {
     Shape begin(shape.size(), 0), end = shape;
     begin[axis] = part * size;
     end[axis] = begin[axis] + size;
-    result.push_back(unary("slice", x, where, SliceAttrs{.begin = begin, .end = end}));
+    result.push_back(unary_op("slice", x, where, SliceAttrs{.begin = begin, .end = end}));
   }
   return result;
 }
@@ -221,7 +189,7 @@ Value scatter_add(Value x, Value ids, Value updates, Where where) {
 }
 
 Value rotary(Value x, double base, int64_t begin, int64_t heads, Where where) {
-  return unary("rotary", x, where, RotaryAttrs{.base = base, .begin = begin, .heads = heads});
+  return unary_op("rotary", x, where, RotaryAttrs{.base = base, .begin = begin, .heads = heads});
 }
 
 Value reduce_sum(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {
@@ -235,8 +203,8 @@ Value reduce_mean(Value x, std::vector<int64_t> axes, bool keep_dims, Where wher
 Value weighted_mean(Value x, Value weights, Where where) {
   builder_of("weighted_mean", {x, weights});
   if (!is_float(x.dtype()) || !is_float(weights.dtype()) || x.shape() != weights.shape()) {
-    throw InvalidArgument(fmt::format("[weighted_mean] weights do not fit, got {} for {}, expected floats of one shape",
-                                      print(weights.type()), print(x.type())));
+    throw InvalidArgument("[weighted_mean] weights do not fit, got {} for {}, expected floats of one shape",
+                          print(weights.type()), print(x.type()));
   }
   const Value sum = reduce_sum(weights, {}, false, where);
   const Type number{sum.dtype(), {}};

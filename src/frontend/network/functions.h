@@ -22,62 +22,68 @@ Value apply(std::string_view op, const std::vector<Value>& operands, std::string
 std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs = {},
                              Where where = Where::current());
 
+/// Adds a node of an op of one operand, or of two that are promoted to one type. Throw as `apply` does.
+Value unary_op(std::string_view op, Value x, const Where& where, const Attrs& attrs = {});
+Value binary_op(std::string_view op, Value a, Value b, const Where& where, const Attrs& attrs = {});
+
 /// Elementwise functions, in the broadcast shape and the promoted type of their operands; the maximum and the minimum
 /// of a NaN and a number are NaN. div and the functions of one operand take floats only. Throw InvalidArgument for
 /// other types and for shapes that do not broadcast.
-Value add(Value a, Value b, Where where = Where::current());
-Value sub(Value a, Value b, Where where = Where::current());
-Value mul(Value a, Value b, Where where = Where::current());
-Value div(Value a, Value b, Where where = Where::current());
-Value maximum(Value a, Value b, Where where = Where::current());
-Value minimum(Value a, Value b, Where where = Where::current());
+inline Value add(Value a, Value b, Where where = Where::current()) { return binary_op("add", a, b, where); }
+inline Value sub(Value a, Value b, Where where = Where::current()) { return binary_op("sub", a, b, where); }
+inline Value mul(Value a, Value b, Where where = Where::current()) { return binary_op("mul", a, b, where); }
+inline Value div(Value a, Value b, Where where = Where::current()) { return binary_op("div", a, b, where); }
+inline Value maximum(Value a, Value b, Where where = Where::current()) { return binary_op("maximum", a, b, where); }
+inline Value minimum(Value a, Value b, Where where = Where::current()) { return binary_op("minimum", a, b, where); }
 /// The maximum and the minimum with another gradient: of equal operands each has half of it. That of `maximum` and
 /// `minimum` goes to the first.
 Value shared_maximum(Value a, Value b, Where where = Where::current());
 Value shared_minimum(Value a, Value b, Where where = Where::current());
-Value neg(Value x, Where where = Where::current());
-Value square(Value x, Where where = Where::current());
-Value exp(Value x, Where where = Where::current());
-Value log(Value x, Where where = Where::current());
-Value sqrt(Value x, Where where = Where::current());
-Value rsqrt(Value x, Where where = Where::current());
-Value abs(Value x, Where where = Where::current());
-Value relu(Value x, Where where = Where::current());
-Value tanh(Value x, Where where = Where::current());
-Value sigmoid(Value x, Where where = Where::current());
+inline Value neg(Value x, Where where = Where::current()) { return unary_op("neg", x, where); }
+inline Value square(Value x, Where where = Where::current()) { return unary_op("square", x, where); }
+inline Value exp(Value x, Where where = Where::current()) { return unary_op("exp", x, where); }
+inline Value log(Value x, Where where = Where::current()) { return unary_op("log", x, where); }
+inline Value sqrt(Value x, Where where = Where::current()) { return unary_op("sqrt", x, where); }
+inline Value rsqrt(Value x, Where where = Where::current()) { return unary_op("rsqrt", x, where); }
+inline Value abs(Value x, Where where = Where::current()) { return unary_op("abs", x, where); }
+inline Value relu(Value x, Where where = Where::current()) { return unary_op("relu", x, where); }
+inline Value tanh(Value x, Where where = Where::current()) { return unary_op("tanh", x, where); }
+inline Value sigmoid(Value x, Where where = Where::current()) { return unary_op("sigmoid", x, where); }
 /// Returns x times the standard normal distribution function of x or, if `approximate`, GPT-2's tanh approximation of
 /// it. Throws InvalidArgument unless x is a float.
 Value gelu(Value x, bool approximate = false, Where where = Where::current());
 /// Returns x * sigmoid(x). Throws InvalidArgument unless x is a float.
-Value silu(Value x, Where where = Where::current());
+inline Value silu(Value x, Where where = Where::current()) { return unary_op("silu", x, where); }
 /// Returns log(1 + exp(x)) without overflow. Throws InvalidArgument unless x is a float.
-Value softplus(Value x, Where where = Where::current());
+inline Value softplus(Value x, Where where = Where::current()) { return unary_op("softplus", x, where); }
 /// Returns the error function of x. Throws InvalidArgument unless x is a float.
-Value erf(Value x, Where where = Where::current());
+inline Value erf(Value x, Where where = Where::current()) { return unary_op("erf", x, where); }
 /// Returns x to the power of a number; a negative x to a fractional power is NaN. Throws InvalidArgument unless x is a
 /// float and the exponent finite.
 Value pow(Value x, double exponent, Where where = Where::current());
 /// Returns a to the power of b, in the broadcast shape and the promoted type. Powers of integers wrap around if they
 /// are too large; those with a negative exponent lose their fraction (0 for a = 0). A negative float to a fractional
 /// power is NaN. Throws InvalidArgument if both are bools, and for shapes that do not broadcast.
-Value pow(Value a, Value b, Where where = Where::current());
+inline Value pow(Value a, Value b, Where where = Where::current()) { return binary_op("power", a, b, where); }
 /// Return a / b rounded down and the matching remainder, which has the sign of b, in the broadcast shape and the
 /// promoted type. An integer a divided by 0 gives 0 if a is 0, else the largest or smallest number of the type, with
 /// the sign of a; the remainder is a. A float divided by 0 gives an infinity or NaN, and NaN as the remainder. Throw
 /// InvalidArgument if both are bools, and for shapes that do not broadcast.
-Value floor_div(Value a, Value b, Where where = Where::current());
-Value remainder(Value a, Value b, Where where = Where::current());
+inline Value floor_div(Value a, Value b, Where where = Where::current()) { return binary_op("floor_div", a, b, where); }
+inline Value remainder(Value a, Value b, Where where = Where::current()) { return binary_op("remainder", a, b, where); }
 /// Comparisons of the elements of a and b, promoted to one type: bools in the broadcast shape. Of a NaN and anything,
 /// only `not_equal` holds. Throw InvalidArgument for shapes that do not broadcast.
-Value equal(Value a, Value b, Where where = Where::current());
-Value not_equal(Value a, Value b, Where where = Where::current());
-Value less(Value a, Value b, Where where = Where::current());
-Value less_equal(Value a, Value b, Where where = Where::current());
-Value greater(Value a, Value b, Where where = Where::current());
+inline Value equal(Value a, Value b, Where where = Where::current()) { return binary_op("equal", a, b, where); }
+inline Value not_equal(Value a, Value b, Where where = Where::current()) { return binary_op("not_equal", a, b, where); }
+inline Value less(Value a, Value b, Where where = Where::current()) { return binary_op("less", a, b, where); }
+inline Value less_equal(Value a, Value b, Where where = Where::current()) {
+  return binary_op("less_equal", a, b, where);
+}
+inline Value greater(Value a, Value b, Where where = Where::current()) { return binary_op("greater", a, b, where); }
 Value greater_equal(Value a, Value b, Where where = Where::current());
 /// Logical functions of bools, in the broadcast shape. Throw InvalidArgument for other types and for shapes that do not
 /// broadcast.
-Value logical_not(Value x, Where where = Where::current());
+inline Value logical_not(Value x, Where where = Where::current()) { return unary_op("logical_not", x, where); }
 Value logical_and(Value a, Value b, Where where = Where::current());
 Value logical_or(Value a, Value b, Where where = Where::current());
 /// Returns a where the condition holds, else b, in the broadcast shape of all three and the promoted type of a and b.
@@ -89,8 +95,8 @@ Value select(Value condition, Value a, Value b, Where where = Where::current());
 Value binary_cross_entropy(Value logits, Value labels, Where where = Where::current());
 /// Softmax over the last dimension, and its logarithm, in the shape and type of x. Throw InvalidArgument unless x is a
 /// float with a dimension.
-Value softmax(Value x, Where where = Where::current());
-Value log_softmax(Value x, Where where = Where::current());
+inline Value softmax(Value x, Where where = Where::current()) { return unary_op("softmax", x, where); }
+inline Value log_softmax(Value x, Where where = Where::current()) { return unary_op("log_softmax", x, where); }
 /// Returns x * factor + offset. Throws InvalidArgument unless x is a float.
 Value scale(Value x, double factor, double offset = 0, Where where = Where::current());
 /// Returns x in another element type, or x itself if it has that type. Throws InvalidArgument if x is empty.

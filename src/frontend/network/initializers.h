@@ -20,9 +20,9 @@ Fans fans_of(const Shape& shape);
 /// Initialization rules. xavier: Glorot and Bengio, 2010. he: He et al., 2015. fan_out: the variant for the backward
 /// pass.
 enum class Init { zeros, ones, xavier_uniform, xavier_normal, he_uniform, he_normal, he_normal_fan_out };
-template <>
-inline constexpr auto kNames<Init> = names("zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform",
-                                           "he_normal", "he_normal_fan_out");
+constexpr auto value_names(Init) {
+  return names("zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform", "he_normal", "he_normal_fan_out");
+}
 
 /// Returns the initializer of a weight of this shape under a rule: zeros, ones, or a uniform or normal distribution
 /// with mean 0 and variance 2 / (in + out) for xavier, 2 / in for he and 2 / out for fan_out, where in and out are

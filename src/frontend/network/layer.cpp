@@ -22,9 +22,8 @@ std::string print_line_of(const SourceLocation& line) { return fmt::format("{}:{
 /// InvalidArgument for an empty name and other characters than letters, digits, '_' and '-'.
 void require_name(const std::string& name) {
   const auto plain = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; };
-  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;
-  throw InvalidArgument(
-      fmt::format("[layer] bad name of a layer, got '{}', expected letters, digits, '_' and '-'", name));
+  if (!name.empty() && std::ranges::all_of(name, plain)) return;
+  throw InvalidArgument("[layer] bad name of a layer, got '{}', expected letters, digits, '_' and '-'", name);
 }
 
 }  // namespace
@@ -47,16 +46,16 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
     if (legal) count *= size;
   }
   if (legal) return;
-  throw InvalidArgument(
-      fmt::format("[{}] bad shape, got {}, expected sizes from 1 and fewer than 2^40 elements", where, print(shape)));
+  throw InvalidArgument("[{}] bad shape, got {}, expected sizes from 1 and fewer than 2^40 elements", where,
+                        print(shape));
 }
 
 Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
 void Layer::pipeline_stage(int stage) {
   if (stage < 0 || stage >= kMaxStages) {
-    throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage,
-                                      print_line_of(where_), kMaxStages - 1));
+    throw InvalidArgument("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage, print_line_of(where_),
+                          kMaxStages - 1);
   }
   stage_ = stage;
 }
@@ -67,7 +66,7 @@ Value Layer::construct(Context&, Value) {
 
 std::vector<Value> Layer::construct_all(Context& context, const std::vector<Value>& inputs) {
   if (inputs.size() != 1) {
-    throw InvalidArgument(fmt::format("[layer] the layer takes one value, got {}, expected 1", inputs.size()));
+    throw InvalidArgument("[layer] the layer takes one value, got {}, expected 1", inputs.size());
   }
   return {construct(context, inputs[0])};
 }
@@ -85,8 +84,8 @@ void Context::store_statistics() {
 Value Context::call(const std::string& name, Layer& child, Value x) {
   const std::vector<Value> results = call(name, child, std::vector<Value>{x});
   if (results.size() == 1) return results[0];
-  throw InvalidArgument(fmt::format("[layer] '{}' returns several values, got {}, expected 1: call it with a list",
-                                    scoped(name), results.size()));
+  throw InvalidArgument("[layer] '{}' returns several values, got {}, expected 1: call it with a list", scoped(name),
+                        results.size());
 }
 
 std::vector<Value> Context::call(const std::string& name, Layer& child, const std::vector<Value>& inputs) {
@@ -95,8 +94,8 @@ std::vector<Value> Context::call(const std::string& name, Layer& child, const st
   const Layer* owner = owners_.try_emplace(path, &child).first->second;
   if (owner != &child) {
     throw InvalidArgument(
-        fmt::format("[layer] two layers are called '{}', got the one of {} after the one of {}, expected another name",
-                    path, print_line_of(child.where()), print_line_of(owner->where())));
+        "[layer] two layers are called '{}', got the one of {} after the one of {}, expected another name", path,
+        print_line_of(child.where()), print_line_of(owner->where()));
   }
   return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, inputs);
 }
@@ -112,11 +111,11 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
   const Restored in_recomputed(builder_.recompute, layer.is_recomputed() ? scope : outer);
   try {
     if (layer.is_recomputed() && !outer.empty()) {
-      throw InvalidArgument(
-          fmt::format("[recompute] a recomputed layer contains another one, got {}, expected only {}", scope, outer));
+      throw InvalidArgument("[recompute] a recomputed layer contains another one, got {}, expected only {}", scope,
+                            outer);
     }
     std::vector<Value> results = layer.construct_all(*this, inputs);
-    const bool whole = !results.empty() && std::all_of(results.begin(), results.end(), [](Value v) { return bool(v); });
+    const bool whole = !results.empty() && std::ranges::all_of(results, [](Value v) { return bool(v); });
     if (whole) return results;
     throw InvalidArgument("[layer] construct returned nothing, got an empty value, expected one of the network");
   } catch (const LayerError&) {
@@ -149,18 +148,15 @@ void Context::update_statistic(const std::string& name, Value next) {
   }
   std::vector<std::string> names;
   for (const auto& [known, statistic] : statistics_) names.push_back(known);
-  throw InvalidArgument(fmt::format("[layer] unknown statistic, got '{}', expected one that statistic() has returned{}",
-                                    scoped(name), did_you_mean(scoped(name), names)),
-                        ErrorKind::key);
+  throw unknown_name("[layer] unknown statistic", scoped(name), "one that statistic() has returned", names);
 }
 
 void Context::add_loss(const std::string& name, Value mean, double weight) {
   if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
-    throw InvalidArgument(fmt::format("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
-                                      mean ? print(mean.type()) : "an empty value"));
+    throw InvalidArgument("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,
+                          mean ? print(mean.type()) : "an empty value");
   }
-  const auto found = std::find_if(added_losses_.begin(), added_losses_.end(),
-                                  [&](const AddedLoss& added) { return added.name == name; });
+  const auto found = std::ranges::find_if(added_losses_, [&](const AddedLoss& added) { return added.name == name; });
   const Value weighted = options_.training ? scale(mean, weight) : Value();
   if (found == added_losses_.end()) {
     added_losses_.push_back({name, mean, weighted});

@@ -12,8 +12,7 @@ namespace partita {
 /// expanded: like dense, from elementary ops, safe at log(0). binary: binary cross entropy per class. mse, mae: errors
 /// of the logits against the labels.
 enum class Loss { sparse, dense, expanded, binary, mse, mae };
-template <>
-inline constexpr auto kNames<Loss> = names("sparse", "dense", "expanded", "binary", "mse", "mae");
+constexpr auto value_names(Loss) { return names("sparse", "dense", "expanded", "binary", "mse", "mae"); }
 
 struct LossOptions {
   /// Samples of this class do not count: the mean is over the other samples of the global batch, or 0 if there are

@@ -1,6 +1,5 @@
 #include "frontend/network/losses.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "frontend/network/functions.h"
@@ -21,8 +20,8 @@ Value hot_labels(Builder& builder, Value logits, Value label) {
   const bool dense = is_float(label.dtype());
   if (!dense) shape.pop_back();
   if (label.shape() != shape) {
-    throw InvalidArgument(fmt::format("[loss] labels do not fit the logits, got {} for {}, expected the shape {}",
-                                      print(label.type()), print(logits.type()), print(shape)));
+    throw InvalidArgument("[loss] labels do not fit the logits, got {} for {}, expected the shape {}",
+                          print(label.type()), print(logits.type()), print(shape));
   }
   if (dense) return cast(label, logits.dtype());
   return builder.apply("one_hot", {label}, OneHotAttrs{.depth = classes, .classes = classes, .dtype = logits.dtype()});
@@ -78,23 +77,22 @@ bool is_per_class(Loss loss) { return loss == Loss::binary || loss == Loss::mse 
 
 void require_classes(Value logits) {
   if (logits.type().rank() >= 1) return;
-  throw InvalidArgument(
-      fmt::format("[loss] no dimension of classes, got {}, expected [.., classes]", print(logits.type())));
+  throw InvalidArgument("[loss] no dimension of classes, got {}, expected [.., classes]", print(logits.type()));
 }
 
 void require_ignorable(int64_t index, Value label) {
   const std::string type = print(label.type());
   if (is_float(label.dtype())) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[loss] ignore_index needs labels that are classes, got {}, expected classes (integers) or no ignore_index",
-        type));
+        type);
   }
   for_integer(label.dtype(), [&](auto zero) {
     using Range = std::numeric_limits<decltype(zero)>;
     const auto least = static_cast<int64_t>(Range::min()), most = static_cast<int64_t>(Range::max());
     if (index >= least && index <= most) return;
-    throw InvalidArgument(fmt::format("[loss] ignore_index is not a possible label, got {} for {}, expected {} to {}",
-                                      index, type, least, most));
+    throw InvalidArgument("[loss] ignore_index is not a possible label, got {} for {}, expected {} to {}", index, type,
+                          least, most);
   });
 }
 
@@ -164,7 +162,7 @@ std::optional<int64_t> find_ignored_class(const Graph& graph) {
   std::optional<int64_t> found;
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return leads_to_loss[v]; })) continue;
+    if (!any_marked(node.outputs, leads_to_loss)) continue;
     for (const ValueId input : node.inputs) leads_to_loss[input] = true;
     const std::optional<int64_t> own = class_left_out(graph, node);
     if (!own) continue;

@@ -8,9 +8,7 @@ Value find_output(const NamedValues& outputs, std::string_view name) {
     if (own == name) return value;
     names.push_back(own);
   }
-  throw InvalidArgument(fmt::format("[network] unknown output, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[network] unknown output", name, fmt::format("one of [{}]", fmt::join(names, ", ")), names);
 }
 
 Network::Network(std::string name, Forward forward, LossFunction loss, CallLocation where)
@@ -42,8 +40,8 @@ Network::LossFunction loss_of_logits(Loss loss, const LossOptions& options) {
   return [loss, options](Context&, Columns& columns, const NamedValues& outputs) -> NamedValues {
     const Value logits = find_output(outputs, "logits");
     if (logits.type().rank() < 2) {
-      throw InvalidArgument(fmt::format(
-          "[graph] the network does not end in logits, got {}, expected [batch, .., classes]", print(logits.type())));
+      throw InvalidArgument("[graph] the network does not end in logits, got {}, expected [batch, .., classes]",
+                            print(logits.type()));
     }
     return {{"loss", build_loss(loss, columns.builder(), logits, columns.as_given("label"), options)}};
   };

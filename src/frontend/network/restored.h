@@ -10,8 +10,7 @@ class Restored {
  public:
   Restored(T& target, T value) : target_(target), saved_(std::exchange(target, std::move(value))) {}
   ~Restored() { target_ = std::move(saved_); }
-  Restored(const Restored&) = delete;
-  Restored& operator=(const Restored&) = delete;
+  Restored& operator=(Restored&&) = delete;
 
  private:
   T& target_;

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/listed.h"
 #include "base/wildcard.h"
+#include "ir/graph/layer_path.h"
 
 namespace partita {
 namespace {
@@ -14,13 +16,8 @@ constexpr size_t kShownNames = 8;
 std::string some_of(std::vector<std::string> names, std::string_view text) {
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& name) { return name.find(text) != std::string::npos; });
-  const size_t shown = std::min(names.size(), kShownNames);
-  const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
+  return first_of(names, kShownNames);
 }
-
-/// Returns the scope and op of a node: "net/fc1/matmul".
-std::string place_of(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
 /// Returns the indices, ascending, of the forward nodes whose name is `nodes`, with or without '%', or whose scope and
 /// op match it as a pattern with '*'. Throws InvalidArgument if there are none.
@@ -32,16 +29,15 @@ std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (node.phase != Phase::forward) continue;
-    places.push_back(place_of(node));
+    places.push_back(path_of_node(node));
     if (name == node.name || matches_wildcard(name, places.back())) found.push_back(n);
   }
   if (!found.empty()) return found;
   std::vector<std::string> names = places;
   for (const Node& node : graph.nodes) names.push_back(node.name);
-  throw InvalidArgument(
-      fmt::format("[shard] unknown node, got '{}', expected one of the {} nodes of graph {}, such as {}{}", nodes,
-                  places.size(), graph.name, some_of(places, name), did_you_mean(name, names)),
-      ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key,
+                        "[shard] unknown node, got '{}', expected one of the {} nodes of graph {}, such as {}{}", nodes,
+                        places.size(), graph.name, some_of(places, name), did_you_mean(name, names));
 }
 
 }  // namespace
@@ -50,8 +46,8 @@ NodeAnnotation parse_node_annotation(std::string_view text) {
   // Named layouts contain '=' too, but after the first parenthesis or bracket.
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || text.find_first_of("([") < equals) {
-    throw InvalidArgument(fmt::format(
-        "[--shard] no nodes are named, got '{}', expected NODES=STRATEGY, such as net/fc1/matmul=((2,4),(1,4))", text));
+    throw InvalidArgument(
+        "[--shard] no nodes are named, got '{}', expected NODES=STRATEGY, such as net/fc1/matmul=((2,4),(1,4))", text);
   }
   return {std::string(text.substr(0, equals)), parse_annotation(text.substr(equals + 1))};
 }
@@ -61,9 +57,8 @@ void annotate_nodes(Graph& graph, const std::vector<NodeAnnotation>& annotations
   for (const NodeAnnotation& annotation : annotations) {
     for (const size_t n : nodes_named(graph, annotation.nodes)) {
       if (chosen[n] != nullptr) {
-        throw InvalidArgument(
-            fmt::format("[shard] a node is annotated twice, got '{}' and '{}' for {}, expected one annotation",
-                        chosen[n]->nodes, annotation.nodes, place_of(graph.nodes[n])));
+        throw InvalidArgument("[shard] a node is annotated twice, got '{}' and '{}' for {}, expected one annotation",
+                              chosen[n]->nodes, annotation.nodes, path_of_node(graph.nodes[n]));
       }
       chosen[n] = &annotation;
       graph.nodes[n].annotation = annotation.annotation;

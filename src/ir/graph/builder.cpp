@@ -47,12 +47,12 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
   for (const Value& output : outputs) {
     if (graph_.values[output.id()].producer < begin) {
       throw InvalidArgument(
-          fmt::format("[gradient] the function does not compute this result, got '{}', expected one that it computes",
-                      graph_.values[output.id()].name));
+          "[gradient] the function does not compute this result, got '{}', expected one that it computes",
+          graph_.values[output.id()].name);
     }
-    if (std::find(own.outputs.begin(), own.outputs.end(), output.id()) != own.outputs.end()) {
-      throw InvalidArgument(fmt::format("[gradient] a result is given twice, got '{}', expected it once",
-                                        graph_.values[output.id()].name));
+    if (std::ranges::find(own.outputs, output.id()) != own.outputs.end()) {
+      throw InvalidArgument("[gradient] a result is given twice, got '{}', expected it once",
+                            graph_.values[output.id()].name);
     }
     own.outputs.push_back(output.id());
   }
@@ -60,12 +60,11 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
     for (const ValueId used : graph_.nodes[n].inputs) {
       const State* state = find_state(value(used));
       if (state == nullptr || state->kind != StateKind::parameter || !state->requires_grad) continue;
-      if (std::find(own.inputs.begin(), own.inputs.end(), used) != own.inputs.end()) continue;
+      if (std::ranges::find(own.inputs, used) != own.inputs.end()) continue;
       throw InvalidArgument(
-          fmt::format(
-              "[gradient] a function with a custom gradient uses a parameter, got '{}', expected it as an input",
-              graph_.values[used].name),
-          ErrorKind::type);
+          ErrorKind::type,
+          "[gradient] a function with a custom gradient uses a parameter, got '{}', expected it as an input",
+          graph_.values[used].name);
     }
   }
   graph_.own_gradients.push_back(std::move(own));
@@ -99,12 +98,11 @@ std::string Builder::unique_name(const std::string& base) {
 
 Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
   if (type.rank() > kMaxDims) {
-    throw InvalidArgument(
-        fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMaxDims));
+    throw InvalidArgument("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(),
+                          kMaxDims);
   }
   if (!names_.insert(name)) {
-    throw InvalidArgument(
-        fmt::format("[graph] two values have the same name, got '{}' again, expected another name", name));
+    throw InvalidArgument("[graph] two values have the same name, got '{}' again, expected another name", name);
   }
   const ValueId id = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({type, name, /*producer=*/-1, /*output=*/0});
@@ -115,8 +113,8 @@ Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
 Value Builder::state(const std::string& name, const Type& type, State description) {
   if (const State* known = find_state(name)) {
     if (graph_.type(known->entry) != type) {
-      throw InvalidArgument(fmt::format("[state] '{}' is used with two types, got {}, expected {}", name, print(type),
-                                        print(graph_.type(known->entry))));
+      throw InvalidArgument("[state] '{}' is used with two types, got {}, expected {}", name, print(type),
+                            print(graph_.type(known->entry)));
     }
     return Value(this, known->entry);
   }
@@ -132,12 +130,11 @@ void Builder::store(Value state, Value exit) {
   State* known = find_state(state);
   PARTITA_CHECK(known != nullptr, "'{}' is not a state", graph_.values[state.id()].name);
   if (known->exit >= 0) {
-    throw InvalidArgument(
-        fmt::format("[store] state '{}' is written twice, expected one store", graph_.values[known->entry].name));
+    throw InvalidArgument("[store] state '{}' is written twice, expected one store", graph_.values[known->entry].name);
   }
   if (state.type() != exit.type()) {
-    throw InvalidArgument(fmt::format("[store] state '{}' gets another type, got {}, expected {}",
-                                      graph_.values[known->entry].name, print(exit.type()), print(state.type())));
+    throw InvalidArgument("[store] state '{}' gets another type, got {}, expected {}", graph_.values[known->entry].name,
+                          print(exit.type()), print(state.type()));
   }
   known->exit = exit.id();
 }
@@ -147,8 +144,7 @@ void Builder::output(const std::string& name, Value value) { graph_.outputs.push
 void Builder::annotate(Value value, ShardingAnnotation annotation) {
   const ValueInfo& info = graph_.values[value.id()];
   if (info.producer < 0) {
-    throw InvalidArgument(
-        fmt::format("[shard] no node made the value, got '{}', expected a result of an op", info.name));
+    throw InvalidArgument("[shard] no node made the value, got '{}', expected a result of an op", info.name);
   }
   graph_.nodes[info.producer].annotation = std::move(annotation);
 }
@@ -156,14 +152,13 @@ void Builder::annotate(Value value, ShardingAnnotation annotation) {
 void Builder::layerwise(Value state, int dim) {
   State* known = find_state(state);
   if (known == nullptr) {
-    throw InvalidArgument(fmt::format("[layerwise] only parameters can be layerwise, got '{}', expected a parameter",
-                                      graph_.values[state.id()].name));
+    throw InvalidArgument("[layerwise] only parameters can be layerwise, got '{}', expected a parameter",
+                          graph_.values[state.id()].name);
   }
   const Type& type = graph_.type(known->entry);
   if (dim < 0 || dim >= type.rank()) {
-    throw InvalidArgument(fmt::format("[layerwise] '{}' has no such dimension, got {} of {}, expected 0 to {}",
-                                      graph_.values[known->entry].name, dim, partita::print(type), type.rank() - 1),
-                          ErrorKind::index);
+    throw InvalidArgument(ErrorKind::index, "[layerwise] '{}' has no such dimension, got {} of {}, expected 0 to {}",
+                          graph_.values[known->entry].name, dim, partita::print(type), type.rank() - 1);
   }
   known->layerwise = dim;
 }
@@ -171,9 +166,8 @@ void Builder::layerwise(Value state, int dim) {
 std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs, const Attrs& attrs) {
   const OpDef& op = ops_.at(op_name);
   if (!attrs.empty() && !attrs.same_type(op.attrs)) {
-    throw InvalidArgument(fmt::format("[{}] attributes of another op, got {}, expected {}", op.name, attrs.print(),
-                                      op.attrs.empty() ? "none" : op.attrs.print()),
-                          ErrorKind::type);
+    throw InvalidArgument(ErrorKind::type, "[{}] attributes of another op, got {}, expected {}", op.name, attrs.print(),
+                          op.attrs.empty() ? "none" : op.attrs.print());
   }
   Node node{.op = op.name, .attrs = attrs.empty() ? op.attrs : attrs};
   std::vector<Type> input_types;

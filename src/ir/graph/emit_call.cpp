@@ -77,7 +77,7 @@ Hlo EmitCall::reduce(const Hlo& x, std::string_view op, const Hlo& start, const 
   if (dims.empty()) return x;
   Type result{x.type.dtype, {}};
   for (int64_t d = 0; d < x.type.rank(); ++d) {
-    if (std::find(dims.begin(), dims.end(), d) == dims.end()) result.shape.push_back(x.type.shape[d]);
+    if (std::ranges::find(dims, d) == dims.end()) result.shape.push_back(x.type.shape[d]);
   }
   return body.add(fmt::format("stablehlo.reduce({} init: {}) applies stablehlo.{} across dimensions = {} : {} -> {}",
                               x.name, start.name, op, list(dims), hlo_types({x, start}), hlo_type(result)),

@@ -1,6 +1,5 @@
 #include "ir/graph/graph.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace partita {
@@ -28,11 +27,11 @@ void check_arguments(const Initializer& init) {
   if (legal && has_bounds) legal = args[0] <= args[1];
   if (legal) return;
   constexpr std::string_view kExpected[] = {"none", "1 finite number", "2 finite numbers"};
-  throw InvalidArgument(fmt::format("[initializer] bad arguments, got {}({}), expected {}{}", name_of(init.kind),
-                                    fmt::join(args, ", "), kExpected[expected],
-                                    has_bounds  ? ", low <= high"
-                                    : has_sigma ? ", sigma >= 0"
-                                                : ""));
+  throw InvalidArgument("[initializer] bad arguments, got {}({}), expected {}{}", name_of(init.kind),
+                        fmt::join(args, ", "), kExpected[expected],
+                        has_bounds  ? ", low <= high"
+                        : has_sigma ? ", sigma >= 0"
+                                    : "");
 }
 
 std::vector<Type> Graph::types(const std::vector<ValueId>& ids) const {
@@ -48,9 +47,8 @@ ValueId Graph::input(std::string_view input_name) const {
     names.push_back(values[input.value].name);
     if (names.back() == input_name) return input.value;
   }
-  throw InvalidArgument(
-      fmt::format("[graph] unknown input, got '{}', expected one of [{}]", input_name, fmt::join(names, ", ")),
-      ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key, "[graph] unknown input, got '{}', expected one of [{}]", input_name,
+                        fmt::join(names, ", "));
 }
 
 ValueId Graph::output(std::string_view output_name) const {
@@ -59,14 +57,13 @@ ValueId Graph::output(std::string_view output_name) const {
     if (output.name == output_name) return output.value;
     names.push_back(output.name);
   }
-  throw InvalidArgument(
-      fmt::format("[graph] unknown output, got '{}', expected one of [{}]", output_name, fmt::join(names, ", ")),
-      ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key, "[graph] unknown output, got '{}', expected one of [{}]", output_name,
+                        fmt::join(names, ", "));
 }
 
 const State* Graph::find_state(std::string_view state_name) const {
-  const auto found = std::find_if(states.begin(), states.end(),
-                                  [&](const State& state) { return values[state.entry].name == state_name; });
+  const auto found =
+      std::ranges::find_if(states, [&](const State& state) { return values[state.entry].name == state_name; });
   return found == states.end() ? nullptr : &*found;
 }
 
@@ -97,7 +94,7 @@ Graph remove_dead_nodes(Graph graph) {
   std::vector<bool> alive(graph.nodes.size(), false);
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    alive[n] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+    alive[n] = any_marked(node.outputs, needed);
     if (!alive[n]) continue;
     for (ValueId input : node.inputs) needed[input] = true;
   }

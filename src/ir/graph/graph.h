@@ -2,6 +2,7 @@
 // The intermediate representation: single-assignment nodes over typed values, and state that is read at entry and
 // written once at exit.
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -74,8 +75,9 @@ std::string_view name_of(StateKind kind);
 /// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),
 /// truncated_normal(mean, sigma) or uniform(low, high). Layers compute the scales of xavier and he initialization.
 enum class InitKind { zeros, ones, constant, normal, truncated_normal, uniform };
-template <>
-inline constexpr auto kNames<InitKind> = names("zeros", "ones", "constant", "normal", "truncated_normal", "uniform");
+constexpr auto value_names(InitKind) {
+  return names("zeros", "ones", "constant", "normal", "truncated_normal", "uniform");
+}
 
 /// A kind of initial values with its arguments.
 struct Initializer {
@@ -145,6 +147,11 @@ struct Graph {
 };
 
 class OpSet;
+
+/// Whether one of the values has its mark in `marks`, which has one per value of their graph.
+inline bool any_marked(const std::vector<ValueId>& values, const std::vector<bool>& marks) {
+  return std::ranges::any_of(values, [&](ValueId value) { return marks[value]; });
+}
 
 /// Returns the text form, "partita graph 1 ...". `parse_graph` reads it back, without custom gradients.
 std::string print(const Graph& graph);

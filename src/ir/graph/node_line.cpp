@@ -22,9 +22,8 @@ void read_attributes(Scanner& text, NodeLine& entry, const OpDef& op) {
   try {
     entry.node.attrs = op.attrs.parse(text.rest().substr(0, end + 1));
   } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[graph line {}] {}: {}, in {}", text.line(), op.name, error.what(),
-                                      text.rest().substr(0, end + 1)),
-                          error.kind());
+    throw InvalidArgument(error.kind(), "[graph line {}] {}: {}, in {}", text.line(), op.name, error.what(),
+                          text.rest().substr(0, end + 1));
   }
   text.take(end + 1);
 }
@@ -68,7 +67,7 @@ ShardingAnnotation read_sharding_annotation(Scanner& text) {
   try {
     return parse_annotation(annotation);
   } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[graph line {}] {}", text.line(), error.what()), error.kind());
+    throw InvalidArgument(error.kind(), "[graph line {}] {}", text.line(), error.what());
   }
 }
 

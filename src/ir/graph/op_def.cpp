@@ -54,9 +54,7 @@ const OpDef& OpSet::at(std::string_view name) const {
   if (const OpDef* op = find(name)) return *op;
   std::vector<std::string> names;
   for (const OpDef& op : ops_) names.push_back(op.name);
-  throw InvalidArgument(fmt::format("[graph] unknown op, got '{}', expected one of {} ops{}", name, names.size(),
-                                    did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[graph] unknown op", name, fmt::format("one of {} ops", names.size()), names);
 }
 
 ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops) {

@@ -4,7 +4,7 @@ namespace partita {
 
 void reject(std::string_view op, std::string_view what, const std::string& got, const std::string& expected,
             ErrorKind kind) {
-  throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", op, what, got, expected), kind);
+  throw InvalidArgument(kind, "[{}] {}, got {}, expected {}", op, what, got, expected);
 }
 
 void require_operands(std::string_view op, const OpCall& call, size_t count) {

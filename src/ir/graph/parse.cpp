@@ -159,7 +159,7 @@ class Parser : private Scanner {
     try {
       inferred = ops_.at(entry.node.op).infer({entry.node.attrs, input_types, {}});
     } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line(), error.what()), error.kind());
+      throw InvalidArgument(error.kind(), "[graph line {}] {}", line(), error.what());
     }
     if (inferred.size() != entry.outputs.size()) {
       fail(entry.node.op + " has the wrong number of results", fmt::format("{}", entry.outputs.size()),
@@ -167,10 +167,8 @@ class Parser : private Scanner {
     }
     for (size_t k = 0; k < inferred.size(); ++k) {
       if (!entry.types.empty() && entry.types[k].type != inferred[k]) {
-        throw InvalidArgument(
-            fmt::format("[graph line {}] wrong type of %{} = {}, got {}, expected {}", line(), entry.outputs[k],
-                        entry.node.op, print(entry.types[k].type), print(inferred[k])),
-            ErrorKind::type);
+        throw InvalidArgument(ErrorKind::type, "[graph line {}] wrong type of %{} = {}, got {}, expected {}", line(),
+                              entry.outputs[k], entry.node.op, print(entry.types[k].type), print(inferred[k]));
       }
       const std::string text = entry.types.empty() ? print(inferred[k]) : entry.types[k].text;
       entry.node.outputs.push_back(add_value(entry.outputs[k], {inferred[k], text}, id, static_cast<int>(k)));
@@ -235,7 +233,7 @@ AnnotatedGraph parse_annotated(std::string_view text, const OpSet& ops) { return
 Graph parse_graph(std::string_view text, const OpSet& ops) {
   AnnotatedGraph annotated = parse_annotated(text, ops);
   const auto refuse = [](const std::string& what, const std::string& got) {
-    throw InvalidArgument(fmt::format("[graph] {}, got '{}', expected a graph that is not split", what, got));
+    throw InvalidArgument("[graph] {}, got '{}', expected a graph that is not split", what, got);
   };
   if (!annotated.mesh.empty()) refuse("the graph has a mesh", annotated.mesh);
   if (!annotated.sections.empty()) refuse("the graph has sections", annotated.sections);

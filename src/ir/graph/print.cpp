@@ -8,8 +8,7 @@ namespace {
 /// Returns the path as it is, or in quotes if it contains spaces, double quotes or control characters, with \", \\ and
 /// \n as escapes.
 std::string print_path(const std::string& path) {
-  const bool plain =
-      std::all_of(path.begin(), path.end(), [](unsigned char c) { return c > ' ' && c != '"' && c != 127; });
+  const bool plain = std::ranges::all_of(path, [](unsigned char c) { return c > ' ' && c != '"' && c != 127; });
   if (plain) return path;
   std::string text = "\"";
   for (char c : path) {

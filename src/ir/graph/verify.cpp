@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& where, std::string_view what, const std::string& got,
                        const std::string& expected) {
-  throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", where, what, got, expected));
+  throw InvalidArgument("[{}] {}, got {}, expected {}", where, what, got, expected);
 }
 
 void verify_node(const Graph& graph, NodeId id, const OpSet& ops, const std::vector<bool>& made) {

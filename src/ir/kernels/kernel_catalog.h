@@ -1,8 +1,6 @@
 #pragma once
 // The kernels of a device as plain data: all that scheduling knows about hardware.
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 

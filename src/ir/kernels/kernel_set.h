@@ -7,7 +7,6 @@ namespace partita {
 
 /// fast: the most specialized kernel that accepts a node. reference: always the op's reference kernel.
 enum class KernelSet { fast, reference };
-template <>
-inline constexpr auto kNames<KernelSet> = names("fast", "reference");
+constexpr auto value_names(KernelSet) { return names("fast", "reference"); }
 
 }  // namespace partita

@@ -36,6 +36,10 @@ Hlo hlo_rows(const EmitCall& call, const Hlo& table, const Hlo& numbers);
 /// outside of the table are left out. The order of the sum is not fixed.
 Hlo hlo_add_rows(const EmitCall& call, int64_t count, const Hlo& numbers, const Hlo& updates);
 
+/// Returns a number of a row of [groups * rows, z] for each of `ids`, in `groups` groups of equal size one after
+/// another: that of row id - begin of its group, or -1 if the group has no such row.
+Hlo hlo_rows_of_groups(const EmitCall& call, const Hlo& ids, int64_t groups, int64_t begin, int64_t rows);
+
 /// Returns, along a dimension, the sums of the elements up to each one. Sums of pairs are summed in the same way and
 /// then spread, so that n elements take about 2 n additions and the order is fixed.
 Hlo hlo_running_sums(const EmitCall& call, const Hlo& x, int64_t axis);

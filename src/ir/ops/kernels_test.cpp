@@ -335,8 +335,8 @@ TEST(Dropout, KeepsTheMeanAndDropsAtItsRate) {
   const Array ones({100, 100}, std::vector<double>(10000, 1.0));
   const Array step({}, std::vector<int64_t>{3});
   const std::vector<double> y = numbers(run_of_kernels("dropout", {ones, step}, {{"rate", "0.25"}, {"key", "9"}})[0]);
-  EXPECT_NEAR(static_cast<double>(std::count(y.begin(), y.end(), 0.0)), 2500, 5 * 43.3);  // five standard deviations
-  EXPECT_EQ(std::count(y.begin(), y.end(), 1 / 0.75) + std::count(y.begin(), y.end(), 0.0), 10000);
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(y, 0.0)), 2500, 5 * 43.3);  // five standard deviations
+  EXPECT_EQ(std::ranges::count(y, 1 / 0.75) + std::ranges::count(y, 0.0), 10000);
   const Array next({}, std::vector<int64_t>{4});
   EXPECT_NE(y, numbers(run_of_kernels("dropout", {ones, next}, {{"rate", "0.25"}, {"key", "9"}})[0]));
 }

@@ -94,6 +94,22 @@ OpDef pointwise_op(std::string name, std::string summary, const Fn& fn) {
   return pointwise_op(std::move(name), std::move(summary), Attrs(), [fn](const Attrs&) { return formula(fn); });
 }
 
+/// Returns the op of a formula of one float without attributes, which commutes with `reduces`. Its gradient is that of
+/// the result times a value that `slope` adds. `fill` draws its samples.
+template <class Fn>
+OpDef slope_op(std::string name, std::string summary, ReduceSet reduces, const Fn& fn, Value (*slope)(const GradCall&),
+               Fill::Kind fill = Fill::normal) {
+  OpDef op = pointwise_op(std::move(name), std::move(summary), fn);
+  if (reduces.max || reduces.min) {
+    op.rule = [reduces](const OpCall& call) { return pointwise_rule(call).linear_in({0}, reduces); };
+  }
+  op.grad = [slope](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("mul", {call.d_outputs[0], slope(call)})};
+  };
+  op.samples = {{{sample_of({4, 6}, fill)}}, {{sample_of({5}, fill)}}};
+  return op;
+}
+
 /// Returns the op of a formula of two numbers of any type, without attributes.
 template <class Fn>
 OpDef number_op(std::string name, std::string summary, const Fn& fn) {

@@ -11,7 +11,7 @@ const OpSet& all_ops() {
   static const OpSet ops = [] {
     std::vector<OpDef> all = listed_ops();
     for (OpDef& op : optimizer_ops()) all.push_back(std::move(op));
-    std::sort(all.begin(), all.end(), [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
+    std::ranges::sort(all, [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
     return OpSet(std::move(all));
   }();
   return ops;

@@ -15,7 +15,7 @@ std::optional<int> degree_of_all(const Attrs&, const std::vector<int>& degrees) 
 }
 
 std::optional<int> highest_degree(const Attrs&, const std::vector<int>& degrees) {
-  return *std::max_element(degrees.begin(), degrees.end());
+  return *std::ranges::max_element(degrees);
 }
 
 void require_number(std::string_view op, const Type& type) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/floor_div.h"
-#include "ir/ops/support.h"
 
 namespace partita {
 namespace {
@@ -11,8 +10,7 @@ namespace {
 void require_list(std::string_view op, std::string_view name, const std::vector<int64_t>& list, size_t count,
                   int64_t least) {
   constexpr int64_t kMaxSize = int64_t{1} << 31;  // products of two stay within 64 bits
-  const bool legal =
-      std::all_of(list.begin(), list.end(), [&](int64_t value) { return value >= least && value < kMaxSize; });
+  const bool legal = std::ranges::all_of(list, [&](int64_t value) { return value >= least && value < kMaxSize; });
   if (list.size() == count && legal) return;
   reject(op, fmt::format("{} is not legal", name), to_text(list),
          fmt::format("{} numbers from {} to 2^31 - 1", count, least));

@@ -1,4 +1,3 @@
-#include "ir/optimizers/shared_options.h"
 #include "ir/optimizers/terms.h"
 
 namespace partita {
@@ -86,17 +85,14 @@ std::vector<OptimizerDef> adafactor_optimizers() {
       {.name = "exp_avg_sq", .what = "the mean of squares of a vector", .of_some = true}};
   optimizer.options = {{.name = "decay_exponent",
                         .standard = 0.8,
-                        .elsewhere = 0.8,
                         .help = "Step t has a share of t to the power of minus this in the means of squares"},
                        {.name = "clip_rms",
                         .standard = 1,
-                        .elsewhere = 1,
                         .least = 1e-6,
                         .most = 1e6,
                         .help = "Maximum root mean square of a step, divided by the learning rate"},
                        {.name = "scales_rate",
                         .standard = 1,
-                        .elsewhere = 1,
                         .help = "Multiply the learning rate by the root mean square of the parameter, at least 0.001",
                         .is_switch = true}};
   optimizer.counts_steps = true;

@@ -22,14 +22,9 @@ std::vector<OptimizerDef> adagrad_optimizers() {
   optimizer.name = "adagrad";
   optimizer.summary = "s += g^2; w -= rate g / sqrt(s) (Duchi et al., 2011)";
   optimizer.states = {{"sum", "the sum s of squared gradients", "adds_squares"}};
-  optimizer.options = {{.name = "initial_sum",
-                        .standard = 0.1,
-                        .elsewhere = 0.1,
-                        .most = 1e30,
-                        .help = "First sum of squared gradients"},
+  optimizer.options = {{.name = "initial_sum", .standard = 0.1, .most = 1e30, .help = "First sum of squared gradients"},
                        {.name = "adds_squares",
                         .standard = 1,
-                        .elsewhere = 1,
                         .help = "Add the squared gradients to their sum, instead of keeping the first sum",
                         .is_switch = true}};
   optimizer.build = build_adagrad;

@@ -7,12 +7,7 @@ namespace partita {
 namespace {
 
 template <class T>
-struct AdamStep {
-  using Attributes = AdamAttrs;
-  static constexpr Scalars kScalars = Scalars::rate_and_step;
-  static constexpr size_t kTensors = 4;
-  static constexpr std::array<size_t, 3> kResults{0, 2, 3};
-
+struct AdamStep : UpdateStep<AdamAttrs, Scalars::rate_and_step, 4, 0, 2, 3> {
   T keep1, take1, keep2, take2, root, epsilon, rate, shrink, decay;
 
   template <class Scalar, class Cast>

@@ -40,7 +40,6 @@ std::vector<OptimizerDef> lars_optimizers() {
   optimizer.options = {momentum_option(0.9),
                        {.name = "trust",
                         .standard = 0.001,
-                        .elsewhere = 0.001,
                         .most = 1000,
                         .help = "Size of a matrix's step, as a share of the norm of the matrix"},
                        epsilon_option(1e-8)};

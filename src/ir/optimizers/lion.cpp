@@ -13,12 +13,7 @@ struct LionAttrs {
 };
 
 template <class T>
-struct LionStep {
-  using Attributes = LionAttrs;
-  static constexpr Scalars kScalars = Scalars::rate;
-  static constexpr size_t kTensors = 3;
-  static constexpr std::array<size_t, 2> kResults{0, 2};
-
+struct LionStep : UpdateStep<LionAttrs, Scalars::rate, 3, 0, 2> {
   T rate, decay, keep1, take1, keep2, take2;
 
   template <class Scalar, class Cast>

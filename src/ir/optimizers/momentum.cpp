@@ -17,12 +17,7 @@ struct MomentumAttrs {
 
 /// The step uses the velocity, or gradient + keep * velocity with Nesterov.
 template <class T>
-struct MomentumStep {
-  using Attributes = MomentumAttrs;
-  static constexpr Scalars kScalars = Scalars::rate;
-  static constexpr size_t kTensors = 3;
-  static constexpr std::array<size_t, 2> kResults{0, 2};
-
+struct MomentumStep : UpdateStep<MomentumAttrs, Scalars::rate, 3, 0, 2> {
   T rate, decay, keep, take, of_gradient, of_velocity;
 
   template <class Scalar, class Cast>

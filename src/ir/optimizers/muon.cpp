@@ -19,12 +19,7 @@ struct MuonAverageAttrs {
 };
 
 template <class T>
-struct MuonAverage {
-  using Attributes = MuonAverageAttrs;
-  static constexpr Scalars kScalars = Scalars::none;
-  static constexpr size_t kTensors = 2;
-  static constexpr std::array<size_t, 2> kResults{0, 1};
-
+struct MuonAverage : UpdateStep<MuonAverageAttrs, Scalars::none, 2, 0, 1> {
   T keep, of_gradient, of_velocity;
 
   template <class Scalar, class Cast>
@@ -48,12 +43,7 @@ struct MuonAttrs {
 };
 
 template <class T>
-struct MuonStep {
-  using Attributes = MuonAttrs;
-  static constexpr Scalars kScalars = Scalars::rate;
-  static constexpr size_t kTensors = 2;
-  static constexpr std::array<size_t, 1> kResults{0};
-
+struct MuonStep : UpdateStep<MuonAttrs, Scalars::rate, 2, 0> {
   T rate, scale, decay;
 
   template <class Scalar, class Cast>
@@ -117,21 +107,18 @@ std::vector<OptimizerDef> muon_optimizers() {
       nesterov_option(true),
       {.name = "newton_schulz_steps",
        .standard = 5,
-       .elsewhere = 5,
        .least = 1,
        .most = 30,
        .help = "Steps of the iteration that orthogonalizes",
        .is_whole = true},
       {.name = "match_rms",
        .standard = 1,
-       .elsewhere = 1,
        .help =
            "Scale a matrix's step by 0.2 sqrt(max(rows, columns)), to the size of steps of AdamW (Liu et al., 2025), "
            "instead of sqrt(max(1, rows / columns)) (Jordan, 2024)",
        .is_switch = true},
       {.name = "adamw_rate",
        .standard = 1,
-       .elsewhere = 1,
        .most = 1e6,
        .help = "Learning rate of tables, heads and vectors, as a multiple of the learning rate"},
       beta1_option(0.9),

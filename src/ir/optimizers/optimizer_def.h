@@ -4,6 +4,7 @@
 // follow from the definition.
 
 #include <map>
+#include <optional>
 
 #include "ir/graph/builder.h"
 
@@ -12,14 +13,18 @@ namespace partita {
 /// An option of an optimizer: a number or a switch. Optimizers that share an option share its name, range and help;
 /// each has a default of its own.
 struct OptimizerOption {
-  std::string name;      // "beta1": the key optimizer.beta1, the flag --beta1
-  double standard = 0;   // default
-  double elsewhere = 0;  // in texts of configurations whose optimizer lacks the option: one number for all that have it
+  std::string name;     // "beta1": the key optimizer.beta1, the flag --beta1
+  double standard = 0;  // default
+  /// The value in texts of configurations whose optimizer lacks the option, if it is not the default: one number for
+  /// all that have the option.
+  std::optional<double> elsewhere = {};
   double least = 0, most = 1;
   std::string help;
   bool is_switch = false;                  // 0 or 1
   bool is_whole = false;                   // an integer
   std::vector<std::string> synonyms = {};  // flags of other programs for which this one is suggested
+
+  double value_elsewhere() const { return elsewhere.value_or(standard); }
 };
 
 /// A state that the update keeps for each parameter. States of one name measure the same in all optimizers, so that a

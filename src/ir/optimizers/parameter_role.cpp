@@ -30,14 +30,13 @@ class Uses {
     }
     if (!is_used) return true;
     const std::vector<bool> heads = head_products();
-    return !products.empty() &&
-           std::none_of(products.begin(), products.end(), [&](NodeId n) { return heads[static_cast<size_t>(n)]; });
+    return !products.empty() && std::ranges::none_of(products, [&](NodeId n) { return heads[static_cast<size_t>(n)]; });
   }
 
  private:
   bool is_product(const Node& node, size_t operand) const {
     const std::vector<int>& operands = ops_.at(node.op).traits.halves.operands;
-    return std::find(operands.begin(), operands.end(), static_cast<int>(operand)) != operands.end();
+    return std::ranges::find(operands, static_cast<int>(operand)) != operands.end();
   }
 
   /// Returns for each node whether it is a product whose result reaches the loss through no other product.
@@ -48,10 +47,7 @@ class Uses {
     }
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      const bool reaches = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-        return static_cast<bool>(is_needed[static_cast<size_t>(output)]);
-      });
-      if (!reaches) continue;
+      if (!any_marked(node.outputs, is_needed)) continue;
       heads[n] = !ops_.at(node.op).traits.halves.operands.empty();
       if (heads[n]) continue;
       for (const ValueId input : node.inputs) is_needed[static_cast<size_t>(input)] = true;

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<OptimizerDef> sorted_optimizers() {
   std::vector<OptimizerDef> all = listed_optimizers();
-  std::sort(all.begin(), all.end(), [](const OptimizerDef& a, const OptimizerDef& b) { return a.name < b.name; });
+  std::ranges::sort(all, [](const OptimizerDef& a, const OptimizerDef& b) { return a.name < b.name; });
   return all;
 }
 
@@ -21,15 +21,15 @@ std::vector<OptimizerOption> distinct_options() {
   std::vector<OptimizerOption> options;
   for (const OptimizerDef& optimizer : all_optimizers()) {
     for (const OptimizerOption& option : optimizer.options) {
-      const auto same = std::find_if(options.begin(), options.end(),
-                                     [&](const OptimizerOption& other) { return other.name == option.name; });
+      const auto same =
+          std::ranges::find_if(options, [&](const OptimizerOption& other) { return other.name == option.name; });
       if (same == options.end()) {
         options.push_back(option);
         continue;
       }
       PARTITA_CHECK(same->least == option.least && same->most == option.most && same->help == option.help &&
                         same->is_switch == option.is_switch && same->is_whole == option.is_whole &&
-                        same->elsewhere == option.elsewhere,
+                        same->value_elsewhere() == option.value_elsewhere(),
                     "option {} of {} differs from that of other optimizers", option.name, optimizer.name);
     }
   }
@@ -48,8 +48,7 @@ std::vector<OpDef> optimizer_ops() {
 }
 
 const OptimizerOption* OptimizerDef::find(std::string_view option) const {
-  const auto found =
-      std::find_if(options.begin(), options.end(), [&](const OptimizerOption& one) { return one.name == option; });
+  const auto found = std::ranges::find_if(options, [&](const OptimizerOption& one) { return one.name == option; });
   return found == options.end() ? nullptr : &*found;
 }
 

@@ -10,12 +10,7 @@ struct SgdAttrs {
 };
 
 template <class T>
-struct SgdStep {
-  using Attributes = SgdAttrs;
-  static constexpr Scalars kScalars = Scalars::rate;
-  static constexpr size_t kTensors = 2;
-  static constexpr std::array<size_t, 1> kResults{0};
-
+struct SgdStep : UpdateStep<SgdAttrs, Scalars::rate, 2, 0> {
   T rate, decay;
 
   template <class Scalar, class Cast>

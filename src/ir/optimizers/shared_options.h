@@ -47,8 +47,7 @@ inline OptimizerOption epsilon_option(double standard) {
 /// Checks that epsilon is above 0: an average of gradients of 0 is divided by it. Throws InvalidArgument otherwise.
 inline void require_epsilon(std::string_view optimizer, const UpdateCall& call) {
   if (call.number("epsilon") > 0) return;
-  throw InvalidArgument(
-      fmt::format("[{}] bad epsilon, got {}, expected a number above 0", optimizer, call.number("epsilon")));
+  throw InvalidArgument("[{}] bad epsilon, got {}, expected a number above 0", optimizer, call.number("epsilon"));
 }
 
 /// Checks that the decays of the averages are below 1, since their bias is divided out, and that epsilon is above 0.
@@ -56,8 +55,8 @@ inline void require_epsilon(std::string_view optimizer, const UpdateCall& call) 
 inline void require_betas(std::string_view optimizer, const UpdateCall& call) {
   for (const char* name : {"beta1", "beta2"}) {
     if (call.number(name) < 1) continue;
-    throw InvalidArgument(
-        fmt::format("[{}] bad {}, got {}, expected a number from 0 to below 1", optimizer, name, call.number(name)));
+    throw InvalidArgument("[{}] bad {}, got {}, expected a number from 0 to below 1", optimizer, name,
+                          call.number(name));
   }
   require_epsilon(optimizer, call);
 }

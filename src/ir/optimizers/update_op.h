@@ -3,11 +3,7 @@
 // template over the number type, for the reference kernel, the vectorized loops and the programs of accelerators:
 //
 //   template <class T>
-//   struct SgdStep {
-//     using Attributes = SgdAttrs;
-//     static constexpr Scalars kScalars = Scalars::rate;
-//     static constexpr size_t kTensors = 2;               // weight and gradient
-//     static constexpr std::array<size_t, 1> kResults{0};  // the new weight
+//   struct SgdStep : UpdateStep<SgdAttrs, Scalars::rate, 2, 0> {  // of weight and gradient; result 0 is the new weight
 //     template <class Scalar, class Cast>
 //     SgdStep(const SgdAttrs& attrs, const Scalar& rate, const Scalar& terms, const Cast& cast);
 //     void apply(std::array<T, kTensors>& x) const;
@@ -26,6 +22,15 @@ namespace partita {
 /// The scalar operands of an update, which follow its tensors: the learning rate, of the parameter's type, and the
 /// number of steps before this one (i64).
 enum class Scalars { none, rate, rate_and_step };
+
+/// A step: its attributes, the scalars and the `kCount` tensors that it is given, and which of these are its results.
+template <class A, Scalars kOperands, size_t kCount, size_t... kIndices>
+struct UpdateStep {
+  using Attributes = A;
+  static constexpr Scalars kScalars = kOperands;
+  static constexpr size_t kTensors = kCount;
+  static constexpr std::array<size_t, sizeof...(kIndices)> kResults{kIndices...};
+};
 
 namespace update {
 

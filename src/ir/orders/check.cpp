@@ -11,18 +11,16 @@ namespace {
 
 void require_of_shape(const Slot& slot, const PipelineShape& shape) {
   if (slot.stage < 0 || slot.stage >= shape.stages()) {
-    throw InvalidArgument(fmt::format("[sequence] a stage that does not exist, got {}, expected stages 0 to {}",
-                                      long_name(slot), shape.stages() - 1));
+    throw InvalidArgument("[sequence] a stage that does not exist, got {}, expected stages 0 to {}", long_name(slot),
+                          shape.stages() - 1);
   }
   if (slot.micro_batch < 0 || slot.micro_batch >= shape.micro_batches) {
-    throw InvalidArgument(
-        fmt::format("[sequence] a micro-batch that does not exist, got {}, expected micro-batches 0 to {}",
-                    long_name(slot), shape.micro_batches - 1));
+    throw InvalidArgument("[sequence] a micro-batch that does not exist, got {}, expected micro-batches 0 to {}",
+                          long_name(slot), shape.micro_batches - 1);
   }
   if (shape.forward_only && slot.section != StageSection::forward) {
-    throw InvalidArgument(
-        fmt::format("[sequence] a {} slot where only forwards run, got {}, expected only forward slots",
-                    name_of(slot.section), long_name(slot)));
+    throw InvalidArgument("[sequence] a {} slot where only forwards run, got {}, expected only forward slots",
+                          name_of(slot.section), long_name(slot));
   }
 }
 
@@ -36,9 +34,9 @@ bool have_weight(const Sequence& sequence, int stages) {
   for (int stage = 0; stage < stages; ++stage) (has_weight[stage] ? with : without).push_back(stage);
   if (with.empty() || without.empty()) return !with.empty();
   throw InvalidArgument(
-      fmt::format("[sequence] only some stages have weight slots, got them for stages {} and not for {}, expected all "
-                  "stages or none",
-                  listed(with, ", "), listed(without, ", ")));
+      "[sequence] only some stages have weight slots, got them for stages {} and not for {}, expected all stages or "
+      "none",
+      listed(with, ", "), listed(without, ", "));
 }
 
 /// Checks that each slot occurs once, that micro-batches increase in each section, and that forward comes before
@@ -50,30 +48,27 @@ void require_complete(const Sequence& sequence, const SectionGraph& graph) {
     const Slot& slot = sequence[i];
     int64_t& mine = place[graph.number(slot)];
     if (mine >= 0) {
-      throw InvalidArgument(fmt::format("[sequence] a slot appears twice, got {} at places {} and {}, expected it once",
-                                        long_name(slot), mine, i));
+      throw InvalidArgument("[sequence] a slot appears twice, got {} at places {} and {}, expected it once",
+                            long_name(slot), mine, i);
     }
     mine = static_cast<int64_t>(i);
     int64_t& before = last[graph.section(slot.stage, slot.section)];
     if (slot.micro_batch < before) {
-      throw InvalidArgument(
-          fmt::format("[sequence] micro-batches out of order, got {} after {}, expected them to increase",
-                      long_name(slot), long_name({slot.stage, slot.section, before})));
+      throw InvalidArgument("[sequence] micro-batches out of order, got {} after {}, expected them to increase",
+                            long_name(slot), long_name({slot.stage, slot.section, before}));
     }
     before = slot.micro_batch;
   }
-  if (const auto missing = std::find(place.begin(), place.end(), -1); missing != place.end()) {
-    throw InvalidArgument(
-        fmt::format("[sequence] a slot is missing, got no {}, expected micro-batches 0 to {} in each section",
-                    long_name(graph.slot(missing - place.begin())), graph.micro_batches() - 1));
+  if (const auto missing = std::ranges::find(place, -1); missing != place.end()) {
+    throw InvalidArgument("[sequence] a slot is missing, got no {}, expected micro-batches 0 to {} in each section",
+                          long_name(graph.slot(missing - place.begin())), graph.micro_batches() - 1);
   }
   for (const Slot& slot : sequence) {
     if (slot.section == StageSection::forward) continue;
     const Slot needed{slot.stage, static_cast<StageSection>(static_cast<int>(slot.section) - 1), slot.micro_batch};
     if (place[graph.number(needed)] < place[graph.number(slot)]) continue;
-    throw InvalidArgument(fmt::format("[sequence] {} before {}, got {} before {}, expected {} first",
-                                      name_of(slot.section), name_of(needed.section), long_name(slot),
-                                      long_name(needed), long_name(needed)));
+    throw InvalidArgument("[sequence] {} before {}, got {} before {}, expected {} first", name_of(slot.section),
+                          name_of(needed.section), long_name(slot), long_name(needed), long_name(needed));
   }
 }
 

@@ -107,8 +107,7 @@ TEST(CheckSequence, WeightSlots) {
             "[sequence] only some stages have weight slots, got them for stages 1 and not for 0, 2, expected all "
             "stages or none");
   Sequence early = good;
-  std::swap(*std::find(early.begin(), early.end(), Slot{2, B, 0}),
-            *std::find(early.begin(), early.end(), Slot{2, W, 0}));
+  std::swap(*std::ranges::find(early, Slot{2, B, 0}), *std::ranges::find(early, Slot{2, W, 0}));
   EXPECT_EQ(check_refusal(early, shape),
             "[sequence] weight before backward, got stage 2 W0 before stage 2 B0, expected stage 2 B0 first");
   PipelineShape forwards = shape;
@@ -140,7 +139,7 @@ TEST(CheckSequence, AcceptsWhatEndsInAnyGlobalOrder) {
   const PipelineShape shape = one_stage_each(3, 4);
   const Sequence made = make_sequence(Order::zero_bubble, shape, chain_of(3));
   Sequence by_stage = made;
-  std::stable_sort(by_stage.begin(), by_stage.end(), [](const Slot& a, const Slot& b) { return a.stage > b.stage; });
+  std::ranges::stable_sort(by_stage, [](const Slot& a, const Slot& b) { return a.stage > b.stage; });
   EXPECT_FALSE(is_topological(by_stage, chain_of(3)));
   EXPECT_EQ(check_refusal(by_stage, shape), "accepted");
   EXPECT_EQ(in_order_of_time(by_stage, shape, chain_of(3)), made);

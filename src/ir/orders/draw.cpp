@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "ir/orders/simulate.h"
 
 namespace partita {

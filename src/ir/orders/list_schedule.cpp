@@ -35,7 +35,7 @@ class ListScheduler {
     }
     for (Group& group : groups_) {
       for (Ranking& ranking : group.rankings) {
-        std::sort(ranking.slots.begin(), ranking.slots.end(), [](const Ready& a, const Ready& b) { return b > a; });
+        std::ranges::sort(ranking.slots, [](const Ready& a, const Ready& b) { return b > a; });
       }
     }
   }

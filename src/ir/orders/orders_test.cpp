@@ -90,9 +90,8 @@ TEST(Orders, GpipeRunsAllForwardsFirst) {
   for (const PipelineShape& shape : pipelines()) {
     const Sequence sequence = chained(Order::gpipe, shape);
     for (const std::vector<Slot>& queue : queues_of(sequence, shape)) {
-      EXPECT_TRUE(std::is_sorted(queue.begin(), queue.end(), [](const Slot& a, const Slot& b) {
-        return a.section < b.section;
-      })) << described(Order::gpipe, shape);
+      EXPECT_TRUE(std::ranges::is_sorted(queue, [](const Slot& a, const Slot& b) { return a.section < b.section; }))
+          << described(Order::gpipe, shape);
     }
     EXPECT_EQ(forward_to(StageSection::backward, sequence, 0), shape.micro_batches);
   }
@@ -141,7 +140,7 @@ TEST(Orders, InterleavedMicroBatchesInFlight) {
   const GroupQueues queues = queues_of(chained(Order::interleaved, shape), shape);
   for (int group = 0; group < groups; ++group) {
     const auto is_backward = [](const Slot& slot) { return slot.section == StageSection::backward; };
-    const auto first = std::find_if(queues[group].begin(), queues[group].end(), is_backward);
+    const auto first = std::ranges::find_if(queues[group], is_backward);
     EXPECT_EQ(first - queues[group].begin(), 2 * (groups - group - 1) + (chunks - 1) * groups + 1);
   }
 }

@@ -15,30 +15,28 @@ void require_groups(const std::vector<int>& groups) {
   for (int stage = 0; stage < stages; ++stage) {
     const int group = groups[stage];
     if (group < 0 || group >= stages) {
-      throw InvalidArgument(
-          fmt::format("[pipeline] bad group of stage {}, got {}, expected 0 to {}", stage, group, stages - 1));
+      throw InvalidArgument("[pipeline] bad group of stage {}, got {}, expected 0 to {}", stage, group, stages - 1);
     }
     seen[group] = true;
     most = std::max(most, group);
   }
   for (int group = 0; group < most; ++group) {
     if (seen[group]) continue;
-    throw InvalidArgument(fmt::format(
-        "[pipeline] a group without a stage, got none on group {} of 0 to {}, expected at least one", group, most));
+    throw InvalidArgument("[pipeline] a group without a stage, got none on group {} of 0 to {}, expected at least one",
+                          group, most);
   }
 }
 
 void require_times(const PipelineShape& shape) {
   if (!shape.times.empty() && shape.times.size() != shape.groups.size()) {
-    throw InvalidArgument(fmt::format("[pipeline] times of the wrong number of stages, got {}, expected {}",
-                                      shape.times.size(), shape.groups.size()));
+    throw InvalidArgument("[pipeline] times of the wrong number of stages, got {}, expected {}", shape.times.size(),
+                          shape.groups.size());
   }
   for (size_t stage = 0; stage < shape.times.size(); ++stage) {
     const StageTimes& times = shape.times[stage];
     for (const double seconds : {times.forward, times.backward, times.weight}) {
       if (std::isfinite(seconds) && seconds >= 0) continue;
-      throw InvalidArgument(
-          fmt::format("[pipeline] bad time of stage {}, got {} s, expected 0 s or more", stage, seconds));
+      throw InvalidArgument("[pipeline] bad time of stage {}, got {} s, expected 0 s or more", stage, seconds);
     }
   }
 }
@@ -46,12 +44,11 @@ void require_times(const PipelineShape& shape) {
 void require_shape(const PipelineShape& shape) {
   const auto stages = static_cast<int64_t>(shape.groups.size());
   if (stages < 1 || stages > kMaxStageMicroBatches) {
-    throw InvalidArgument(
-        fmt::format("[pipeline] bad number of stages, got {}, expected 1 to {}", stages, kMaxStageMicroBatches));
+    throw InvalidArgument("[pipeline] bad number of stages, got {}, expected 1 to {}", stages, kMaxStageMicroBatches);
   }
   if (shape.micro_batches < 1 || shape.micro_batches > kMaxStageMicroBatches / stages) {
-    throw InvalidArgument(fmt::format("[pipeline] bad number of micro-batches, got {}, expected 1 to {} for {} stages",
-                                      shape.micro_batches, kMaxStageMicroBatches / stages, stages));
+    throw InvalidArgument("[pipeline] bad number of micro-batches, got {}, expected 1 to {} for {} stages",
+                          shape.micro_batches, kMaxStageMicroBatches / stages, stages);
   }
   require_groups(shape.groups);
   require_times(shape);
@@ -60,14 +57,14 @@ void require_shape(const PipelineShape& shape) {
 void require_dependency(const Dependency& dependency, int stages) {
   for (const int stage : {dependency.from_stage, dependency.to_stage}) {
     if (stage >= 0 && stage < stages) continue;
-    throw InvalidArgument(fmt::format(
-        "[pipeline] a dependency of a stage that does not exist, got {}, expected 0 to {}", stage, stages - 1));
+    throw InvalidArgument("[pipeline] a dependency of a stage that does not exist, got {}, expected 0 to {}", stage,
+                          stages - 1);
   }
   if (dependency.from <= dependency.to) return;
-  throw InvalidArgument(fmt::format(
+  throw InvalidArgument(
       "[pipeline] a section needs a later one, got the {} of stage {} for the {} of stage {}, expected {} or before",
       name_of(dependency.from), dependency.from_stage, name_of(dependency.to), dependency.to_stage,
-      name_of(dependency.to)));
+      name_of(dependency.to));
 }
 
 }  // namespace
@@ -126,7 +123,7 @@ std::vector<std::pair<int, int>> SectionGraph::edges_of(const std::vector<Depend
     const bool is_within = from == to && dependency.from != dependency.to;  // the weights' part of a backward pass
     if (!is_within) edges.emplace_back(to, from);
   }
-  std::sort(edges.begin(), edges.end());
+  std::ranges::sort(edges);
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
 }
@@ -155,8 +152,7 @@ void SectionGraph::require_no_cycle() const {
   }
   if (static_cast<int>(ready.size()) == sections()) return;
   // Each section left needs another one of these, so following the needs reaches a cycle.
-  int at = static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int count) { return count > 0; }) -
-                            waiting.begin());
+  int at = static_cast<int>(std::ranges::find_if(waiting, [](int count) { return count > 0; }) - waiting.begin());
   const auto next = [&](int section) {
     return *std::find_if(needs(section).begin(), needs(section).end(), [&](int need) { return waiting[need] > 0; });
   };
@@ -171,7 +167,7 @@ void SectionGraph::require_no_cycle() const {
     cycle += fmt::format("{} {}", at == begin ? " needs" : ", which needs", name(next(at)));
     at = next(at);
   } while (at != begin);
-  throw InvalidArgument(fmt::format("[pipeline] stages need each other, got {}, expected no cycle", cycle));
+  throw InvalidArgument("[pipeline] stages need each other, got {}, expected no cycle", cycle);
 }
 
 void SectionGraph::set_seconds() {

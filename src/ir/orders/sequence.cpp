@@ -9,9 +9,7 @@
 
 namespace partita {
 
-int PipelineShape::group_count() const {
-  return groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end()) + 1;
-}
+int PipelineShape::group_count() const { return groups.empty() ? 0 : *std::ranges::max_element(groups) + 1; }
 
 std::vector<Dependency> chain_of(int stages) {
   std::vector<Dependency> chain;

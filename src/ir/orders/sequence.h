@@ -11,8 +11,7 @@ namespace partita {
 
 /// The parts of a micro-batch on a stage. Orders without weight slots compute the gradients of weights in `backward`.
 enum class StageSection { forward, backward, weight };
-template <>
-inline constexpr auto kNames<StageSection> = names("forward", "backward", "weight");
+constexpr auto value_names(StageSection) { return names("forward", "backward", "weight"); }
 inline constexpr int kStageSections = 3;
 
 /// One run of a section for one micro-batch.
@@ -65,8 +64,7 @@ inline constexpr int64_t kMaxStageMicroBatches = int64_t{1} << 24;
 std::vector<Dependency> chain_of(int stages);
 
 enum class Order { gpipe, one_forward_one_backward, interleaved, zero_bubble };
-template <>
-inline constexpr auto kNames<Order> = names("gpipe", "1f1b", "interleaved", "zero_bubble");
+constexpr auto value_names(Order) { return names("gpipe", "1f1b", "interleaved", "zero_bubble"); }
 
 /// Returns all slots in a topological order of the dependencies, by estimated start and then by group. Throws
 /// InvalidArgument for a bad shape (no or too many stages or micro-batches, groups that are not 0 to the highest,

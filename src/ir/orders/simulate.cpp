@@ -44,7 +44,7 @@ class QueueReplay {
       offer(group);
     }
     if (static_cast<int64_t>(result.slots.size()) < graph_.slots()) refuse();
-    result.seconds = *std::max_element(free_at_.begin(), free_at_.end());
+    result.seconds = *std::ranges::max_element(free_at_);
     result.idle.assign(queues_.size(), result.seconds);
     for (const TimedSlot& timed : result.slots)
       result.idle[graph_.group_of(timed.slot.stage)] -= timed.end - timed.start;
@@ -98,7 +98,7 @@ class QueueReplay {
       at = graph_.group_of(awaited.stage);
       if (!(first_of(at) == awaited)) cycle += fmt::format(", which comes after {}", long_name(first_of(at)));
     } while (at != group);
-    throw InvalidArgument(fmt::format("[sequence] the order deadlocks, got {}, expected no cycle", cycle));
+    throw InvalidArgument("[sequence] the order deadlocks, got {}, expected no cycle", cycle);
   }
 
   const GroupQueues& queues_;
@@ -124,8 +124,8 @@ double Simulation::bubble() const {
 Simulation simulate(const GroupQueues& queues, const SectionGraph& graph) { return QueueReplay(queues, graph).run(); }
 
 Simulation simulate(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies) {
-  const bool has_weight = std::any_of(sequence.begin(), sequence.end(),
-                                      [](const Slot& slot) { return slot.section == StageSection::weight; });
+  const bool has_weight =
+      std::ranges::any_of(sequence, [](const Slot& slot) { return slot.section == StageSection::weight; });
   return simulate(queues_of(sequence, shape), SectionGraph(shape, dependencies, has_weight));
 }
 

@@ -55,8 +55,7 @@ inline std::vector<Dependency> with_skips(int stages) {
 }
 
 inline bool has_weight(const Sequence& sequence) {
-  return std::any_of(sequence.begin(), sequence.end(),
-                     [](const Slot& slot) { return slot.section == StageSection::weight; });
+  return std::ranges::any_of(sequence, [](const Slot& slot) { return slot.section == StageSection::weight; });
 }
 
 /// Returns the slots that a slot waits for: those of its `dependencies`, and of its own stage as Dependency says.
@@ -87,7 +86,7 @@ inline bool ends(const Sequence& sequence, const PipelineShape& shape, const std
       while (!queue.empty()) {
         const Slot slot = queue.back();
         const std::vector<Slot> needs = needs_of(slot, weight, dependencies);
-        const bool can_run = std::all_of(needs.begin(), needs.end(), [&](const Slot& need) {
+        const bool can_run = std::ranges::all_of(needs, [&](const Slot& need) {
           return done.count({need.stage, need.section, need.micro_batch}) > 0;
         });
         if (!can_run) break;

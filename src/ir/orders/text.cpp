@@ -80,7 +80,7 @@ std::vector<int64_t> steps_of(const Slot* block, size_t period) {
   std::vector<size_t> sorted(period);
   for (size_t i = 0; i < period; ++i) sorted[i] = i;
   const auto section = [&](size_t i) { return std::pair(block[i].stage, block[i].section); };
-  std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return section(a) < section(b); });
+  std::ranges::sort(sorted, [&](size_t a, size_t b) { return section(a) < section(b); });
   std::vector<int64_t> steps(period);
   for (size_t first = 0, end = 0; first < period; first = end) {
     while (end < period && section(sorted[end]) == section(sorted[first])) ++end;

@@ -160,7 +160,7 @@ TEST(DrawSequence, TimesOfAllKinds) {
     }
     const Sequence sequence = make_sequence(kOrders[round % 4], shape, chain_of(shape.stages()));
     const std::string text = draw(sequence, shape, chain_of(shape.stages()));
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), shape.group_count() + 1);
+    EXPECT_EQ(std::ranges::count(text, '\n'), shape.group_count() + 1);
   }
 }
 

@@ -120,7 +120,7 @@ std::string print_names(const std::vector<NamedDims>& tensors) {
 }
 
 [[noreturn]] void refuse(std::string_view what, std::string_view got, std::string_view expected) {
-  throw InvalidArgument(fmt::format("[layout] {}, got {}, expected {}", what, got, expected));
+  throw InvalidArgument("[layout] {}, got {}, expected {}", what, got, expected);
 }
 
 void check_rank_list(const std::vector<int>& list, int64_t ranks) {
@@ -175,7 +175,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     const std::string& name = names[i];
     const auto plain = [](char c) { return is_letter_or_digit(c) || c == '_'; };
     if (sizes[i] < 1) refuse("bad size of axis " + name, fmt::format("{}", sizes[i]), "1 or more");
-    if (name.empty() || name == "None" || name == "ranks" || !std::all_of(name.begin(), name.end(), plain)) {
+    if (name.empty() || name == "None" || name == "ranks" || !std::ranges::all_of(name, plain)) {
       refuse("bad name of an axis", "'" + name + "'", "letters, digits and '_', and neither None nor ranks");
     }
     if (std::find(names.begin(), names.begin() + static_cast<int64_t>(i), name) !=
@@ -187,7 +187,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     axes_.emplace_back(name, sizes[i]);
   }
   check_rank_list(rank_list_, ranks);
-  if (std::is_sorted(rank_list_.begin(), rank_list_.end())) rank_list_.clear();  // every rank is at its own place
+  if (std::ranges::is_sorted(rank_list_)) rank_list_.clear();  // every rank is at its own place
 }
 
 TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const {
@@ -201,12 +201,11 @@ TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const
       const size_t end = std::min(dim.find('+', at), dim.size());
       const std::string name = dim.substr(at, end - at);
       at = end + 1;
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
-        throw InvalidArgument(fmt::format("[layout] unknown axis, got '{}', expected one of [{}] or None{}", name,
-                                          fmt::join(known, ", "), did_you_mean(name, known)),
-                              ErrorKind::key);
+      if (std::ranges::find(known, name) == known.end()) {
+        throw unknown_name("[layout] unknown axis", name, fmt::format("one of [{}] or None", fmt::join(known, ", ")),
+                           known);
       }
-      if (std::find(used.begin(), used.end(), name) != used.end()) {
+      if (std::ranges::find(used, name) != used.end()) {
         refuse("an axis cuts one tensor twice", "'" + name + "' twice", "each axis once");
       }
       used.push_back(name);
@@ -221,7 +220,7 @@ std::vector<int64_t> ShardLayout::parts(const NamedDims& dims) const {
   for (const auto& names : dims) {
     int64_t parts = 1;
     for (const auto& [name, size] : axes_) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) parts *= size;
+      if (std::ranges::find(names, name) != names.end()) parts *= size;
     }
     result.push_back(parts);
   }

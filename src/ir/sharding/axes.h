@@ -7,11 +7,11 @@
 
 namespace partita {
 
-inline bool contains(const Axes& axes, int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+inline bool contains(const Axes& axes, int axis) { return std::ranges::find(axes, axis) != axes.end(); }
 
 /// Whether the two lists share an axis.
 inline bool any_of(const Axes& axes, const Axes& others) {
-  return std::any_of(axes.begin(), axes.end(), [&](int axis) { return contains(others, axis); });
+  return std::ranges::any_of(axes, [&](int axis) { return contains(others, axis); });
 }
 
 /// Returns the axes that are not in `taken`, in their order.

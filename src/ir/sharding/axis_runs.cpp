@@ -13,7 +13,7 @@ constexpr int kLast = -1, kUnused = -2, kPartial = -3;
 /// dimension returns kPartial if the value is partial over it, else kUnused.
 int next_axis(const Sharding& sharding, int axis) {
   for (const Axes& axes : sharding.dims) {
-    const auto at = std::find(axes.begin(), axes.end(), axis);
+    const auto at = std::ranges::find(axes, axis);
     if (at != axes.end()) return at + 1 == axes.end() ? kLast : *(at + 1);
   }
   return contains(sharding.partial, axis) ? kPartial : kUnused;
@@ -54,7 +54,7 @@ std::vector<Axes> merged_runs(const ReshardEnds& ends) {
 
 std::vector<Axes> single_runs(const ReshardEnds& ends) {
   std::vector<Axes> runs;
-  const bool free = std::all_of(ends.costs.step.begin(), ends.costs.step.end(), [](double step) { return step == 0; });
+  const bool free = std::ranges::all_of(ends.costs.step, [](double step) { return step == 0; });
   for (size_t axis = 0; axis < ends.mesh.axes().size(); ++axis) {
     const int a = static_cast<int>(axis);
     const bool unused = is_unused(ends.from, a) && is_unused(ends.to, a);

@@ -175,8 +175,8 @@ class EinsumReader {
       const size_t end = std::min(modifiers.find(' ', at), modifiers.size());
       const std::string_view modifier = modifiers.substr(at, end - at);
       PARTITA_CHECK(modifier.size() > 2 && modifier[1] == ':', "modifier '{}' of '{}'", modifier, text_);
-      const auto found = std::find_if(rule_.factors.begin(), rule_.factors.end(),
-                                      [&](const Factor& factor) { return factor.name == modifier[0]; });
+      const auto found =
+          std::ranges::find_if(rule_.factors, [&](const Factor& factor) { return factor.name == modifier[0]; });
       PARTITA_CHECK(found != rule_.factors.end(), "modifier '{}' of '{}' names no factor", modifier, text_);
       set_modifier(*found, modifier.substr(2));
       at = end;
@@ -205,8 +205,8 @@ class EinsumReader {
       Factor& factor = rule_.factors[f];
       if (factor.cutting != Cutting::free || factor.reduce != Reduce::none) continue;
       for (const TensorMap& output : rule_.outputs) {
-        const bool has = std::any_of(output.begin(), output.end(), [&](const DimMap& dim) {
-          return std::find(dim.factors.begin(), dim.factors.end(), static_cast<int>(f)) != dim.factors.end();
+        const bool has = std::ranges::any_of(output, [&](const DimMap& dim) {
+          return std::ranges::find(dim.factors, static_cast<int>(f)) != dim.factors.end();
         });
         if (!has) factor.reduce = Reduce::sum;
       }

@@ -19,12 +19,12 @@ std::vector<int64_t> primes_of(int64_t size) {
     for (; size % prime == 0; size /= prime) primes.push_back(prime);
   }
   if (size > 1) primes.push_back(size);
-  std::reverse(primes.begin(), primes.end());
+  std::ranges::reverse(primes);
   return primes;
 }
 
 bool is_axis_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
@@ -39,25 +39,22 @@ bool in_order(const std::vector<int>& list) {
 
 void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
   if (named.size() > kMaxNamedAxes) {
-    throw InvalidArgument(
-        fmt::format("[mesh] too many axes, got {}, expected at most {}", named.size(), kMaxNamedAxes));
+    throw InvalidArgument("[mesh] too many axes, got {}, expected at most {}", named.size(), kMaxNamedAxes);
   }
   int64_t ranks = 1;
   for (size_t i = 0; i < named.size(); ++i) {
     const auto& [name, size] = named[i];
     if (!is_axis_name(name)) {
-      throw InvalidArgument(
-          fmt::format("[mesh] bad name of an axis, got '{}', expected letters, digits, _ or -", name));
+      throw InvalidArgument("[mesh] bad name of an axis, got '{}', expected letters, digits, _ or -", name);
     }
     if (size < 1 || size > kMaxMeshRanks / ranks) {
-      throw InvalidArgument(
-          fmt::format("[mesh] bad size of axis '{}', got {}, expected 1 to {}", name, size, kMaxMeshRanks / ranks));
+      throw InvalidArgument("[mesh] bad size of axis '{}', got {}, expected 1 to {}", name, size,
+                            kMaxMeshRanks / ranks);
     }
     ranks *= size;
     for (size_t j = 0; j < i; ++j) {
       if (named[j].first == name) {
-        throw InvalidArgument(
-            fmt::format("[mesh] two axes have the same name, got '{}' twice, expected two names", name));
+        throw InvalidArgument("[mesh] two axes have the same name, got '{}' twice, expected two names", name);
       }
     }
   }
@@ -76,15 +73,14 @@ Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vecto
   }
   if (rank_list_.empty()) return;
   if (static_cast<int64_t>(rank_list_.size()) != ranks()) {
-    throw InvalidArgument(
-        fmt::format("[mesh] the list of ranks has the wrong length, got {}, expected {}", rank_list_.size(), ranks()));
+    throw InvalidArgument("[mesh] the list of ranks has the wrong length, got {}, expected {}", rank_list_.size(),
+                          ranks());
   }
   for (size_t place = 0; place < rank_list_.size(); ++place) {
     const int rank = rank_list_[place];
     if (rank >= 0 && rank < kMaxMeshRanks && places_.emplace(rank, static_cast<int64_t>(place)).second) continue;
-    throw InvalidArgument(
-        fmt::format("[mesh] bad list of ranks, got {} at place {}, expected different ranks from 0 to {}", rank, place,
-                    kMaxMeshRanks - 1));
+    throw InvalidArgument("[mesh] bad list of ranks, got {} at place {}, expected different ranks from 0 to {}", rank,
+                          place, kMaxMeshRanks - 1);
   }
   if (in_order(rank_list_)) {
     rank_list_.clear();
@@ -108,15 +104,12 @@ Mesh Mesh::with_micro_batches(int64_t count) const {
   mesh.micro_ = -1;
   if (count == 1) return mesh;
   if (count < 1 || count > kMaxMicroBatches) {
-    throw InvalidArgument(
-        fmt::format("[mesh] bad number of micro-batches, got {}, expected 1 to {}", count, kMaxMicroBatches));
+    throw InvalidArgument("[mesh] bad number of micro-batches, got {}, expected 1 to {}", count, kMaxMicroBatches);
   }
   for (const auto& [name, size] : named_) {
     if (name != kMicro) continue;
-    throw InvalidArgument(
-        fmt::format("[mesh] an axis of ranks has the name of the micro-batches, got '{}', expected "
-                    "another name",
-                    name));
+    throw InvalidArgument("[mesh] an axis of ranks has the name of the micro-batches, got '{}', expected another name",
+                          name);
   }
   mesh.micro_ = static_cast<int>(mesh.axes_.size());
   mesh.axes_.push_back({std::string(kMicro), count});
@@ -204,9 +197,7 @@ Axes Mesh::find(const std::string& name) const {
     names.push_back(named);
   }
   if (!found.empty()) return found;
-  throw InvalidArgument(fmt::format("[mesh] unknown axis, got '{}', expected one of {}{}", name, fmt::join(names, " "),
-                                    did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[mesh] unknown axis", name, fmt::format("one of {}", fmt::join(names, " ")), names);
 }
 
 int Mesh::axis(std::string_view name) const {
@@ -215,11 +206,9 @@ int Mesh::axis(std::string_view name) const {
     if (axes_[a].name == name) return static_cast<int>(a);
     names.push_back(axes_[a].name);
   }
-  throw InvalidArgument(
-      fmt::format("[mesh] unknown axis, got '{}', expected {}{}", name,
-                  names.empty() ? "none: the mesh has one rank" : fmt::format("one of {}", fmt::join(names, " ")),
-                  did_you_mean(name, names)),
-      ErrorKind::key);
+  throw unknown_name("[mesh] unknown axis", name,
+                     names.empty() ? "none: the mesh has one rank" : fmt::format("one of {}", fmt::join(names, " ")),
+                     names);
 }
 
 std::string Mesh::print(const Axes& axes) const {

@@ -8,7 +8,7 @@ MicroSharding micro_sharding(const Sharding& sharding, const Mesh& mesh) {
   MicroSharding micro;
   const int axis = mesh.micro_axis();
   if (axis < 0) return micro;
-  const auto has = [axis](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+  const auto has = [axis](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); };
   for (size_t d = 0; d < sharding.dims.size(); ++d) {
     if (has(sharding.dims[d])) micro.dim = static_cast<int>(d);
   }

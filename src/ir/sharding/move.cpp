@@ -30,8 +30,8 @@ Differences differences(const Sharding& from, const Sharding& to) {
 Axes tail(const Axes& axes, size_t count) { return {axes.begin() + static_cast<int64_t>(count), axes.end()}; }
 
 bool equal_as_sets(Axes a, Axes b) {
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
+  std::ranges::sort(a);
+  std::ranges::sort(b);
   return a == b;
 }
 
@@ -88,7 +88,7 @@ Axes halo_axes(const Sharding& from, const Sharding& to) {
   for (size_t d = 0; d < to.dims.size(); ++d) {
     if (to.halos[d] && from.dims[d] == to.dims[d]) append(all, to.dims[d]);
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return all;
 }
 
@@ -97,7 +97,7 @@ Axes cutting_axes(const Sharding& from, const Sharding& to) {
   for (const Sharding* sharding : {&from, &to}) {
     for (const Axes& axes : sharding->dims) append(all, without(axes, all));
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return all;
 }
 

@@ -25,7 +25,7 @@ Sharding random_sharding(std::mt19937& random, const Type& type, const Mesh& mes
       sharding.partial.push_back(axis);
     }
   }
-  std::sort(sharding.partial.begin(), sharding.partial.end());
+  std::ranges::sort(sharding.partial);
   if (!sharding.partial.empty()) sharding.kind = Reduce::sum;
   return sharding;
 }

@@ -60,16 +60,16 @@ Sharding propagate_partial(const ShardingRule& rule, const Cut& cut, const std::
   if (!first) return {};
   for (const Axes& axes : cut) {
     for (int axis : axes) {
-      if (std::find(first->partial.begin(), first->partial.end(), axis) != first->partial.end()) return {};
+      if (std::ranges::find(first->partial, axis) != first->partial.end()) return {};
     }
   }
   for (size_t k = 0; k < rule.outputs.size(); ++k) {
     const Sharding own = output_sharding(rule, cut, static_cast<int>(k));
     if (!own.partial.empty() && own.kind != first->kind) return {};
   }
-  const bool declared = std::any_of(rule.linear.begin(), rule.linear.end(), [&](const Linear& group) {
+  const bool declared = std::ranges::any_of(rule.linear, [&](const Linear& group) {
     std::vector<int> members = group.operands;
-    std::sort(members.begin(), members.end());
+    std::ranges::sort(members);
     return members == partial && group.kinds.has(first->kind);
   });
   return declared ? Sharding{.dims = {}, .kind = first->kind, .partial = first->partial} : Sharding{};
@@ -80,7 +80,7 @@ Sharding result_sharding(const ShardingRule& rule, const Cut& cut, const Shardin
   if (passed.partial.empty()) return sharding;
   sharding.kind = passed.kind;
   sharding.partial.insert(sharding.partial.end(), passed.partial.begin(), passed.partial.end());
-  std::sort(sharding.partial.begin(), sharding.partial.end());
+  std::ranges::sort(sharding.partial);
   return sharding;
 }
 

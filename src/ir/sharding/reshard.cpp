@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <queue>
-#include <unordered_map>
 
 #include "ir/sharding/axes.h"
 #include "ir/sharding/reshard_bound.h"

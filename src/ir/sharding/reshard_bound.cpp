@@ -18,9 +18,7 @@ double free_ways(const Sharding& now, const std::vector<Axes>& runs, const Mesh&
 
 }  // namespace
 
-double cheapest_byte(const LinkCosts& costs) {
-  return costs.byte.empty() ? 0 : *std::min_element(costs.byte.begin(), costs.byte.end());
-}
+double cheapest_byte(const LinkCosts& costs) { return costs.byte.empty() ? 0 : *std::ranges::min_element(costs.byte); }
 
 double min_cost(const ReshardEnds& ends, const std::vector<Axes>& runs, const Sharding& now) {
   double shared = 1;

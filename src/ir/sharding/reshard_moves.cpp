@@ -91,7 +91,7 @@ void ReshardMoves::add_permutes(const Sharding& now, double paid, double limit) 
     Axes all;
     for (const Axes& axes : now.dims) append(all, axes);
     for (const Axes& axes : next.dims) append(all, without(axes, all));
-    std::sort(all.begin(), all.end());
+    std::ranges::sort(all);
     add(Collective::permute, std::move(all), -1, -1, std::move(next));
   }
 }
@@ -142,7 +142,7 @@ Sharding ReshardMoves::permuted(const Sharding& now) const {
       }
     }
   }
-  return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? permutation : now;
+  return std::ranges::all_of(left, [](int64_t ways) { return ways == 1; }) ? permutation : now;
 }
 
 /// Returns all shardings with the same number of parts per dimension, with runs of single axes, up to the search's

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/floor_div.h"
-#include "base/op_call.h"
 
 namespace partita {
 
@@ -28,9 +27,8 @@ int add_factor(ShardingRule& rule, int64_t size, Cutting cutting = Cutting::free
 }  // namespace
 
 bool has_factor(const TensorMap& tensor, int factor) {
-  return std::any_of(tensor.begin(), tensor.end(), [&](const DimMap& dim) {
-    return std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end();
-  });
+  return std::ranges::any_of(
+      tensor, [&](const DimMap& dim) { return std::ranges::find(dim.factors, factor) != dim.factors.end(); });
 }
 
 Range chunk(int64_t size, int64_t i, int64_t n) {

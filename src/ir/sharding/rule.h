@@ -2,8 +2,6 @@
 // Sharding rules: how an op's index space maps to its tensors. Candidate strategies, propagation, partition,
 // communication and tests follow from them. A rule holds for any mesh.
 
-#include <array>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>

@@ -11,8 +11,7 @@ namespace {
 /// Whether a dimension has two or more factors larger than 1. Its cuts must divide evenly, or neighbours would disagree
 /// about a row.
 bool is_compound(const ShardingRule& rule, const DimMap& dim) {
-  return std::count_if(dim.factors.begin(), dim.factors.end(),
-                       [&](int factor) { return rule.factors[factor].size > 1; }) > 1;
+  return std::ranges::count_if(dim.factors, [&](int factor) { return rule.factors[factor].size > 1; }) > 1;
 }
 
 std::string illegal_factor(const Factor& factor, const Axes& axes, const Mesh& mesh, std::vector<bool>& used) {
@@ -66,7 +65,7 @@ std::string illegal_output(const ShardingRule& rule, const Cut& cut, const Tenso
 }  // namespace
 
 bool is_cut(const std::vector<Axes>& cut) {
-  return std::any_of(cut.begin(), cut.end(), [](const Axes& axes) { return !axes.empty(); });
+  return std::ranges::any_of(cut, [](const Axes& axes) { return !axes.empty(); });
 }
 
 bool Sharding::replicated() const { return partial.empty() && !is_cut(dims); }
@@ -97,8 +96,8 @@ void require_legal(std::string_view where, const std::string& node, const Shardi
                    const Mesh& mesh) {
   const std::string reason = illegal(rule, cut, mesh);
   if (reason.empty()) return;
-  throw InvalidArgument(fmt::format("[{}] illegal cut of {}: {}, got '{}', expected a legal cut of {}", where, node,
-                                    reason, print(cut, rule, mesh), print(rule)));
+  throw InvalidArgument("[{}] illegal cut of {}: {}, got '{}', expected a legal cut of {}", where, node, reason,
+                        print(cut, rule, mesh), print(rule));
 }
 
 std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {
@@ -276,7 +275,7 @@ Sharding output_sharding(const ShardingRule& rule, const Cut& cut, int output) {
     sharding.kind = factor.reduce;
     sharding.partial.insert(sharding.partial.end(), cut[f].begin(), cut[f].end());
   }
-  std::sort(sharding.partial.begin(), sharding.partial.end());
+  std::ranges::sort(sharding.partial);
   return sharding;
 }
 

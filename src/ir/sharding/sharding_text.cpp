@@ -34,8 +34,8 @@ class ShardingReader : public Cursor {
   Cut cut(const ShardingRule& rule) {
     Cut cut(rule.factors.size());
     while (!rest().empty()) {
-      const auto found = std::find_if(rule.factors.begin(), rule.factors.end(),
-                                      [&](const Factor& factor) { return take(fmt::format("{}=", factor.name)); });
+      const auto found = std::ranges::find_if(
+          rule.factors, [&](const Factor& factor) { return take(fmt::format("{}=", factor.name)); });
       if (found == rule.factors.end()) fail("unknown factor", token(), "factor={axes} of " + print(rule));
       cut[found - rule.factors.begin()] = braced();
     }

@@ -1,7 +1,6 @@
 #include "ir/sharding/strategy.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/op_call.h"
 #include "ir/sharding/strategy_parts.h"
@@ -24,15 +23,17 @@ class Cutter {
     AnnotatedCut result;
     result.cut = annotation.named() ? named_cut(annotation) : place(annotation.inputs, wanted);
     if (const std::string reason = illegal(rule_, result.cut, mesh_); !reason.empty()) {
-      refuse("the cuts do not fit together, " + reason, partita::print(annotation), "another strategy");
+      refuse_cut(target_, "the cuts do not fit together, " + reason, partita::print(annotation), "another strategy");
     }
     for (size_t k = 0; k < annotation.outputs.size(); ++k) {
       result.results.push_back(annotation.named() ? named_dims(annotation, annotation.output_names[k])
                                                   : spread_result(k, annotation.outputs[k], result.cut));
       const std::string reason = illegal(target_.outputs[k], result.results.back(), mesh_);
       if (!reason.empty()) {
-        refuse(fmt::format("result {}, {}, cannot have this layout: {}", k, partita::print(target_.outputs[k]), reason),
-               partita::print(annotation), "another layout of it");
+        refuse_cut(
+            target_,
+            fmt::format("result {}, {}, cannot have this layout: {}", k, partita::print(target_.outputs[k]), reason),
+            partita::print(annotation), "another layout of it");
       }
     }
     return result;
@@ -74,8 +75,8 @@ class Cutter {
   }
 
   [[noreturn]] void refuse_result(size_t result, size_t dim, int64_t parts, const std::string& expected) const {
-    refuse(place_of(results_of(target_), result, dim) + " cannot have this layout", fmt::format("{} parts", parts),
-           expected);
+    refuse_cut(target_, place_of(results_of(target_), result, dim) + " cannot have this layout",
+               fmt::format("{} parts", parts), expected);
   }
 
   std::vector<Axes> named_dims(const ShardingAnnotation& annotation, const NamedDims& names) const {
@@ -83,19 +84,17 @@ class Cutter {
     try {
       found = find_axes(annotation.axes, mesh_);
       if (annotation.rank_list != mesh_.rank_list()) {
-        throw InvalidArgument(
-            fmt::format("the layout has another order of the ranks than the mesh, got {}, expected {}",
-                        print_order(annotation.rank_list), print_order(mesh_.rank_list())));
+        throw InvalidArgument("the layout has another order of the ranks than the mesh, got {}, expected {}",
+                              print_order(annotation.rank_list), print_order(mesh_.rank_list()));
       }
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument(fmt::format("[shard] {}: {}", target_.node, error.what()), error.kind());
+      throw InvalidArgument(error.kind(), "[shard] {}: {}", target_.node, error.what());
     }
     std::vector<Axes> dims;
     for (const auto& dim : names) {
       Axes& axes = dims.emplace_back();
       for (const std::string& name : dim) {
-        const auto at = std::find_if(annotation.axes.begin(), annotation.axes.end(),
-                                     [&](const auto& a) { return a.first == name; });
+        const auto at = std::ranges::find_if(annotation.axes, [&](const auto& a) { return a.first == name; });
         const Axes& more = found[at - annotation.axes.begin()];
         axes.insert(axes.end(), more.begin(), more.end());
       }
@@ -111,8 +110,9 @@ class Cutter {
       for (size_t d = 0; d < dims.size(); ++d) {
         const auto factors = factors_from_dims(rule_, map[d], dims[d], mesh_);
         if (!factors) {
-          refuse(place_of(side, tensor, d) + " cannot be cut like this",
-                 names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")), "axes whose parts fit it");
+          refuse_cut(target_, place_of(side, tensor, d) + " cannot be cut like this",
+                     names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")),
+                     "axes whose parts fit it");
         }
         for (int factor : map[d].factors) {
           Axes axes;
@@ -120,8 +120,8 @@ class Cutter {
             if (index == factor) axes = own;
           }
           if (known[factor] && cut[factor] != axes) {
-            refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before",
-                   fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
+            refuse_cut(target_, place_of(side, tensor, d) + " is cut by other axes than the same index before",
+                       fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
           }
           known[factor] = true;
           cut[factor] = axes;
@@ -156,15 +156,11 @@ class Cutter {
         cut[index].push_back(static_cast<int>(axis));
       }
       if (left > 1) {
-        refuse("more or other parts than the mesh has", partita::print(strategy),
-               fmt::format("numbers whose product divides {} ranks", mesh_.ranks()));
+        refuse_cut(target_, "more or other parts than the mesh has", partita::print(strategy),
+                   fmt::format("numbers whose product divides {} ranks", mesh_.ranks()));
       }
     }
     return cut;
-  }
-
-  [[noreturn]] void refuse(const std::string& what, const std::string& got, const std::string& expected) const {
-    refuse_cut(target_, what, got, expected);
   }
 
   const CutTarget& target_;
@@ -209,9 +205,8 @@ std::vector<Axes> find_axes(const std::vector<std::pair<std::string, int64_t>>& 
     return text;
   };
   throw InvalidArgument(
-      fmt::format("the layout does not fit the mesh, got [{}], {} ranks, expected the {} ranks of [{}] "
-                  "in an order of its axes",
-                  print_axes(named), places, mesh.ranks(), print_axes(mesh.named())));
+      "the layout does not fit the mesh, got [{}], {} ranks, expected the {} ranks of [{}] in an order of its axes",
+      print_axes(named), places, mesh.ranks(), print_axes(mesh.named()));
 }
 
 }  // namespace partita

@@ -24,14 +24,15 @@ class StrategyReader {
  private:
   void check_sizes(const Strategy& strategy, const TensorSide& side) const {
     if (strategy.size() != side.maps.size()) {
-      refuse(fmt::format("wrong number of {}s", side.name),
-             fmt::format("{} in {}", strategy.size(), partita::print(strategy)), fmt::format("{}", side.maps.size()));
+      refuse_cut(target_, fmt::format("wrong number of {}s", side.name),
+                 fmt::format("{} in {}", strategy.size(), partita::print(strategy)),
+                 fmt::format("{}", side.maps.size()));
     }
     for (size_t i = 0; i < strategy.size(); ++i) {
       if (strategy[i].size() == side.maps[i].size()) continue;
-      refuse(fmt::format("wrong number of dimensions of {} {}", side.name, i),
-             fmt::format("{} in {}", strategy[i].size(), partita::print(strategy)),
-             fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
+      refuse_cut(target_, fmt::format("wrong number of dimensions of {} {}", side.name, i),
+                 fmt::format("{} in {}", strategy[i].size(), partita::print(strategy)),
+                 fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
     }
   }
 
@@ -47,8 +48,7 @@ class StrategyReader {
   void read_new_factors(size_t result, const std::vector<int64_t>& parts) {
     for (size_t d = 0; d < parts.size(); ++d) {
       const std::vector<int>& factors = rule_.outputs[result][d].factors;
-      const bool fresh =
-          !factors.empty() && std::all_of(factors.begin(), factors.end(), [&](int f) { return !in_operand(rule_, f); });
+      const bool fresh = !factors.empty() && std::ranges::all_of(factors, [&](int f) { return !in_operand(rule_, f); });
       if (fresh) read_dim(results_of(target_), result, d, parts[d]);
     }
   }
@@ -84,8 +84,8 @@ class StrategyReader {
     const Factor& factor = rule_.factors[index];
     int64_t& known = read_.parts[index];
     if (known > 0 && known != own) {
-      refuse(place_of(side, tensor, dim) + " is cut differently from an operand before it",
-             fmt::format("{} parts", parts), fmt::format("{}, as the same index has there", known));
+      refuse_cut(target_, place_of(side, tensor, dim) + " is cut differently from an operand before it",
+                 fmt::format("{} parts", parts), fmt::format("{}, as the same index has there", known));
     }
     known = own;
     if (own == 1) return;
@@ -94,13 +94,14 @@ class StrategyReader {
       refuse_dim(side, tensor, dim, parts, "the op cannot be computed in parts along it");
     }
     if (own > factor.size) refuse_dim(side, tensor, dim, parts, "there are fewer elements");
-    if (read_.order.end() == std::find(read_.order.begin(), read_.order.end(), index)) read_.order.push_back(index);
+    if (read_.order.end() == std::ranges::find(read_.order, index)) read_.order.push_back(index);
   }
 
   [[noreturn]] void refuse_dim(const TensorSide& side, size_t tensor, size_t dim, int64_t parts,
                                const std::string& why) const {
-    refuse(fmt::format("{} cannot be cut like this{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
-           fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
+    refuse_cut(target_,
+               fmt::format("{} cannot be cut like this{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
+               fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
   }
 
   bool is_cuttable(int index, int64_t parts) const {
@@ -123,10 +124,6 @@ class StrategyReader {
     return legal.size() == 1 ? "1" : fmt::format("one of {}", fmt::join(legal, ", "));
   }
 
-  [[noreturn]] void refuse(const std::string& what, const std::string& got, const std::string& expected) const {
-    refuse_cut(target_, what, got, expected);
-  }
-
   const CutTarget& target_;
   const ShardingRule& rule_;
   const Mesh& mesh_;
@@ -143,13 +140,13 @@ std::string place_of(const TensorSide& side, size_t tensor, size_t dim) {
 }
 
 void refuse_cut(const CutTarget& target, const std::string& what, const std::string& got, const std::string& expected) {
-  throw InvalidArgument(fmt::format("[shard] {}: {}, got {}, expected {}", target.node, what, got, expected));
+  throw InvalidArgument("[shard] {}: {}, got {}, expected {}", target.node, what, got, expected);
 }
 
 bool in_operand(const ShardingRule& rule, int factor) {
   for (const TensorMap& map : rule.inputs) {
     for (const DimMap& dim : map) {
-      if (std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end()) return true;
+      if (std::ranges::find(dim.factors, factor) != dim.factors.end()) return true;
     }
   }
   return false;

@@ -17,8 +17,8 @@ bool has_window_anywhere(const ShardingRule& rule) {
 
 /// Whether a node looks up rows: a factor is summed over but contributes no FLOPs.
 bool looks_up(const ShardingRule& rule) {
-  return std::any_of(rule.factors.begin(), rule.factors.end(),
-                     [](const Factor& factor) { return !factor.contributes_flops && factor.reduce == Reduce::sum; });
+  return std::ranges::any_of(
+      rule.factors, [](const Factor& factor) { return !factor.contributes_flops && factor.reduce == Reduce::sum; });
 }
 
 bool reduces_factors(const ShardingRule& rule) {
@@ -34,8 +34,7 @@ WorkKind kind_of(const ShardingRule& rule, double flops_per_point, double points
   if (is_product) return rule.inputs.size() > 2 ? WorkKind::attention : WorkKind::product;
   if (looks_up(rule)) return WorkKind::lookup;
   if (flops_per_point == 0) return WorkKind::copy;
-  if (std::any_of(rule.factors.begin(), rule.factors.end(),
-                  [](const Factor& factor) { return factor.cutting == Cutting::expand; })) {
+  if (std::ranges::any_of(rule.factors, [](const Factor& factor) { return factor.cutting == Cutting::expand; })) {
     return WorkKind::normalisation;
   }
   return reduces_factors(rule) ? WorkKind::reduction : WorkKind::pointwise;

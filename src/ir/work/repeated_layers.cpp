@@ -24,7 +24,7 @@ class RepeatFinder {
 
   std::vector<RepeatedLayers> find() {
     search(0, graph_.nodes.size());
-    std::sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::ranges::sort(found_, [](const auto& a, const auto& b) { return a.begin < b.begin; });
     return found_;
   }
 

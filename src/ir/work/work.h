@@ -10,9 +10,9 @@ namespace partita {
 
 /// Kind of a computation, as far as its speed depends on it.
 enum class WorkKind { product, convolution, attention, normalisation, pointwise, reduction, lookup, copy };
-template <>
-inline constexpr auto kNames<WorkKind> = names("product", "convolution", "attention", "normalisation", "pointwise",
-                                               "reduction", "lookup", "copy");
+constexpr auto value_names(WorkKind) {
+  return names("product", "convolution", "attention", "normalisation", "pointwise", "reduction", "lookup", "copy");
+}
 
 /// Work of one kernel call. The sizes are those of `batch` products of `rows` x `depth` by `depth` x `columns`: for
 /// attention the product that makes the scores, for a convolution the product of patches and filters. 0 means unknown.

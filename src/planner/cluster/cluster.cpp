@@ -45,8 +45,7 @@ int64_t max_ranks(const Cluster& cluster) { return cluster.cores > 0 ? kMaxMeshR
 Cluster resized(Cluster cluster, int64_t ranks) {
   const int64_t most = max_ranks(cluster);
   if (ranks < 1 || ranks > most) {
-    throw InvalidArgument(
-        fmt::format("[cluster] bad number of ranks for {}, got {}, expected 1 to {}", cluster.name, ranks, most));
+    throw InvalidArgument("[cluster] bad number of ranks for {}, got {}, expected 1 to {}", cluster.name, ranks, most);
   }
   int64_t parts = ranks;
   for (size_t l = 0; l < cluster.levels.size(); ++l) {

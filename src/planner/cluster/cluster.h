@@ -18,8 +18,7 @@ namespace partita {
 
 /// An algorithm with which a library reduces and gathers. A price uses the fastest of those that the library has.
 enum class CollectiveAlgorithm { ring, tree, hierarchical, in_network };
-template <>
-inline constexpr auto kNames<CollectiveAlgorithm> = names("ring", "tree", "hierarchical", "in_network");
+constexpr auto value_names(CollectiveAlgorithm) { return names("ring", "tree", "hierarchical", "in_network"); }
 
 /// A point of an efficiency curve: the share of a maximal rate that work of this size reaches.
 struct CurvePoint {

@@ -19,8 +19,8 @@ LinkCosts link_costs(const Mesh& mesh, int64_t first_rank, const Cluster& cluste
     costs.byte[axis] = byte * (others + 1) / others;
   }
   if (mesh.micro_axis() >= 0) {
-    costs.step[mesh.micro_axis()] = *std::max_element(costs.step.begin(), costs.step.end());
-    costs.byte[mesh.micro_axis()] = *std::max_element(costs.byte.begin(), costs.byte.end());
+    costs.step[mesh.micro_axis()] = *std::ranges::max_element(costs.step);
+    costs.byte[mesh.micro_axis()] = *std::ranges::max_element(costs.byte);
   }
   return costs;
 }

@@ -115,10 +115,10 @@ GroupPlace count_places(const std::vector<GroupMember>& members, int64_t ranks, 
         fewest = std::min(fewest, count);
       }
     }
-    place.crossing[l] = *std::max_element(crossing.begin(), crossing.end());
+    place.crossing[l] = *std::ranges::max_element(crossing);
     if (place.crossing[l] == 0) continue;
     place.inside[l] = fewest;
-    place.sharing[l] = *std::max_element(sharing.begin(), sharing.end());
+    place.sharing[l] = *std::ranges::max_element(sharing);
   }
   return place;
 }
@@ -183,8 +183,8 @@ class PairCounts {
 
 void check_rank(int64_t last, const Cluster& cluster) {
   if (last < cluster.ranks()) return;
-  throw InvalidArgument(fmt::format("[cluster] {} has too few ranks, got rank {}, expected 0 to {}", cluster.name, last,
-                                    cluster.ranks() - 1));
+  throw InvalidArgument("[cluster] {} has too few ranks, got rank {}, expected 0 to {}", cluster.name, last,
+                        cluster.ranks() - 1);
 }
 
 }  // namespace
@@ -202,7 +202,7 @@ GroupPlace place_of(const Mesh& mesh, const Axes& axes, int64_t first_rank, cons
     members.push_back({mesh.index_on(coordinates, others), first_rank + mesh.rank_of(coordinates)});
     check_rank(members.back().rank, cluster);
   }
-  if (!std::is_sorted(members.begin(), members.end())) std::sort(members.begin(), members.end());
+  if (!std::ranges::is_sorted(members)) std::ranges::sort(members);
   return count_places(members, mesh.ranks() / mesh.ways(others), cluster);
 }
 

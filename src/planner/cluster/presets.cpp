@@ -21,8 +21,7 @@ int64_t parse_nodes(std::string_view text, std::string_view nodes) {
   const auto [end, error] = std::from_chars(nodes.data(), nodes.data() + nodes.size(), count);
   const int64_t most = kMaxMeshRanks / kNodeRanks;
   if (error != std::errc() || end != nodes.data() + nodes.size() || count < 1 || count > most) {
-    throw InvalidArgument(
-        fmt::format("[cluster] bad number of nodes in '{}', got '{}', expected 1 to {}", text, nodes, most));
+    throw InvalidArgument("[cluster] bad number of nodes in '{}', got '{}', expected 1 to {}", text, nodes, most);
   }
   return count;
 }
@@ -77,9 +76,9 @@ Cluster cluster_named(std::string_view text) {
     return cluster;
   }
   const std::vector<std::string> names = preset_names();
-  throw InvalidArgument(fmt::format("[cluster] unknown preset, got '{}', expected one of {} with ':NODES', or a file{}",
-                                    written, fmt::join(names, " "), meant_presets(name, text.substr(written.size()))),
-                        ErrorKind::key);
+  throw InvalidArgument(ErrorKind::key,
+                        "[cluster] unknown preset, got '{}', expected one of {} with ':NODES', or a file{}", written,
+                        fmt::join(names, " "), meant_presets(name, text.substr(written.size())));
 }
 
 std::string cluster_of_target(std::string_view text) {

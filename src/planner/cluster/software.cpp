@@ -97,9 +97,7 @@ void use_software(Cluster& cluster, std::string_view name) {
   const NamedSoftware* found = find_software(lower_case(name));
   if (found == nullptr) {
     const std::vector<std::string> names = software_names();
-    throw InvalidArgument(fmt::format("[cluster] unknown software, got '{}', expected one of {}{}", name,
-                                      fmt::join(names, " "), did_you_mean(name, names)),
-                          ErrorKind::key);
+    throw unknown_name("[cluster] unknown software", name, fmt::format("one of {}", fmt::join(names, " ")), names);
   }
   SoftwareCosts costs = found->make();
   const SoftwareCosts& library = cluster.software;

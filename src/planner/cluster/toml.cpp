@@ -229,8 +229,7 @@ class ClusterReader {
 
   [[noreturn]] void fail(const std::string& key, std::string_view what, std::string_view got,
                          std::string_view expected) const {
-    throw InvalidFile(
-        fmt::format("[cluster] {}:{}: {}: {}, got {}, expected {}", file_, line_of(key), key, what, got, expected));
+    throw InvalidFile("[cluster] {}:{}: {}: {}, got {}, expected {}", file_, line_of(key), key, what, got, expected);
   }
   [[noreturn]] void refuse(const toml::node& node, std::string_view name, std::string_view expected) const {
     fail(path_ + std::string(name), "bad kind of value", kind_of(node), expected);
@@ -272,7 +271,7 @@ class ClusterReader {
       for (const DType dtype : kAllDTypes) names.emplace_back(name_of(dtype));
     } else {
       names = names_of<Enum>();
-      const auto found = std::find(names.begin(), names.end(), name);
+      const auto found = std::ranges::find(names, name);
       if (found != names.end()) return static_cast<Enum>(found - names.begin());
     }
     unknown(key, name, what, names);
@@ -306,7 +305,7 @@ class ClusterReader {
     if (!name.empty()) path_ += fmt::format("{}.", name);
     fields();
     for (const auto& [key, node] : table) {
-      if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
+      if (std::ranges::find(known_, key.str()) != known_.end()) continue;
       if (lines_.contains(path_ + std::string(key.str()))) continue;  // a key that is itself data
       lines_[path_ + std::string(key.str())] = node.source().begin.line;
       unknown(key.str(), key.str(), "unknown key", known_);
@@ -341,15 +340,15 @@ std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cl
 
 Cluster parse_cluster(std::string_view text, const std::string& path) {
   if (const auto line = line_of_deep_key(text)) {
-    throw InvalidFile(fmt::format("[cluster] {}:{}: a key is nested too deeply, got more than {} parts, expected fewer",
-                                  path, *line, kMaxTomlKeyParts));
+    throw InvalidFile("[cluster] {}:{}: a key is nested too deeply, got more than {} parts, expected fewer", path,
+                      *line, kMaxTomlKeyParts);
   }
   const PlainNumbers plain;
   try {
     return ClusterReader(toml::parse(text, path), path).read();
   } catch (const toml::parse_error& error) {
-    throw InvalidFile(fmt::format("[cluster] {}:{}: not TOML, got '{}', expected key = value or [table]", path,
-                                  error.source().begin.line, error.description()));
+    throw InvalidFile("[cluster] {}:{}: not TOML, got '{}', expected key = value or [table]", path,
+                      error.source().begin.line, error.description());
   }
 }
 

@@ -153,8 +153,8 @@ std::optional<ClusterFault> first_fault(const Cluster& cluster) {
 
 void verify(const Cluster& cluster) {
   if (const auto fault = first_fault(cluster)) {
-    throw InvalidArgument(
-        fmt::format("[cluster] {}: {}, got {}, expected {}", fault->key, fault->what, fault->got, fault->expected));
+    throw InvalidArgument("[cluster] {}: {}, got {}, expected {}", fault->key, fault->what, fault->got,
+                          fault->expected);
   }
 }
 

@@ -39,11 +39,11 @@ pjrt::Topology topology_for(const pjrt::Plugin& plugin, const pjrt::Target& targ
   } catch (const RuntimeFailure& error) {
     if (error.code() != ExitCode::usage) throw;
     const std::string_view reason = error.what();
-    throw RuntimeFailure(
-        error.code(), fmt::format("[--target] {} needs the plugin for {}, got one that refuses it, expected that of "
-                                  "pip install {}, or a later version: {}",
-                                  target.name, target.accelerator, parse_accelerator(target.accelerator).first->package,
-                                  reason.substr(0, reason.find('\n'))));
+    throw RuntimeFailure(error.code(),
+                         "[--target] {} needs the plugin for {}, got one that refuses it, expected that of pip install "
+                         "{}, or a later version: {}",
+                         target.name, target.accelerator, parse_accelerator(target.accelerator).first->package,
+                         reason.substr(0, reason.find('\n')));
   }
 }
 
@@ -62,8 +62,8 @@ const pjrt::Target& target_of_cluster(std::string_view cluster) {
     if (target.name == preset && !is_cluster_file(cluster)) return target;
     names.push_back(target.name);
   }
-  throw InvalidArgument(fmt::format("[--check] no programs are compiled for these devices, got {}, expected one of {}",
-                                    cluster, fmt::join(names, " ")));
+  throw InvalidArgument("[--check] no programs are compiled for these devices, got {}, expected one of {}", cluster,
+                        fmt::join(names, " "));
 }
 
 ChipCompiler::ChipCompiler(const pjrt::Target& target, const std::function<void(std::string_view)>& warn)

@@ -25,7 +25,7 @@ pjrt::Compiled compile_or_save(const pjrt::Topology& topology, const pjrt::Targe
     return topology.compile(program.text, options);
   } catch (const Error& error) {
     save_text(path, program.text);
-    throw RuntimeFailure(error.code(), fmt::format("{}; the program is in {}", error.what(), path));
+    throw RuntimeFailure(error.code(), "{}; the program is in {}", error.what(), path);
   }
 }
 
@@ -101,17 +101,15 @@ OrderedJson json_of(const CompiledProgram& one) {
 
 const CompiledProgram& CompiledJob::largest() const {
   PARTITA_CHECK(!programs.empty(), "no programs");
-  return *std::max_element(
-      programs.begin(), programs.end(),
-      [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
+  return *std::ranges::max_element(
+      programs, [](const CompiledProgram& one, const CompiledProgram& other) { return one.bytes() < other.bytes(); });
 }
 
 size_t CompiledJob::peak() const {
   PARTITA_CHECK(!programs.empty(), "no programs");
-  const auto most =
-      std::max_element(programs.begin(), programs.end(), [](const CompiledProgram& one, const CompiledProgram& other) {
-        return one.bytes_of_step() < other.bytes_of_step();
-      });
+  const auto most = std::ranges::max_element(programs, [](const CompiledProgram& one, const CompiledProgram& other) {
+    return one.bytes_of_step() < other.bytes_of_step();
+  });
   return static_cast<size_t>(most - programs.begin());
 }
 

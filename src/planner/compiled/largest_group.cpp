@@ -7,8 +7,8 @@
 namespace partita {
 
 CompiledMemory largest_of_schedules(const std::vector<StageMemory>& estimates, const std::vector<StageMemory>& placed) {
-  const auto most = std::max_element(placed.begin(), placed.end(),
-                                     [](const auto& one, const auto& other) { return one.total() < other.total(); });
+  const auto most =
+      std::ranges::max_element(placed, [](const auto& one, const auto& other) { return one.total() < other.total(); });
   const double states = most->parameters + most->optimizer;
   return {.compiler = "the schedule",
           .planned = estimates.at(static_cast<size_t>(most - placed.begin())).total(),
@@ -20,8 +20,7 @@ CompiledMemory largest_of_groups(const std::vector<StageMemory>& estimates,
                                  const std::function<CompiledMemory(size_t group)>& compile) {
   std::vector<size_t> left(estimates.size());
   std::iota(left.begin(), left.end(), 0);
-  std::stable_sort(left.begin(), left.end(),
-                   [&](size_t a, size_t b) { return estimates[a].total() > estimates[b].total(); });
+  std::ranges::stable_sort(left, [&](size_t a, size_t b) { return estimates[a].total() > estimates[b].total(); });
   std::optional<CompiledMemory> most;
   double excess = 1;
   while (!left.empty()) {  // the first of them has the largest estimate

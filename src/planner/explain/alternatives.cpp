@@ -56,7 +56,7 @@ class Alternatives {
     for (ValueId output : node.outputs) partial.results.erase(output);
     for (size_t s = 0; s < request_.training.states.size(); ++s) {  // states follow the node
       const ValueId entry = request_.training.states[s].entry;
-      const bool is_used = std::find(node.inputs.begin(), node.inputs.end(), entry) != node.inputs.end();
+      const bool is_used = std::ranges::find(node.inputs, entry) != node.inputs.end();
       if (is_used && cut != *request_.plan.cuts[node_]) partial.states[s].reset();
     }
     const Plan plan = complete_plan(request_.training, rules_, request_.mesh, "explain", std::move(partial));
@@ -85,8 +85,8 @@ class Alternatives {
       const std::string& full = mesh.axes()[static_cast<size_t>(axis)].name;
       const std::string name = full.substr(0, full.find('.'));
       const Axes all = mesh.find(name);
-      const bool is_whole = std::all_of(
-          all.begin(), all.end(), [&](int one) { return std::find(axes.begin(), axes.end(), one) != axes.end(); });
+      const bool is_whole =
+          std::ranges::all_of(all, [&](int one) { return std::ranges::find(axes, one) != axes.end(); });
       const std::string shown = is_whole ? name : full;
       if (shown == last) continue;
       text += (text.empty() ? "" : ",") + shown;
@@ -144,7 +144,7 @@ std::vector<CutAlternative> alternatives_of(const AlternativesRequest& request, 
 }
 
 std::string print(const std::vector<CutAlternative>& all, const std::string& name, size_t most) {
-  const auto chosen = std::find_if(all.begin(), all.end(), [](const CutAlternative& one) { return one.is_chosen; });
+  const auto chosen = std::ranges::find_if(all, [](const CutAlternative& one) { return one.is_chosen; });
   size_t widest = 16;
   for (size_t i = 0; i < std::min(most, all.size()); ++i) widest = std::max(widest, all[i].cut.size());
   std::string text =

@@ -2,7 +2,6 @@
 // SVG charts of a step. They use the classes of the page's style sheet.
 
 #include <string>
-#include <vector>
 
 #include "planner/pricing/step/simulate_step.h"
 

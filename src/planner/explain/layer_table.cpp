@@ -4,7 +4,6 @@
 #include <charconv>
 #include <set>
 
-#include "base/listed.h"
 #include "planner/explain/common_scope.h"
 #include "planner/pricing/layers/quantities.h"
 
@@ -38,7 +37,7 @@ std::string name_of_nodes(const Graph& graph, size_t begin, size_t end) {
   if (scope.find('/') != scope.npos) return scope;
   std::vector<std::string> ops;
   for (size_t n = begin; n < end; ++n) {
-    if (std::find(ops.begin(), ops.end(), graph.nodes[n].op) == ops.end()) ops.push_back(graph.nodes[n].op);
+    if (std::ranges::find(ops, graph.nodes[n].op) == ops.end()) ops.push_back(graph.nodes[n].op);
   }
   const bool has_more = ops.size() > kShownOps;
   ops.resize(std::min(ops.size(), kShownOps));
@@ -124,7 +123,7 @@ std::string part_of_result(const TensorMap& output, int factor) {
   const size_t rank = output.size();
   for (size_t d = 0; d < rank; ++d) {
     const auto& factors = output[d].factors;
-    if (std::find(factors.begin(), factors.end(), factor) == factors.end()) continue;
+    if (std::ranges::find(factors, factor) == factors.end()) continue;
     if (d == 0) return "batch";
     if (rank == 4) return d == 1 ? "channels" : d == 2 ? "height" : "width";
     return d + 1 == rank ? "columns" : "sequence";
@@ -136,8 +135,8 @@ std::string part_of_result(const TensorMap& output, int factor) {
 /// unit. Does nothing if there are no copies. Throws LoweringErrors.
 void add_costs(NetworkCosts& costs, const Configuration& configuration, const Precision& precision,
                const LayerGroups& groups, const std::vector<double>& counts, std::vector<LayerRow>& rows) {
-  if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;
-  const LayerCosts own = costs.costs_of_units(configuration, groups.units);
+  if (std::ranges::all_of(counts, [](double count) { return count == 0; })) return;
+  const LayerCosts own = costs.lowering().costs_of_units(configuration, groups.units);
   const auto shards = static_cast<double>(configuration.data * configuration.context);
   const auto ways = [&](int64_t level) { return configuration.zero >= level ? shards : 1.0; };
   for (size_t u = 0; u < groups.units.size(); ++u) {
@@ -222,9 +221,9 @@ std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& conf
     for (size_t r = 0; r < rows.size(); ++r) {
       if (policy != Recompute::none || rows[r].copies < groups.rows[r].copies) rows[r].recomputed = policy;
     }
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(all), [](const LayerRow& row) { return row.copies > 0; });
+    std::ranges::copy_if(rows, std::back_inserter(all), [](const LayerRow& row) { return row.copies > 0; });
   }
-  std::stable_sort(all.begin(), all.end(), [](const LayerRow& a, const LayerRow& b) { return a.begin < b.begin; });
+  std::ranges::stable_sort(all, [](const LayerRow& a, const LayerRow& b) { return a.begin < b.begin; });
   return all;
 }
 

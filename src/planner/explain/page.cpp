@@ -246,8 +246,8 @@ class Page {
   std::string ops() const {
     std::string text;
     for (const PageOp& op : contents_.ops) {
-      const auto chosen = std::find_if(op.alternatives.begin(), op.alternatives.end(),
-                                       [](const CutAlternative& one) { return one.is_chosen; });
+      const auto chosen =
+          std::ranges::find_if(op.alternatives, [](const CutAlternative& one) { return one.is_chosen; });
       if (chosen == op.alternatives.end()) continue;
       text += fmt::format(
           "<p><b class=\"mono\">{}</b></p><div class=\"scroll\"><table><tr><th class=\"t\">cut</th><th>"

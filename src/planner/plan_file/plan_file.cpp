@@ -10,7 +10,6 @@
 #include "compiler/plan/name_stages.h"
 #include "compiler/search/named_cuts.h"
 #include "planner/cluster/presets.h"
-#include "planner/cluster/software.h"
 #include "planner/pricing/layers/quantities.h"
 #include "planner/pricing/search/job_of.h"
 
@@ -212,7 +211,7 @@ class PlanFileReader : private Scanner {
     plan_.configuration = completed(plan_.configuration, plan_.ranks, plan_.batch, whole_place);
     const auto refuse = [](const std::string& where, const std::string& what, int64_t got,
                            const std::string& expected) {
-      throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", where, what, got, expected));
+      throw InvalidArgument("[{}] {}, got {}, expected {}", where, what, got, expected);
     };
     const int64_t stages = plan_.configuration.pipeline * plan_.configuration.interleave;
     const auto named = static_cast<int64_t>(plan_.stages.size());
@@ -223,22 +222,22 @@ class PlanFileReader : private Scanner {
     const RecomputedLayers& recompute = plan_.configuration.recompute;
     if (recompute.is_counted() && plan_.recomputed.empty()) {
       throw InvalidArgument(
-          fmt::format("[{}] the plan does not name the recomputed layers, got recompute={} and no line 'recompute', "
-                      "expected recompute full LAYERS..",
-                      configuration_place_, print(recompute)));
+          "[{}] the plan does not name the recomputed layers, got recompute={} and no line 'recompute', expected "
+          "recompute full LAYERS..",
+          configuration_place_, print(recompute));
     }
     if (!recompute.is_counted() && !plan_.recomputed.empty()) {
       throw InvalidArgument(
-          fmt::format("[{}] recomputed layers are named but not counted in the configuration, got recompute={}, "
-                      "expected numbers of layers, such as recompute=full:1, or no line 'recompute'",
-                      recompute_place_, print(recompute)));
+          "[{}] recomputed layers are named but not counted in the configuration, got recompute={}, expected numbers "
+          "of layers, such as recompute=full:1, or no line 'recompute'",
+          recompute_place_, print(recompute));
     }
     if (!plan_.cuts) return std::move(plan_);
     const int64_t ranks = plan_.ranks / plan_.configuration.pipeline;
     if (mesh_place_.empty()) {
       if (!first_cut_.empty() && ranks > 1) {
-        throw InvalidArgument(fmt::format("[{}] cuts without a mesh, got no line 'mesh', expected the axes of {} ranks",
-                                          first_cut_, ranks));
+        throw InvalidArgument("[{}] cuts without a mesh, got no line 'mesh', expected the axes of {} ranks", first_cut_,
+                              ranks);
       }
       plan_.cuts->mesh = Mesh();
     }
@@ -492,7 +491,7 @@ bool is_planned(std::string_view key) {
                              "plan.context_parallel",
                              "plan.sequence_parallel",
                              "plan.shard"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+  return std::ranges::find(kKeys, key) != kKeys.end();
 }
 
 }  // namespace partita

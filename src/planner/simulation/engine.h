@@ -1,7 +1,6 @@
 #pragma once
 // A discrete-event simulation of tasks on queues. Nothing here depends on graphs, schedules or clusters.
 
-#include <cstddef>
 #include <vector>
 
 namespace partita {

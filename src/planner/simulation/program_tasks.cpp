@@ -85,7 +85,7 @@ class TaskBuilder {
         std::erase_if(of_stage.reads[i], [&](size_t t) { return pipeline_.transfers[t].verdict; });
         if (!of_stage.reads[i].empty()) of_stage.points.push_back(i);
       }
-      std::sort(of_stage.points.begin(), of_stage.points.end());
+      std::ranges::sort(of_stage.points);
       const auto last = std::unique(of_stage.points.begin(), of_stage.points.end());
       of_stage.points.erase(last, of_stage.points.end());
       points_.push_back(std::move(of_stage));
@@ -146,7 +146,7 @@ class TaskBuilder {
       if (done < end) last_task_ = add_compute(run, done, end);
       done = std::max(done, end);
     };
-    for (auto point = std::lower_bound(points.points.begin(), points.points.end(), run.begin);
+    for (auto point = std::ranges::lower_bound(points.points, run.begin);
          point != points.points.end() && *point < run.end; ++point) {
       const Instruction& instruction = schedule.instructions[*point];
       if (!points.reads[*point].empty()) {
@@ -226,7 +226,7 @@ class TaskBuilder {
     for (size_t group = 0; group < last_.size(); ++group) {
       if (last_[group] >= 0) result_.graph.need(meeting, last_[group]);
       const auto& groups = pipeline_.shape.groups;
-      const auto stage = std::find(groups.begin(), groups.end(), static_cast<int>(group)) - groups.begin();
+      const auto stage = std::ranges::find(groups, static_cast<int>(group)) - groups.begin();
       last_[group] = add(ProgramTask::verdict, {.stage = static_cast<int>(stage)}, 0, 0, prices_.verdict, 0);
       result_.graph.need(last_[group], meeting);
     }

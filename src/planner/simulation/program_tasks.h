@@ -1,8 +1,6 @@
 #pragma once
 // The tasks of a step of a program, in the order of an executor.
 
-#include <map>
-
 #include "compiler/schedule/timeline.h"
 #include "planner/simulation/engine.h"
 #include "planner/simulation/step_prices.h"

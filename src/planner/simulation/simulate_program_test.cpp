@@ -107,7 +107,7 @@ TEST(SimulateProgram, WithoutCommunicationItEqualsTheSimulationOfTheOrder) {
         const Section section = section_of(slot.slot.section);
         if (slot.start == slot.end) continue;
         const auto& spans = step.groups[static_cast<size_t>(shape.groups[static_cast<size_t>(slot.slot.stage)])].spans;
-        const auto found = std::find_if(spans.begin(), spans.end(), [&](const PredictedSpan& span) {
+        const auto found = std::ranges::find_if(spans, [&](const PredictedSpan& span) {
           return span.kind == PredictedSpan::section && span.stage == slot.slot.stage &&
                  span.micro_batch == slot.slot.micro_batch && span.index == static_cast<size_t>(section);
         });
@@ -160,7 +160,7 @@ TEST(SimulateProgram, BucketsOverlapTheBackward) {
   EXPECT_DOUBLE_EQ(exposed.groups[0].exposed.at(Collective::all_reduce), 6);
   expect_whole(exposed);
   const auto& spans = exposed.groups[0].spans;
-  const auto message = std::find_if(spans.begin(), spans.end(), [](const auto& span) { return span.thread == 1; });
+  const auto message = std::ranges::find_if(spans, [](const auto& span) { return span.thread == 1; });
   ASSERT_NE(message, spans.end());
   EXPECT_DOUBLE_EQ(message->begin, 1);
   EXPECT_DOUBLE_EQ(message->end, 11);

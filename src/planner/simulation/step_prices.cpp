@@ -7,7 +7,6 @@
 #include "compiler/partition/exchange.h"
 #include "ir/work/node_work.h"
 #include "planner/cluster/collective_seconds.h"
-#include "planner/cluster/compute_seconds.h"
 
 namespace partita {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <future>
-#include <memory>
 #include <thread>
 
 namespace partita {

@@ -27,9 +27,8 @@ std::optional<LossScaleState> read_loss_scale(const std::map<std::string, Array>
   if (!state) {
     const std::string got = has_numbers ? fmt::format("{}, {}, {}", given.at(0), given.at(1), given.at(2))
                                         : std::string(print(given.type()));
-    throw InvalidFile(
-        fmt::format("[resume] {}: a bad loss scale, got {} in '{}', expected a number from 1 and two counts", path, got,
-                    kSavedScale));
+    throw InvalidFile("[resume] {}: a bad loss scale, got {} in '{}', expected a number from 1 and two counts", path,
+                      got, kSavedScale);
   }
   return state;
 }
@@ -103,10 +102,10 @@ TrainingPosition take_position(std::map<std::string, Array>& tensors, const std:
 }
 
 void refuse_without_position(const std::string& path) {
-  throw InvalidFile(fmt::format(
-      "[resume] {}: not a checkpoint, got no tensor '{}' with the position of the training, expected a file "
-      "of --checkpoint",
-      path, kPosition));
+  throw InvalidFile(
+      "[resume] {}: not a checkpoint, got no tensor '{}' with the position of the training, expected a file of "
+      "--checkpoint",
+      path, kPosition);
 }
 
 bool is_checkpoint(const std::map<std::string, Array>& tensors) { return tensors.contains(kPosition); }

@@ -38,7 +38,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   fs::directory_iterator entry(folder, failure), end;
   if (failure == std::errc::no_such_file_or_directory) return names;
   for (; !failure && entry != end; entry.increment(failure)) names.push_back(entry->path().filename().string());
-  if (failure) throw MissingFile(fmt::format("[checkpoint] cannot read {}: {}", folder, failure.message()));
+  if (failure) throw MissingFile("[checkpoint] cannot read {}: {}", folder, failure.message());
   return names;
 }
 
@@ -62,8 +62,7 @@ std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
       continue;  // a damaged checkpoint
     }
   }
-  std::sort(found.begin(), found.end(),
-            [](const OrderedCheckpoint& a, const OrderedCheckpoint& b) { return a.order < b.order; });
+  std::ranges::sort(found, [](const OrderedCheckpoint& a, const OrderedCheckpoint& b) { return a.order < b.order; });
   return found;
 }
 
@@ -102,9 +101,9 @@ void refuse_damage_alone(const std::string& folder, const std::vector<FoundCheck
   }
   if (newest == nullptr) return;
   throw InvalidFile(
-      fmt::format("[checkpoint] no complete checkpoint in {}, got {} damaged, the newest because of {}, expected one "
-                  "that is complete, or a folder without checkpoints",
-                  folder, saved, newest->damage));
+      "[checkpoint] no complete checkpoint in {}, got {} damaged, the newest because of {}, expected one that is "
+      "complete, or a folder without checkpoints",
+      folder, saved, newest->damage);
 }
 
 /// Requires that this process sees every file of the manifest with its size. Throws RuntimeFailure(cannot_write)
@@ -115,11 +114,10 @@ void require_files(const std::string& folder, const Manifest& manifest) {
     const std::string path = folder + "/" + file.name;
     const bool is_there = ::stat(path.c_str(), &status) == 0;
     if (is_there && status.st_size == file.bytes) continue;
-    throw RuntimeFailure(
-        ExitCode::cannot_write,
-        fmt::format("[checkpoint] the first rank does not see {} as it was written, got {}, expected {} bytes in a "
-                    "lasting folder that all hosts share",
-                    path, is_there ? fmt::format("{} bytes", status.st_size) : std::strerror(errno), file.bytes));
+    throw RuntimeFailure(ExitCode::cannot_write,
+                         "[checkpoint] the first rank does not see {} as it was written, got {}, expected {} bytes in "
+                         "a lasting folder that all hosts share",
+                         path, is_there ? fmt::format("{} bytes", status.st_size) : std::strerror(errno), file.bytes);
   }
 }
 
@@ -154,7 +152,7 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
     }
     found.push_back(std::move(one));
   }
-  std::sort(found.begin(), found.end(), [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
+  std::ranges::sort(found, [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
     return std::pair(a.sequence, a.step) < std::pair(b.sequence, b.step);
   });
   return found;

@@ -471,7 +471,7 @@ TEST(StateShares, EachElementHasOneWriterThatHoldsIt) {
       for (size_t a = 0; a < shares[i].size(); ++a) {
         const StateShare& share = shares[i][a];
         elements += elements_of(share.box);
-        EXPECT_TRUE(std::any_of(states[i].holders.begin(), states[i].holders.end(), [&](const auto& holder) {
+        EXPECT_TRUE(std::ranges::any_of(states[i].holders, [&](const auto& holder) {
           return holder.rank == share.rank && common_box(holder.box, share.box) == share.box;
         }));
         for (size_t b = 0; b < a; ++b) EXPECT_FALSE(common_box(share.box, shares[i][b].box));

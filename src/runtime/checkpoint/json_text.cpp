@@ -12,8 +12,8 @@ std::string print_json(const nlohmann::ordered_json& value) {
     return value.dump();
   } catch (const nlohmann::ordered_json::type_error&) {  // a text that is not UTF-8
     const std::string text = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
-    throw InvalidArgument(fmt::format("[checkpoint] a name or text is not UTF-8, got other bytes in {}, expected UTF-8",
-                                      printable(text)));
+    throw InvalidArgument("[checkpoint] a name or text is not UTF-8, got other bytes in {}, expected UTF-8",
+                          printable(text));
   }
 }
 

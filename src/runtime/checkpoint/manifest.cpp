@@ -74,7 +74,7 @@ class Fields {
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw InvalidFile(fmt::format("[checkpoint] {}: {} {}", path_, where_, what));
+    throw InvalidFile("[checkpoint] {}: {} {}", path_, where_, what);
   }
   bool has(const char* key) const { return document_.contains(key); }
   const Document& at(const char* key) const {
@@ -213,7 +213,7 @@ void require_whole(const ManifestTensor& tensor, const Fields& fields) {
         fmt::format("is not whole, got {} elements in its pieces, expected {}", elements, tensor.type.elements()));
   }
   const size_t dims = tensor.type.shape.size(), cut = max_cut_dimension(pieces, dims);
-  std::sort(pieces.begin(), pieces.end(), [&](const ManifestPiece* a, const ManifestPiece* b) {
+  std::ranges::sort(pieces, [&](const ManifestPiece* a, const ManifestPiece* b) {
     return dims > 0 && a->box[cut].begin < b->box[cut].begin;
   });
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -264,9 +264,7 @@ ManifestTensor parse_tensor(const Document& document, const std::string& path, i
 /// match.
 std::string_view checked_body(std::string_view text, const std::string& path) {
   const size_t tail = kChecksumKey.size() + kTextChecksumDigits + kChecksumEnd.size();
-  const auto refuse = [&](const std::string& what) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: {}", path, what));
-  };
+  const auto refuse = [&](const std::string& what) { throw InvalidFile("[checkpoint] {}: {}", path, what); };
   if (text.size() < tail || !text.ends_with(kChecksumEnd) ||
       text.substr(text.size() - tail, kChecksumKey.size()) != kChecksumKey) {
     refuse("not a manifest, or a damaged one: it does not end with its checksum");
@@ -284,8 +282,8 @@ Document parse_document(std::string_view text, std::string_view end, const std::
   try {
     return parse_bounded_json(std::string(text).append(end), kMaxManifestValues);
   } catch (const BadJson& error) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not JSON, got {}, expected that of a checkpoint",
-                                  path, error.what()));
+    throw InvalidFile("[checkpoint] {}: the manifest is not JSON, got {}, expected that of a checkpoint", path,
+                      error.what());
   }
 }
 
@@ -311,25 +309,15 @@ ManifestOrder order_of_body(std::string_view body, const std::string& path) {
 }  // namespace
 
 const ManifestTensor& Manifest::tensor(const std::string& name, const std::string& path) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& one) { return one.name == name; });
+  const auto found = std::ranges::find_if(tensors, [&](const auto& one) { return one.name == name; });
   if (found != tensors.end()) return *found;
-  throw InvalidFile(fmt::format("[checkpoint] {}: no tensor '{}', got {} others", path, name, tensors.size()));
+  throw InvalidFile("[checkpoint] {}: no tensor '{}', got {} others", path, name, tensors.size());
 }
 
 int64_t Manifest::tensor_bytes() const {
   int64_t bytes = 0;
   for (const ManifestTensor& tensor : tensors) bytes += tensor.type.bytes();
   return bytes;
-}
-
-std::vector<ShardPiece> Manifest::pieces_of(int64_t file) const {
-  std::vector<ShardPiece> pieces;
-  for (const ManifestTensor& tensor : tensors) {
-    for (const ManifestPiece& piece : tensor.pieces) {
-      if (piece.file == file) pieces.push_back({tensor.name, tensor.type, tensor.parts, piece.box});
-    }
-  }
-  return pieces;
 }
 
 std::string shard_name(int rank) { return fmt::format("rank_{}.safetensors", rank); }

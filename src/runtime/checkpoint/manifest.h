@@ -47,8 +47,6 @@ struct Manifest {
   const ManifestTensor& tensor(const std::string& name, const std::string& path) const;
   /// Returns the sum of the bytes of all tensors, each whole and counted once.
   int64_t tensor_bytes() const;
-  /// The pieces in file number `file` of `files`, in the order of the tensors.
-  std::vector<ShardPiece> pieces_of(int64_t file) const;
 };
 
 /// Returns "rank_N.safetensors", where N is `rank`.

@@ -71,7 +71,7 @@ bool are_read_by_threads(const std::string& path, SavedStates& whole, int thread
       });
     }
   }
-  return std::count(is_right.begin(), is_right.end(), 1) == threads;
+  return std::ranges::count(is_right, 1) == threads;
 }
 
 /// Verifies, merges, splits and compares a checkpoint of kManyRanks files, and reads it with 16 threads.

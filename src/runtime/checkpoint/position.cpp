@@ -88,9 +88,8 @@ void take_from_metadata(TrainingPosition& position, const std::string& path) {
   if (const auto losses = metadata.find(kLosses); losses != metadata.end()) {
     const std::optional<EpochLosses> epoch = parse_losses(losses->second);
     if (!epoch) {
-      throw InvalidFile(
-          fmt::format("[resume] {}: bad losses of the epoch, got '{}' in '{}', expected a sum and two counts", path,
-                      losses->second, kLosses));
+      throw InvalidFile("[resume] {}: bad losses of the epoch, got '{}' in '{}', expected a sum and two counts", path,
+                        losses->second, kLosses);
     }
     position.epoch = *epoch;
     metadata.erase(losses);

@@ -61,7 +61,7 @@ ShardFileReader& CheckpointReader::file(int64_t number, const std::string& name)
     return files_.try_emplace(number, path, file.bytes, file.header, pieces_of(number), *open_files_, bytes_read_)
         .first->second;
   } catch (const InvalidFile& error) {
-    throw InvalidFile(fmt::format("{} (for tensor '{}')", error.what(), name));
+    throw InvalidFile("{} (for tensor '{}')", error.what(), name);
   }
 }
 
@@ -71,16 +71,16 @@ void CheckpointReader::read(const std::string& name, const Box& box, DType dtype
   for (const Range& range : box) shape.push_back(range.size);
   const bool fits = dtype == one.type.dtype || (is_float(dtype) && is_float(one.type.dtype));
   if (shape != one.type.shape || !fits) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' does not fit, got {}, expected {}", path_, name,
-                                  print(one.type), print(Type{dtype, shape})));
+    throw InvalidFile("[checkpoint] {}: tensor '{}' does not fit, got {}, expected {}", path_, name, print(one.type),
+                      print(Type{dtype, shape}));
   }
   for (const ManifestPiece& piece : one.pieces) {
     const std::optional<Box> part = common_box(piece.box, box);
     if (!part || elements_of(*part) == 0) continue;
     ShardFileReader& from = file(piece.file, name);
     if (from.checksum(name) != piece.checksum) {
-      throw InvalidFile(fmt::format("[checkpoint] {}/{}: tensor '{}' is not the one of the manifest", path_,
-                                    manifest_->files[static_cast<size_t>(piece.file)].name, name));
+      throw InvalidFile("[checkpoint] {}/{}: tensor '{}' is not the one of the manifest", path_,
+                        manifest_->files[static_cast<size_t>(piece.file)].name, name);
     }
     from.read(name, *part, box, dtype, to);
   }

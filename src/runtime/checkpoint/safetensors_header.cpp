@@ -200,16 +200,14 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places, con
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path) {
-  const auto refuse = [&](const std::string& reason) {
-    throw InvalidFile(fmt::format("[weights] {}: {}", path, reason));
-  };
+  const auto refuse = [&](const std::string& reason) { throw InvalidFile("[weights] {}: {}", path, reason); };
   if (text.empty() || text[0] != '{') refuse("header does not start with '{' at offset 8");
   HeaderReader reader;
   const PlainNumbers plain;
   if (!Json::sax_parse(text, &reader)) refuse(reader.error);
 
   auto& places = reader.places;
-  std::stable_sort(places.begin(), places.end(), [](const TensorPlace& a, const TensorPlace& b) {
+  std::ranges::stable_sort(places, [](const TensorPlace& a, const TensorPlace& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   int64_t next = 0;

@@ -33,8 +33,8 @@ std::string difference_of(const Array& a, const Array& b) {
 
 void require_same(const char* what, uint64_t got, uint64_t expected, const std::string& path) {
   if (got == expected) return;
-  throw InvalidFile(fmt::format("[resume] {}: a training with another {}, got {}, expected {} as in the checkpoint",
-                                path, what, got, expected));
+  throw InvalidFile("[resume] {}: a training with another {}, got {}, expected {} as in the checkpoint", path, what,
+                    got, expected);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ SavedStates::SavedStates(const std::string& path) : path_(path) {
   }
   if (!is_checkpoint_folder(path)) {
     const auto newest = newest_checkpoint(path, [](const std::string&) {});
-    if (!newest) throw MissingFile(fmt::format("[checkpoint] no complete checkpoint in {}", path));
+    if (!newest) throw MissingFile("[checkpoint] no complete checkpoint in {}", path);
     path_ = newest->path;
   }
   open_folder(std::make_unique<CheckpointReader>(path_));
@@ -113,30 +113,29 @@ const TrainingPosition& require_resumable(const SavedStates& saved, const Graph&
     const Type& type = graph.type(state.entry);
     const auto found = tensors.find(name);
     if (found == tensors.end()) {
-      throw InvalidFile(
-          fmt::format("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
-                      name, print(type)));
+      throw InvalidFile("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
+                        name, print(type));
     }
     const SavedState& given = *found->second;
     const bool is_close = given.type.dtype == type.dtype || (is_float(given.type.dtype) && is_float(type.dtype));
     if (given.type.shape != type.shape || !is_close) {
-      throw InvalidFile(fmt::format("[resume] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
-                                    print(given.type), print(type)));
+      throw InvalidFile("[resume] {}: tensor '{}' does not fit, got {}, expected {}", path, name, print(given.type),
+                        print(type));
     }
     if (has_kinds && given.kind != state.kind) {
-      throw InvalidFile(fmt::format("[resume] {}: '{}' is a state of another kind, got {}, expected {}", path, name,
-                                    name_of(given.kind), name_of(state.kind)));
+      throw InvalidFile("[resume] {}: '{}' is a state of another kind, got {}, expected {}", path, name,
+                        name_of(given.kind), name_of(state.kind));
     }
   }
   if (graph.states.size() == tensors.size()) return then;
-  throw InvalidFile(fmt::format("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path,
-                                tensors.size(), graph.states.size()));
+  throw InvalidFile("[resume] {}: tensors of another network or optimizer, got {}, expected {}", path, tensors.size(),
+                    graph.states.size());
 }
 
 void merge_states(SavedStates& states, const std::string& path, bool all) {
   if (all) {
     if (!states.position()) {
-      throw InvalidArgument(fmt::format("[--all] {} has no state of a training, expected a checkpoint", states.path()));
+      throw InvalidArgument("[--all] {} has no state of a training, expected a checkpoint", states.path());
     }
     return write_checkpoint(
         path, states.entries(), [&](const std::string& name) { return states.read(name); }, *states.position());
@@ -153,8 +152,7 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
 
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target) {
   if (!states.position()) {
-    throw InvalidArgument(
-        fmt::format("[checkpoint] {} has only weights, expected the state of a training", states.path()));
+    throw InvalidArgument("[checkpoint] {} has only weights, expected the state of a training", states.path());
   }
   std::vector<HeldState> held;
   for (const auto& entry : states.entries()) {

@@ -69,9 +69,7 @@ ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::str
                                  std::vector<ShardPiece> pieces, OpenFiles& files, int64_t& bytes_read)
     : path_(std::move(path)), bytes_(bytes), files_(files), bytes_read_(bytes_read) {
   const std::shared_ptr<const File> file = open();
-  const auto refuse = [&](const std::string& what) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: {}", path_, what));
-  };
+  const auto refuse = [&](const std::string& what) { throw InvalidFile("[checkpoint] {}: {}", path_, what); };
   uint64_t length = 0;
   if (bytes < 8 || !read_all(file->fd(), &length, sizeof length, 0)) refuse("too short for a header");
   if (length < 2 || length > static_cast<uint64_t>(std::min(kMaxHeaderBytes, bytes - 8))) {
@@ -120,11 +118,10 @@ std::shared_ptr<const File> ShardFileReader::open() const {
   }
   struct stat status {};
   if (::fstat(opened.file->fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: not a regular file, expected a safetensors file", path_));
+    throw InvalidFile("[checkpoint] {}: not a regular file, expected a safetensors file", path_);
   }
   if (status.st_size != bytes_) {
-    throw InvalidFile(
-        fmt::format("[checkpoint] {}: wrong size, got {} bytes, expected {}", path_, status.st_size, bytes_));
+    throw InvalidFile("[checkpoint] {}: wrong size, got {} bytes, expected {}", path_, status.st_size, bytes_);
   }
   return std::move(opened.file);
 }
@@ -155,14 +152,14 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
     for_common_runs(slab, box, slab, [&](int64_t first, int64_t place, int64_t count) {
       const auto run = static_cast<size_t>(count * size);
       if (!read_all(file->fd(), bytes.data() + place * size, run, entry.begin + first * size)) {
-        throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' cannot be read", path_, name));
+        throw InvalidFile("[checkpoint] {}: tensor '{}' cannot be read", path_, name);
       }
       bytes_read_ += static_cast<int64_t>(run);
     });
     tiles.for_each(wanted, [&](int64_t number, const Box& tile) {
       if (tile_checksum(checksum, tile, slab, bytes.data(), own) == entry.checksums[static_cast<size_t>(number)])
         return;
-      throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' is damaged{}", path_, name, print_in_box(tile)));
+      throw InvalidFile("[checkpoint] {}: tensor '{}' is damaged{}", path_, name, print_in_box(tile));
     });
     const Box here = *common_box(slab, part);
     for_common_runs(here, slab, target, [&](int64_t first, int64_t place, int64_t count) {

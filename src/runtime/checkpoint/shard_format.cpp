@@ -60,8 +60,7 @@ FileLayout file_layout(const std::vector<ShardPiece>& pieces) {
     return bytes & -bytes;
   };
   std::iota(layout.order.begin(), layout.order.end(), size_t{0});
-  std::stable_sort(layout.order.begin(), layout.order.end(),
-                   [&](size_t a, size_t b) { return alignment(a) > alignment(b); });
+  std::ranges::stable_sort(layout.order, [&](size_t a, size_t b) { return alignment(a) > alignment(b); });
   for (const size_t i : layout.order) {
     layout.begins[i] = layout.bytes;
     layout.bytes += piece_type(pieces[i]).bytes();
@@ -111,9 +110,8 @@ uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, c
 
 void throw_not_finite(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last) {
   throw RuntimeFailure(ExitCode::non_finite,
-                       fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity{}, "
-                                   "expected numbers; nothing was saved",
-                                   piece.name, print_in_box(box_of_rows(piece, tiles, first, last))));
+                       "[checkpoint] '{}' is not finite, got NaN or infinity{}, expected numbers; nothing was saved",
+                       piece.name, print_in_box(box_of_rows(piece, tiles, first, last)));
 }
 
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
@@ -163,7 +161,7 @@ ShardHeader::ShardHeader(const std::vector<ShardPiece>& pieces, const FileLayout
   // Metadata are printed in the order of their keys.
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pieces[a].name < pieces[b].name; });
+  std::ranges::sort(order, [&](size_t a, size_t b) { return pieces[a].name < pieces[b].name; });
   digits_.resize(pieces.size());
   size_t at = 0;
   for (const size_t i : order) {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/first_error.h"
 

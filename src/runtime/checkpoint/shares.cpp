@@ -79,15 +79,13 @@ Division divide(const std::vector<std::vector<HeldBox>>& boxes, int ranks, int64
       }
     }
   }
-  std::stable_sort(uncut.begin(), uncut.end(),
-                   [](const auto& a, const auto& b) { return a.second->bytes > b.second->bytes; });
+  std::ranges::stable_sort(uncut, [](const auto& a, const auto& b) { return a.second->bytes > b.second->bytes; });
   for (const auto& [state, held] : uncut) {
-    const auto least = std::min_element(held->ranks.begin(), held->ranks.end(), [&](int a, int b) {
-      return bytes[static_cast<size_t>(a)] < bytes[static_cast<size_t>(b)];
-    });
+    const auto least = std::ranges::min_element(
+        held->ranks, [&](int a, int b) { return bytes[static_cast<size_t>(a)] < bytes[static_cast<size_t>(b)]; });
     give(state, *held, static_cast<size_t>(least - held->ranks.begin()), held->box);
   }
-  division.max_bytes = *std::max_element(bytes.begin(), bytes.end());
+  division.max_bytes = *std::ranges::max_element(bytes);
   return division;
 }
 

@@ -34,8 +34,8 @@ std::string common_prefix(const std::vector<std::string>& expected, const std::m
   const std::string& first = weights.begin()->first;
   for (size_t end = first.find('.'); end != std::string::npos; end = first.find('.', end + 1)) {
     const std::string prefix = first.substr(0, end + 1);
-    const bool has_all = std::all_of(expected.begin(), expected.end(),
-                                     [&](const std::string& name) { return weights.contains(prefix + name); });
+    const bool has_all =
+        std::ranges::all_of(expected, [&](const std::string& name) { return weights.contains(prefix + name); });
     if (has_all) return prefix;
   }
   return "";
@@ -73,9 +73,8 @@ void require_types(const States& states, const Graph& graph) {
     const std::string& name = graph.name_of(state);
     const auto found = states.find(name);
     if (found == states.end() || found->second.type() == graph.type(state.entry)) continue;
-    throw InvalidArgument(fmt::format("[assign] the value of '{}' does not fit, got {}, expected {}", name,
-                                      print(found->second.type()), print(graph.type(state.entry))),
-                          ErrorKind::type);
+    throw InvalidArgument(ErrorKind::type, "[assign] the value of '{}' does not fit, got {}, expected {}", name,
+                          print(found->second.type()), print(graph.type(state.entry)));
   }
 }
 
@@ -96,15 +95,14 @@ void check_finite(const std::string& name, const Array& values, const std::strin
   if (element < 0) return;
   throw RuntimeFailure(
       ExitCode::non_finite,
-      fmt::format("[train] '{}' is not finite after the last update, got {} at element {} of {}{}, "
-                  "expected a number",
-                  name, values.at(element), element, print(values.type()), box.empty() ? "" : " at " + box));
+      "[train] '{}' is not finite after the last update, got {} at element {} of {}{}, expected a number", name,
+      values.at(element), element, print(values.type()), box.empty() ? "" : " at " + box);
 }
 
 Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path) {
   if (given.shape() != type.shape || is_float(given.type().dtype) != is_float(type.dtype)) {
-    throw InvalidFile(fmt::format("[load] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
-                                  print(given.type()), print(type)));
+    throw InvalidFile("[load] {}: tensor '{}' does not fit, got {}, expected {}", path, name, print(given.type()),
+                      print(type));
   }
   return cast(given, type.dtype);
 }
@@ -120,21 +118,20 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     if (found == weights.end()) {
       if (const std::string prefix = common_prefix(expected, weights); !prefix.empty()) {
         throw InvalidFile(
-            fmt::format("[load] {}: names of tensors begin with '{}', got '{}{}', expected '{}': save them "
-                        "without it, as {{name.removeprefix('{}'): tensor}}",
-                        path, prefix, prefix, name, name, prefix));
+            "[load] {}: names of tensors begin with '{}', got '{}{}', expected '{}': save them without it, as "
+            "{{name.removeprefix('{}'): tensor}}",
+            path, prefix, prefix, name, name, prefix);
       }
-      throw InvalidFile(fmt::format("[load] {}: no tensor for '{}', got {} others, expected {}", path, name,
-                                    weights.size(), print(graph.type(state.entry))));
+      throw InvalidFile("[load] {}: no tensor for '{}', got {} others, expected {}", path, name, weights.size(),
+                        print(graph.type(state.entry)));
     }
     taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }
   for (const auto& [name, array] : weights) {
     if (is_checkpoint(weights)) break;  // optimizer states and counters are in the file too
-    if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
+    if (std::ranges::find(expected, name) != expected.end()) continue;
     if (is_batch_counter(name, array.type())) continue;
-    throw InvalidFile(
-        fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected)));
+    throw InvalidFile("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected));
   }
   states = std::move(taken);
 }

@@ -68,8 +68,8 @@ int64_t Tiles::count() const {
 
 std::pair<int64_t, int64_t> Tiles::overlapping(size_t dim, int64_t begin, int64_t end) const {
   const std::vector<int64_t>& bounds = bounds_[dim];
-  const auto first = std::upper_bound(bounds.begin(), bounds.end(), begin) - bounds.begin() - 1;
-  const auto last = std::lower_bound(bounds.begin(), bounds.end(), end) - bounds.begin();
+  const auto first = std::ranges::upper_bound(bounds, begin) - bounds.begin() - 1;
+  const auto last = std::ranges::lower_bound(bounds, end) - bounds.begin();
   return {first, last};
 }
 

@@ -22,7 +22,6 @@
 
 #include "base/checksum.h"
 #include "base/files.h"
-#include "runtime/checkpoint/safetensors_header.h"
 
 namespace partita {
 namespace {
@@ -117,8 +116,7 @@ class TemporaryFile {
         file_(create(target_, name_)) {
     if (!file_.is_open()) fail();
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
   ~TemporaryFile() {
     if (!name_.empty()) ::unlink(name_.c_str());
   }
@@ -209,9 +207,8 @@ std::string print_checksums(const std::vector<TensorPlace>& places, const Metada
 std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, Type>>& types) {
   std::vector<TensorPlace> places;
   for (const auto& [name, type] : types) places.push_back({name, type, 0, 0});
-  std::stable_sort(places.begin(), places.end(), [](const TensorPlace& a, const TensorPlace& b) {
-    return size_of(a.type.dtype) > size_of(b.type.dtype);
-  });
+  std::ranges::stable_sort(
+      places, [](const TensorPlace& a, const TensorPlace& b) { return size_of(a.type.dtype) > size_of(b.type.dtype); });
   int64_t offset = 0;
   for (TensorPlace& place : places) {
     place.begin = offset;
@@ -265,10 +262,9 @@ void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places,
     for (size_t i = 0, digits = expected.find(' '); got.size() == expected.size() && i < places.size(); ++i) {
       constexpr size_t kWord = 17;  // hexadecimal digits and a space
       if (got.compare(digits + i * kWord, kWord, expected, digits + i * kWord, kWord) == 0) continue;
-      throw InvalidFile(
-          fmt::format("[weights] {}: tensor '{}' is damaged: its checksum differs", path, places[i].name));
+      throw InvalidFile("[weights] {}: tensor '{}' is damaged: its checksum differs", path, places[i].name);
     }
-    throw InvalidFile(fmt::format("[weights] {}: the header is damaged: its checksum differs", path));
+    throw InvalidFile("[weights] {}: the header is damaged: its checksum differs", path);
   }
   file.metadata.erase(given);
 }
@@ -331,8 +327,8 @@ void refuse_other_format(const File& file, int64_t size, const std::string& path
   std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
   if (!read_all(file.fd(), begin.data(), begin.size(), 0)) return;
   const auto refuse = [&](const std::string& got, const std::string& advice) {
-    throw InvalidFile(
-        fmt::format("[weights] {}: {}, expected a safetensors file{}", path, got, advice.empty() ? "" : ": " + advice));
+    throw InvalidFile("[weights] {}: {}, expected a safetensors file{}", path, got,
+                      advice.empty() ? "" : ": " + advice);
   };
   const bool is_zip = begin.starts_with("PK\x03\x04");
   const bool is_pickle = begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
@@ -354,27 +350,27 @@ OpenWeights open_weights(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {
-    throw MissingFile(fmt::format("[weights] cannot open {}: {}", path, std::strerror(errno)));
+    throw MissingFile("[weights] cannot open {}: {}", path, std::strerror(errno));
   }
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw InvalidFile(fmt::format("[weights] {}: not a regular file, got {}, expected a safetensors file", path,
-                                  S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device"));
+    throw InvalidFile("[weights] {}: not a regular file, got {}, expected a safetensors file", path,
+                      S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
   }
   const int64_t size = status.st_size;
   uint64_t header_bytes = 0;
   if (size < 8 || !read_all(file.fd(), &header_bytes, sizeof header_bytes, 0)) {
-    throw InvalidFile(fmt::format("[weights] {}: too short, got {} bytes, expected at least 8", path, size));
+    throw InvalidFile("[weights] {}: too short, got {} bytes, expected at least 8", path, size);
   }
   const auto most = static_cast<uint64_t>(std::min(kMaxHeaderBytes, size - 8));
   if (header_bytes < 2 || header_bytes > most) {
     refuse_other_format(file, size, path);
-    throw InvalidFile(fmt::format("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}", path,
-                                  header_bytes, most));
+    throw InvalidFile("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}", path, header_bytes,
+                      most);
   }
   std::string header(header_bytes, '\0');
   if (!read_all(file.fd(), header.data(), header.size(), 8)) {
-    throw InvalidFile(fmt::format("[weights] {}: cannot read the header", path));
+    throw InvalidFile("[weights] {}: cannot read the header", path);
   }
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
   SafetensorsHeader parsed = parse_safetensors_header(header, size - data_begin, path);
@@ -395,8 +391,8 @@ WeightsFile read_weights_file(const std::string& path) {
   for (const TensorPlace& place : parsed.places) {
     Array& array = weights.tensors.emplace(place.name, Array(place.type)).first->second;
     if (!read_all(file.fd(), array.data(), static_cast<size_t>(place.type.bytes()), data_begin + place.begin)) {
-      throw InvalidFile(fmt::format("[weights] {}: tensor '{}' at offset {}: the file ended", path, place.name,
-                                    data_begin + place.begin));
+      throw InvalidFile("[weights] {}: tensor '{}' at offset {}: the file ended", path, place.name,
+                        data_begin + place.begin);
     }
   }
   verify_checksums(weights, parsed.places, path);

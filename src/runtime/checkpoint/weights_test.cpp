@@ -137,7 +137,7 @@ TEST_F(WeightsTest, EveryTruncationIsFound) {
 
 /// Whether the file gives these tensors, bit for bit.
 bool are_same(const std::map<std::string, Array>& loaded, const std::vector<std::pair<std::string, Array>>& weights) {
-  return loaded.size() == weights.size() && std::all_of(weights.begin(), weights.end(), [&](const auto& weight) {
+  return loaded.size() == weights.size() && std::ranges::all_of(weights, [&](const auto& weight) {
            const auto found = loaded.find(weight.first);
            if (found == loaded.end() || found->second.type() != weight.second.type()) return false;
            const auto bytes = static_cast<size_t>(weight.second.type().bytes());

@@ -58,9 +58,7 @@ const NamedGroups::Group& NamedGroups::find(const std::string& name) const {
   if (const auto found = groups_.find(name); found != groups_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, group] : groups_) names.push_back(known);
-  throw InvalidArgument(fmt::format("[group] unknown group, got '{}', expected one of {}{}", name,
-                                    fmt::join(names, " "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[group] unknown group", name, fmt::format("one of {}", fmt::join(names, " ")), names);
 }
 
 Communicator& NamedGroups::at(const std::string& name) const {

@@ -1,5 +1,7 @@
 #include "runtime/execute/comm_thread.h"
 
+#include <utility>
+
 #include "base/resources.h"
 
 namespace partita {

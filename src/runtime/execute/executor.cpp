@@ -30,8 +30,7 @@ class Singly {
   explicit Singly(const std::vector<std::unique_ptr<StageExecutor>>& stages) : stages_(stages) {
     for (const auto& stage : stages_) stage->values().run_singly(true);
   }
-  Singly(const Singly&) = delete;
-  Singly& operator=(const Singly&) = delete;
+  Singly& operator=(Singly&&) = delete;
   ~Singly() {
     for (const auto& stage : stages_) stage->values().run_singly(false);
   }
@@ -46,8 +45,7 @@ class Meanwhile {
   Meanwhile(StageValues& values, const std::function<void()>& call) : values_(values) {
     values_.call_after_start(call);
   }
-  Meanwhile(const Meanwhile&) = delete;
-  Meanwhile& operator=(const Meanwhile&) = delete;
+  Meanwhile& operator=(Meanwhile&&) = delete;
   ~Meanwhile() { values_.call_after_start(nullptr); }
 
  private:
@@ -184,8 +182,8 @@ struct Executor::Impl {
       by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()),
                                static_cast<int>(own.size()) + 1);
       const auto& instructions = by_stage[number]->schedule().instructions;
-      const int64_t started = std::count_if(instructions.begin(), instructions.end(),
-                                            [](const Instruction& one) { return one.kind == Instruction::start; });
+      const int64_t started =
+          std::ranges::count_if(instructions, [](const Instruction& one) { return one.kind == Instruction::start; });
       threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
     }
     if (device.accelerator() != nullptr) threads.push_back(spans_of_step() * steps);
@@ -232,8 +230,7 @@ struct Executor::Impl {
   /// Whether the output kFinite is not 0. True without it.
   bool has_finite_gradients() const {
     const auto& outputs = own.front()->local().graph.outputs;
-    const auto found =
-        std::find_if(outputs.begin(), outputs.end(), [](const Output& output) { return output.name == kFinite; });
+    const auto found = std::ranges::find_if(outputs, [](const Output& output) { return output.name == kFinite; });
     if (found == outputs.end()) return true;
     return own.front()->read(own.front()->schedule().outputs[static_cast<size_t>(found - outputs.begin())]).at(0) != 0;
   }
@@ -359,9 +356,8 @@ void Executor::set_input(std::string_view name, ConstTensor given, const Box& bo
   const StageExecutor* first = impl_->with_input(name).first;
   for (const auto& stage : impl_->own) {
     const auto& inputs = stage->local().graph.inputs;
-    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
-      return stage->local().graph.values[input.value].name == name;
-    });
+    const bool reads = std::ranges::any_of(
+        inputs, [&](const Input& input) { return stage->local().graph.values[input.value].name == name; });
     if (reads || stage.get() == first) stage->set_input(name, given, box, micro_batch);
   }
 }
@@ -441,7 +437,7 @@ std::optional<std::string> Executor::try_step(const std::function<void()>& meanw
 
 void Executor::step(const std::function<void()>& meanwhile) {
   if (const std::optional<std::string> bad = try_step(meanwhile)) {
-    throw RuntimeFailure(ExitCode::non_finite, fmt::format("[train] {}", *bad));
+    throw RuntimeFailure(ExitCode::non_finite, "[train] {}", *bad);
   }
 }
 

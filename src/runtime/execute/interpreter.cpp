@@ -9,14 +9,12 @@ const Array& entry(const Graph& graph, ValueId value, const std::map<std::string
   const ValueInfo& info = graph.values[value];
   const auto found = given.find(info.name);
   if (found == given.end()) {
-    throw InvalidArgument(fmt::format("[interpret] no value for '{}', got {} values, expected {}", info.name,
-                                      given.size(), print(info.type)),
-                          ErrorKind::key);
+    throw InvalidArgument(ErrorKind::key, "[interpret] no value for '{}', got {} values, expected {}", info.name,
+                          given.size(), print(info.type));
   }
   if (found->second.type() != info.type) {
-    throw InvalidArgument(fmt::format("[interpret] '{}' has the wrong type, got {}, expected {}", info.name,
-                                      print(found->second.type()), print(info.type)),
-                          ErrorKind::type);
+    throw InvalidArgument(ErrorKind::type, "[interpret] '{}' has the wrong type, got {}, expected {}", info.name,
+                          print(found->second.type()), print(info.type));
   }
   return found->second;
 }

@@ -23,9 +23,7 @@ int NamedBuffers::state(std::string_view name) const {
   if (found != states_.end()) return schedule_.entry[found->second];
   std::vector<std::string> names;
   for (const State& state : local_.graph.states) names.push_back(local_.graph.name_of(state));
-  throw InvalidArgument(fmt::format("[executor] unknown state, got '{}', expected one of {} states{}", name,
-                                    names.size(), did_you_mean(name, names)),
-                        ErrorKind::key);
+  throw unknown_name("[executor] unknown state", name, fmt::format("one of {} states", names.size()), names);
 }
 
 }  // namespace partita

@@ -63,9 +63,8 @@ int StageBuffers::input_for(std::string_view name, ConstTensor given, const Box&
   Type part{given.type.dtype, {}};
   for (const Range& range : box) part.shape.push_back(range.count());
   if (part != expected) {
-    throw InvalidArgument(
-        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part), print(expected)),
-        ErrorKind::type);
+    throw InvalidArgument(ErrorKind::type, "[executor] input '{}' does not fit, got {}, expected {}", name, print(part),
+                          print(expected));
   }
   for (size_t d = 0; d < box.size(); ++d) {
     const int64_t size = d < given.type.shape.size() ? given.type.shape[d] : 0;

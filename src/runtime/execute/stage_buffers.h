@@ -20,8 +20,7 @@ class StageBuffers {
   /// are external and `holder` is null or holds them in another type or memory format.
   StageBuffers(const LocalGraph& local, const Schedule& schedule, Device& device, std::vector<int64_t> coordinates,
                const StageBuffers* holder);
-  StageBuffers(const StageBuffers&) = delete;  // bound actions refer to addresses in it
-  StageBuffers& operator=(const StageBuffers&) = delete;
+  StageBuffers& operator=(StageBuffers&&) = delete;  // bound actions refer to addresses in it
 
   /// Copies the states that are not external from `holder`, converted to this schedule's memory formats. Call it on a
   /// thread that has entered the device. Throws InvalidArgument if `holder` lacks a state,

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/finite.h"
-#include "compiler/partition/collectives.h"
 #include "runtime/execute/gather_value.h"
 #include "runtime/execute/shard_copy.h"
 
@@ -73,7 +72,7 @@ bool StageExecutor::makes_finite(size_t index) const {
   const Instruction& instruction = schedule_.instructions[index];
   if (instruction.kind != Instruction::compute) return true;
   if (local_.graph.nodes[instruction.node].phase == Phase::update) return true;
-  return std::all_of(instruction.outputs.begin(), instruction.outputs.end(), [&](int buffer) {
+  return std::ranges::all_of(instruction.outputs, [&](int buffer) {
     const DType dtype = type_of(buffer).dtype;
     return are_finite(dtype, value_of(buffer, buffers_.micro_batch()),
                       bytes_in_use(buffer) / static_cast<int64_t>(size_of(dtype)));
@@ -107,7 +106,7 @@ void StageExecutor::keep_states_alone() {
 }
 
 void StageExecutor::begin_step() {
-  std::fill(seconds_.begin(), seconds_.end(), 0);
+  std::ranges::fill(seconds_, 0);
   values_->begin_step();
 }
 
@@ -116,9 +115,8 @@ void StageExecutor::set_state(std::string_view name, const Array& whole) {
   const ValueId value = schedule_.buffers[buffer].value;
   const Type& expected = local_.graph.type(value);
   if (whole.type() != expected) {
-    throw InvalidArgument(fmt::format("[executor] state '{}' does not fit, got {}, expected {}", name,
-                                      print(whole.type()), print(expected)),
-                          ErrorKind::type);
+    throw InvalidArgument(ErrorKind::type, "[executor] state '{}' does not fit, got {}, expected {}", name,
+                          print(whole.type()), print(expected));
   }
   fill_state(name, [&](const Box& box, DType, void* to) { copy_part(whole.tensor(), box, to); });
 }

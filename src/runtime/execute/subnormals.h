@@ -23,8 +23,7 @@ class DeviceSubnormals {
   ~DeviceSubnormals() {
     if (now_) device_.set_subnormals(before_);
   }
-  DeviceSubnormals(const DeviceSubnormals&) = delete;
-  DeviceSubnormals& operator=(const DeviceSubnormals&) = delete;
+  DeviceSubnormals& operator=(DeviceSubnormals&&) = delete;
 
   /// Sets the mode of the device's threads. Does nothing for nullopt, or if the last call set the same mode.
   void set(std::optional<Subnormals> wanted) {

@@ -57,7 +57,7 @@ std::vector<Parcel> parcels_for(const Held& from, const Held& to, int receiver) 
     const std::vector<int>& list = holders.at(key);
     // If the receiver holds the part itself, nothing is sent over a link.
     const int same = to.group.first + receiver - from.group.first;
-    const auto self = std::find(list.begin(), list.end(), same);
+    const auto self = std::ranges::find(list, same);
     const int sender = self != list.end() ? *self : list[static_cast<size_t>(receiver) % list.size()];
     parcels.push_back({sender, from.box(sender)});
   }
@@ -81,7 +81,7 @@ Transfers::Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& 
     find_ends(t);
     if (!ends_[t].sends.empty()) {
       if (points_[t]) {
-        sends_[transfer.from_stage][*points_[t]].push_back(t);
+        sends_[{transfer.from_stage, *points_[t]}].push_back(t);
       } else {
         at_begin_[{transfer.from_stage, transfer.sent}].push_back(t);
       }
@@ -95,7 +95,7 @@ Transfers::Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& 
     const auto reads = transfers_read(pipeline, stages, static_cast<int>(stage));
     for (size_t i = 0; i < reads.size(); ++i) {
       for (const size_t t : reads[i]) {
-        if (!pipeline.transfers[t].verdict) reads_[static_cast<int>(stage)][i].push_back(t);
+        if (!pipeline.transfers[t].verdict) reads_[{static_cast<int>(stage), i}].push_back(t);
       }
     }
   }
@@ -179,18 +179,14 @@ void Transfers::begin(const Run& run) {
 }
 
 void Transfers::before(const Run& run, size_t instruction) {
-  const auto stage = reads_.find(run.stage);
-  if (stage == reads_.end()) return;
-  const auto found = stage->second.find(instruction);
-  if (found == stage->second.end()) return;
+  const auto found = reads_.find({run.stage, instruction});
+  if (found == reads_.end()) return;
   for (const size_t t : found->second) await(t, run.micro_batch);
 }
 
 void Transfers::after(const Run& run, size_t instruction) {
-  const auto stage = sends_.find(run.stage);
-  if (stage == sends_.end()) return;
-  const auto found = stage->second.find(instruction);
-  if (found == stage->second.end()) return;
+  const auto found = sends_.find({run.stage, instruction});
+  if (found == sends_.end()) return;
   for (const size_t t : found->second) {
     if (pipeline_.transfers[t].sent == run.section) send(t, run.micro_batch);
   }

@@ -76,7 +76,7 @@ class Transfers {
   std::vector<Ends> ends_;         // per transfer
   std::map<int, Source> sources_;  // by sending group
   /// Transfers of this rank's stages, by stage and instruction.
-  std::map<int, std::map<size_t, std::vector<size_t>>> reads_, sends_;
+  std::map<std::pair<int, size_t>, std::vector<size_t>> reads_, sends_;
   std::map<std::pair<int, Section>, std::vector<size_t>> at_begin_;  // transfers of this rank's stages
   std::deque<std::vector<std::byte>> to_itself_;
   std::vector<std::byte> staging_;

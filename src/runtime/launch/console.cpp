@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <vector>
 
 #include "base/error.h"
@@ -72,7 +73,7 @@ Console::Console(int rank, bool all, const std::string& log_dir) {
     lock_.emplace(owned_file("--log-dir", path.string()), /*waits=*/false, warn_of_rank);
     log_.open(path, std::ios::trunc);
     if (!log_) {
-      throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[--log-dir] cannot write {}", path.string()));
+      throw RuntimeFailure(ExitCode::cannot_write, "[--log-dir] cannot write {}", path.string());
     }
   }
   const bool heard = all || rank == 0;

@@ -2,7 +2,6 @@
 // Decides who prints where when ranks are processes.
 
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -28,8 +27,7 @@ class Console {
  public:
   Console(int rank, bool all, const std::string& log_dir);
   ~Console();
-  Console(const Console&) = delete;
-  Console& operator=(const Console&) = delete;
+  Console& operator=(Console&&) = delete;
 
  private:
   class Tee;

@@ -95,16 +95,14 @@ std::vector<FlightLog> read_flight_records(const std::string& folder) {
   }
   if (logs.empty()) {
     throw MissingFile(
-        fmt::format("[diagnose] no flight records in {}, expected rank_N/flight_record of a launch or of "
-                    "--flight-record",
-                    folder));
+        "[diagnose] no flight records in {}, expected rank_N/flight_record of a launch or of --flight-record", folder);
   }
-  std::sort(logs.begin(), logs.end(), [](const FlightLog& a, const FlightLog& b) { return a.rank < b.rank; });
-  const auto twice = std::adjacent_find(logs.begin(), logs.end(),
-                                        [](const FlightLog& a, const FlightLog& b) { return a.rank == b.rank; });
+  std::ranges::sort(logs, [](const FlightLog& a, const FlightLog& b) { return a.rank < b.rank; });
+  const auto twice =
+      std::ranges::adjacent_find(logs, [](const FlightLog& a, const FlightLog& b) { return a.rank == b.rank; });
   if (twice != logs.end()) {
-    throw InvalidFile(fmt::format("[diagnose] {}: two records of one rank, got rank {} twice, expected one of each",
-                                  folder, twice->rank));
+    throw InvalidFile("[diagnose] {}: two records of one rank, got rank {} twice, expected one of each", folder,
+                      twice->rank);
   }
   return logs;
 }

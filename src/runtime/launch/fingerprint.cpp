@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <numeric>
-#include <span>
 
 #include "base/error.h"
 
@@ -79,10 +78,9 @@ void require_same_fingerprint(const LaunchFingerprint& fingerprint, Communicator
     const std::string_view other = std::string_view(all).substr(at, sizes[rank]);
     if (other == first) continue;
     const auto [got, expected] = first_difference(other, first);
-    throw RuntimeFailure(
-        ExitCode::ranks_disagree,
-        fmt::format("[launch] ranks were started differently, got {} on rank {}, expected {} as on rank 0", got, rank,
-                    expected));
+    throw RuntimeFailure(ExitCode::ranks_disagree,
+                         "[launch] ranks were started differently, got {} on rank {}, expected {} as on rank 0", got,
+                         rank, expected);
   }
 }
 

@@ -20,27 +20,24 @@ int number(const Variable& variable, const char* name, int fallback) {
   const char* text = variable(name);
   if (text == nullptr) return fallback;
   if (const std::optional<int> value = parse_number<int>(text); value && *value >= 0) return *value;
-  throw InvalidArgument(fmt::format("[launch] {} is not a number, got '{}', expected 0 or more", name, text));
+  throw InvalidArgument("[launch] {} is not a number, got '{}', expected 0 or more", name, text);
 }
 
 LaunchedRank checked(LaunchedRank rank) {
   if (rank.size > kMaxJobRanks) {
-    throw InvalidArgument(fmt::format("[launch] too many ranks, got {} from {}, expected at most {}", rank.size,
-                                      rank.launcher, kMaxJobRanks));
+    throw InvalidArgument("[launch] too many ranks, got {} from {}, expected at most {}", rank.size, rank.launcher,
+                          kMaxJobRanks);
   }
   if (rank.size < 1 || rank.rank >= rank.size) {
-    throw InvalidArgument(
-        fmt::format("[launch] the rank does not fit its world, got rank {} of {} from {}, expected 0 "
-                    "to {}",
-                    rank.rank, rank.size, rank.launcher, rank.size - 1));
+    throw InvalidArgument("[launch] the rank does not fit its world, got rank {} of {} from {}, expected 0 to {}",
+                          rank.rank, rank.size, rank.launcher, rank.size - 1);
   }
   // Not every launcher gives the number of ranks on a host; local_size is 1 then.
   const bool is_of_host = rank.local_rank < rank.local_size || (rank.local_size == 1 && rank.local_rank < rank.size);
   if (rank.local_size < 1 || rank.local_size > rank.size || !is_of_host) {
     throw InvalidArgument(
-        fmt::format("[launch] the ranks of this host do not fit the world, got rank {} of {} from {}, "
-                    "expected a rank of 1 to {}",
-                    rank.local_rank, rank.local_size, rank.launcher, rank.size));
+        "[launch] the ranks of this host do not fit the world, got rank {} of {} from {}, expected a rank of 1 to {}",
+        rank.local_rank, rank.local_size, rank.launcher, rank.size);
   }
   return rank;
 }
@@ -91,9 +88,9 @@ std::optional<LaunchedRank> by_partita(const Variable& variable) {
   for (const char* name : {"PARTITA_RANK", "PARTITA_SIZE", "PARTITA_MASTER"}) {
     if (variable(name) != nullptr) continue;
     throw InvalidArgument(
-        fmt::format("[launch] variables of the launch are missing, got no {}, expected PARTITA_RANK, PARTITA_SIZE and "
-                    "PARTITA_MASTER",
-                    name));
+        "[launch] variables of the launch are missing, got no {}, expected PARTITA_RANK, PARTITA_SIZE and "
+        "PARTITA_MASTER",
+        name);
   }
   return checked({.rank = number(variable, "PARTITA_RANK", 0),
                   .size = number(variable, "PARTITA_SIZE", 1),
@@ -178,9 +175,9 @@ int rank_of_device(const RankTable& table, const std::string& path, int device) 
     if (table.ranks[rank].device == device) return rank;
   }
   throw InvalidArgument(
-      fmt::format("[launch] no rank for this process, got DEVICE_ID {} and no RANK_ID, expected "
-                  "RANK_ID, or a device of the only server of {}",
-                  device, path));
+      "[launch] no rank for this process, got DEVICE_ID {} and no RANK_ID, expected RANK_ID, or a device of the only "
+      "server of {}",
+      device, path);
 }
 
 /// Returns `path`, or "../" + `path` if it is relative and only the latter can be read: scripts name a table and then
@@ -198,8 +195,8 @@ std::optional<LaunchedRank> by_table(const Variable& variable) {
   if (path.empty() || (variable("RANK_ID") == nullptr && variable("DEVICE_ID") == nullptr)) return std::nullopt;
   const RankTable table = read_rank_table(path);
   if (const int size = number(variable, "RANK_SIZE", table.size()); size != table.size()) {
-    throw InvalidArgument(fmt::format("[launch] RANK_SIZE and the rank table differ, got {}, expected {} as in {}",
-                                      size, table.size(), path));
+    throw InvalidArgument("[launch] RANK_SIZE and the rank table differ, got {}, expected {} as in {}", size,
+                          table.size(), path);
   }
   const int rank = variable("RANK_ID") != nullptr ? number(variable, "RANK_ID", 0)
                                                   : rank_of_device(table, path, number(variable, "DEVICE_ID", 0));
@@ -207,7 +204,7 @@ std::optional<LaunchedRank> by_table(const Variable& variable) {
   if (launched.size == 1) return std::nullopt;
   const int server = table.ranks[rank].server;
   const std::vector<int> here = table.on_server(server);
-  launched.local_rank = static_cast<int>(std::find(here.begin(), here.end(), rank) - here.begin());
+  launched.local_rank = static_cast<int>(std::ranges::find(here, rank) - here.begin());
   launched.local_size = static_cast<int>(here.size());
   launched.meeting = given_meeting(variable);
   if (launched.meeting) return launched;

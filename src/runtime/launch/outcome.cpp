@@ -28,7 +28,7 @@ RankOutcome agreed(const RankOutcome& own, Communicator& comm) {
   std::vector<int64_t> codes(ones.size());
   const auto code = static_cast<int64_t>(own.code);
   comm.all_gather(&code, codes.data(), ones, DType::i64);
-  const auto failed = std::find_if(codes.begin(), codes.end(), [](int64_t one) { return one != 0; });
+  const auto failed = std::ranges::find_if(codes, [](int64_t one) { return one != 0; });
   if (failed == codes.end()) return {};
   std::string text = own.error;
   text.resize(kMaxErrorBytes, '\0');

@@ -97,8 +97,8 @@ OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std
     if (std::chrono::steady_clock::now() >= end) refuse();
     if (const int signal = SignalGuard::requests().stop; signal != 0) {
       throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal),
-                           fmt::format("[{}] interrupted, got signal {} ({}), expected {} to end, which holds {}",
-                                       owned_.where, signal, ::strsignal(signal), print_holder(), owned_.path));
+                           "[{}] interrupted, got signal {} ({}), expected {} to end, which holds {}", owned_.where,
+                           signal, ::strsignal(signal), print_holder(), owned_.path);
     }
     if (!std::exchange(is_told, true) && warn) {
       warn(fmt::format("[{}] waits for {} until {} has ended", owned_.where, owned_.path, print_holder()));
@@ -180,10 +180,10 @@ std::string OwnerLock::print_holder() const {
 }
 
 void OwnerLock::refuse() const {
-  throw RuntimeFailure(ExitCode::cannot_write,
-                       fmt::format("[{}] another job writes to it, got {} held by {}, expected another path, or that "
-                                   "job to have ended",
-                                   owned_.where, owned_.path, print_holder()));
+  throw RuntimeFailure(
+      ExitCode::cannot_write,
+      "[{}] another job writes to it, got {} held by {}, expected another path, or that job to have ended",
+      owned_.where, owned_.path, print_holder());
 }
 
 void OwnerLock::renew() {

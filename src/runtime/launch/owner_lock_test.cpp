@@ -31,8 +31,7 @@ class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
   ~Variable() { ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
+  Variable& operator=(Variable&&) = delete;
 
  private:
   const char* name_;

@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -110,9 +109,9 @@ Communicator& process_world(const LaunchedRank& launched) {
   }();
   if (world->size() == launched.size && world->rank() == launched.rank) return *world;
   throw InvalidArgument(
-      fmt::format("[launch] {} and MPI disagree, got rank {} of {} from MPI, expected {} of {}: is it the MPI that the "
-                  "program was built with (srun --mpi=pmix)?",
-                  launched.launcher, world->rank(), world->size(), launched.rank, launched.size));
+      "[launch] {} and MPI disagree, got rank {} of {} from MPI, expected {} of {}: is it the MPI that the program was "
+      "built with (srun --mpi=pmix)?",
+      launched.launcher, world->rank(), world->size(), launched.rank, launched.size);
 }
 
 }  // namespace partita

@@ -40,8 +40,7 @@ class TableReader {
 
   [[noreturn]] void refuse(const std::string& key, const std::string& where, const std::string& got,
                            const std::string& expected) const {
-    throw InvalidFile(
-        fmt::format("[rank table] {}: wrong {}{}, got {}, expected {}", path_, key, where, got, expected));
+    throw InvalidFile("[rank table] {}: wrong {}{}, got {}, expected {}", path_, key, where, got, expected);
   }
 
   const json& member(const json& object, const char* key, const std::string& where) const {
@@ -49,8 +48,8 @@ class TableReader {
     if (const auto found = object.find(key); found != object.end()) return *found;
     std::vector<std::string> keys;
     for (const auto& [name, value] : object.items()) keys.push_back(name);
-    throw InvalidFile(fmt::format("[rank table] {}: no {}{}, got [{}], expected '{}'{}", path_, key, where,
-                                  fmt::join(keys, ", "), key, did_you_mean(key, keys)));
+    throw InvalidFile("[rank table] {}: no {}{}, got [{}], expected '{}'{}", path_, key, where, fmt::join(keys, ", "),
+                      key, did_you_mean(key, keys));
   }
 
   const json& list(const json& object, const char* key, const std::string& where) const {
@@ -159,7 +158,7 @@ RankTable parse_rank_table(const std::string& path, const std::string& text) {
   try {
     root = parse_bounded_json(text);
   } catch (const BadJson& error) {
-    throw InvalidFile(fmt::format("[rank table] {}: not JSON, got {}, expected a table", path, error.what()));
+    throw InvalidFile("[rank table] {}: not JSON, got {}, expected a table", path, error.what());
   }
   return TableReader(path, root).read();
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/resources.h"
-#include "runtime/comm/inproc/inproc.h"
 #include "runtime/comm/run_ranks.h"
 
 namespace partita {

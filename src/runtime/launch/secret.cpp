@@ -19,16 +19,16 @@ constexpr size_t kMaxSecret = 4096;
 
 std::string read_secret(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) throw MissingFile(fmt::format("[secret] cannot open {}: {}", path, std::strerror(errno)));
+  if (file < 0) throw MissingFile("[secret] cannot open {}: {}", path, std::strerror(errno));
   struct stat status {};
   ::fstat(file, &status);
   std::array<char, kMaxSecret> text{};
   const ssize_t bytes = ::read(file, text.data(), text.size());
   ::close(file);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077u) != 0 || status.st_uid != ::geteuid()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[secret] {} must be a file that only this user can read, got mode {:04o} of user {}, expected 0600 of {}",
-        path, status.st_mode & 07777u, status.st_uid, ::geteuid()));
+        path, status.st_mode & 07777u, status.st_uid, ::geteuid());
   }
   std::string secret(text.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0);
   return secret.substr(0, secret.find('\n'));
@@ -49,9 +49,9 @@ void make_secret(const std::string& path) {
   ::unlink(own.c_str());
   if (written) return;
   throw RuntimeFailure(ExitCode::cannot_write,
-                       fmt::format("[secret] cannot write {}: {}, expected a writable folder, or PARTITA_SECRET or "
-                                   "PARTITA_SECRET_FILE in the environment",
-                                   path, std::strerror(error)));
+                       "[secret] cannot write {}: {}, expected a writable folder, or PARTITA_SECRET or "
+                       "PARTITA_SECRET_FILE in the environment",
+                       path, std::strerror(error));
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ class SignalGuard {
  public:
   SignalGuard();
   ~SignalGuard();
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
+  SignalGuard& operator=(SignalGuard&&) = delete;
 
   /// Returns the signals received since the last guard was made, so the end of an earlier training does not end the
   /// next; none before the first guard.

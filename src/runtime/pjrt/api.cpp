@@ -4,8 +4,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/error.h"
-
 namespace partita::pjrt {
 namespace {
 
@@ -64,8 +62,7 @@ bool is_loss(Function function, int code) {
 }  // namespace
 
 DeviceLost::DeviceLost(const std::string& got)
-    : RuntimeFailure(ExitCode::peer_lost,
-                     fmt::format("[device] the device was lost, got {}, expected a device that answers", got)),
+    : RuntimeFailure(ExitCode::peer_lost, "[device] the device was lost, got {}, expected a device that answers", got),
       got_(got) {}
 
 std::string_view name_of(Function function) {
@@ -77,10 +74,10 @@ std::string_view name_of(Function function) {
 
 Api::Api(const Table* table, std::string path) : table_(table), path_(std::move(path)) {
   const auto refuse = [&](const std::string& got) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[device] {}: a plugin that cannot be used, got {}, expected version 0.{} of the "
-                                     "PJRT interface or a later 0.x",
-                                     path_, got, kOldestMinor));
+    throw RuntimeFailure(
+        ExitCode::usage,
+        "[device] {}: a plugin that cannot be used, got {}, expected version 0.{} of the PJRT interface or a later 0.x",
+        path_, got, kOldestMinor);
   };
   if (table_ == nullptr) refuse("no functions");
   if (table_->struct_size < sizeof(Table)) refuse(fmt::format("a table of {} bytes", table_->struct_size));
@@ -99,10 +96,9 @@ bool Api::has(Function function) const {
 
 Api::Entry Api::address_of(Function function) const {
   if (has(function)) return entries()[static_cast<size_t>(function)];
-  throw RuntimeFailure(
-      ExitCode::usage,
-      fmt::format("[device] {}: a plugin that is too old, got no {} in version 0.{}, expected one that has it", path_,
-                  name_of(function), table_->version.minor));
+  throw RuntimeFailure(ExitCode::usage,
+                       "[device] {}: a plugin that is too old, got no {} in version 0.{}, expected one that has it",
+                       path_, name_of(function), table_->version.minor);
 }
 
 void Api::destroy(Error* error) const noexcept {
@@ -132,24 +128,24 @@ void Api::fail(Function function, Error* error, Purpose purpose) const {
   }
   destroy(error);
   if (code == static_cast<int>(ErrorCode::resource_exhausted)) {
-    throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[memory] out of memory: the device: {}", text));
+    throw RuntimeFailure(ExitCode::out_of_memory, "[memory] out of memory: the device: {}", text);
   }
   if (function == Function::topology_create) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[device] {}: the plugin does not know the topology, got code {}: "
-                                     "{}, expected chips that it knows",
-                                     path_, code, text));
+    throw RuntimeFailure(
+        ExitCode::usage,
+        "[device] {}: the plugin does not know the topology, got code {}: {}, expected chips that it knows", path_,
+        code, text);
   }
   if (purpose == Purpose::setup) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[device] {}: the plugin has no device to use, got code {} of {}: {}, expected a "
-                                     "device with its driver",
-                                     path_, code, name_of(function), text));
+    throw RuntimeFailure(
+        ExitCode::usage,
+        "[device] {}: the plugin has no device to use, got code {} of {}: {}, expected a device with its driver", path_,
+        code, name_of(function), text);
   }
   if (is_loss(function, code)) {
     throw DeviceLost(fmt::format("code {} of {}: {}", code, name_of(function), text));
   }
-  throw InternalError(fmt::format("[device] {}: {} failed with code {}: {}", path_, name_of(function), code, text));
+  throw InternalError("[device] {}: {} failed with code {}: {}", path_, name_of(function), code, text);
 }
 
 namespace {

@@ -1,7 +1,5 @@
 #include "runtime/pjrt/client.h"
 
-#include <utility>
-
 #include "base/error.h"
 #include "runtime/pjrt/client_state.h"
 #include "runtime/pjrt/element_type.h"
@@ -43,10 +41,10 @@ ClientState::~ClientState() { release(Function::client_destroy, of_client<Client
 
 void ClientState::require_own_process() const {
   if (::getpid() == process) return;
-  throw RuntimeFailure(ExitCode::usage,
-                       fmt::format("[device] a client of another process, got process {}, expected {}, which made it: "
-                                   "no device survives a fork",
-                                   ::getpid(), process));
+  throw RuntimeFailure(
+      ExitCode::usage,
+      "[device] a client of another process, got process {}, expected {}, which made it: no device survives a fork",
+      ::getpid(), process);
 }
 
 void ClientState::await(Event* event, Function cause) const {

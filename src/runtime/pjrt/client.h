@@ -40,8 +40,6 @@ class Buffer {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
   /// Returns the type. Throws InternalError for element types that Partita does not have.
@@ -71,8 +69,6 @@ class Completion {
     std::swap(event_, other.event_);
     return *this;
   }
-  Completion(const Completion&) = delete;
-  Completion& operator=(const Completion&) = delete;
   ~Completion();
 
   /// Calls `told` once when the run has ended, on a thread of the plugin or on this one; never if the plugin cannot
@@ -99,8 +95,6 @@ class Executable {
   Executable(std::shared_ptr<const ClientState> state, LoadedExecutable* loaded, std::string serialized = "");
   Executable(Executable&& other) noexcept;
   Executable& operator=(Executable&&) = delete;
-  Executable(const Executable&) = delete;
-  Executable& operator=(const Executable&) = delete;
   ~Executable();
 
   size_t outputs() const { return outputs_; }

@@ -15,8 +15,7 @@ namespace partita::pjrt {
 struct ClientState {
   /// Takes `owned`, and asks for its devices. Throws as `Api::call` does in the setup.
   ClientState(std::shared_ptr<const Api> functions, ClientHandle* owned, std::shared_ptr<KeyValueStore> shared);
-  ClientState(const ClientState&) = delete;
-  ClientState& operator=(const ClientState&) = delete;
+  ClientState& operator=(ClientState&&) = delete;
   ~ClientState();
 
   /// Checks that this is the process of the client. Throws RuntimeFailure(usage) in another one.

@@ -19,14 +19,14 @@ ElementType element_type(DType dtype) {
   for (const auto& [own, theirs] : kElementTypes) {
     if (own == dtype) return theirs;
   }
-  throw InternalError(fmt::format("[device] no element type of a plugin, got {}", name_of(dtype)));
+  throw InternalError("[device] no element type of a plugin, got {}", name_of(dtype));
 }
 
 DType dtype_of(int element_type) {
   for (const auto& [own, theirs] : kElementTypes) {
     if (static_cast<int>(theirs) == element_type) return own;
   }
-  throw InternalError(fmt::format("[device] an element type of a plugin that is unknown here, got {}", element_type));
+  throw InternalError("[device] an element type of a plugin that is unknown here, got {}", element_type);
 }
 
 }  // namespace partita::pjrt

@@ -38,8 +38,8 @@ std::vector<NamedValue> named_values(const NamedOptions& options) {
 
 const Table* table_of(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[device] no PJRT plugin, got {}, expected the path of a plugin's library", why));
+    throw RuntimeFailure(ExitCode::usage, "[device] no PJRT plugin, got {}, expected the path of a plugin's library",
+                         why);
   };
   // Its symbols stay its own: several plugins contain the same libraries.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

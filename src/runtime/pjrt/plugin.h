@@ -27,8 +27,6 @@ class Compiled {
   Compiled(Compiled&& other) noexcept
       : api_(std::move(other.api_)), compiled_(std::exchange(other.compiled_, nullptr)) {}
   Compiled& operator=(Compiled&&) = delete;
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
   ~Compiled();
 
   MemoryUse memory() const { return memory_of(*api_, compiled_); }
@@ -47,8 +45,6 @@ class Topology {
   Topology(std::shared_ptr<const Api> api, TopologyHandle* handle) : api_(std::move(api)), handle_(handle) {}
   Topology(Topology&& other) noexcept : api_(std::move(other.api_)), handle_(std::exchange(other.handle_, nullptr)) {}
   Topology& operator=(Topology&&) = delete;
-  Topology(const Topology&) = delete;
-  Topology& operator=(const Topology&) = delete;
   ~Topology();
 
   /// Name of the platform: "cuda", "tpu".

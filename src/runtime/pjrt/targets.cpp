@@ -96,26 +96,23 @@ const Target& target_named(std::string_view name) {
     if (target.name == wanted || (wanted == "a100" && target.name == "a100-80")) return target;
     names.push_back(target.name);
   }
-  throw InvalidArgument(fmt::format("[--target] unknown chip, got '{}', expected one of {}{}", name,
-                                    fmt::join(names, " "), did_you_mean(name, names)));
+  throw unknown_name("[--target] unknown chip", name, fmt::format("one of {}", fmt::join(names, " ")), names,
+                     ErrorKind::value);
 }
 
 Topology topology_of(const Plugin& plugin, const Target& target, int64_t chips) {
   NamedOptions options = target.options;
   if (chips > 1) {
     if (!options.contains("topology")) {
-      throw InvalidArgument(
-          fmt::format("[--target] programs for several chips, got {} of {}, expected GPUs, or "
-                      "--collectives cut",
-                      chips, target.name));
+      throw InvalidArgument("[--target] programs for several chips, got {} of {}, expected GPUs, or --collectives cut",
+                            chips, target.name);
     }
     options["topology"] = fmt::format("1x1x{}", chips);
   }
   Topology topology = plugin.topology(target.topology, options);
   if (const std::string platform = topology.platform(); platform != target.accelerator) {
-    throw RuntimeFailure(ExitCode::usage, fmt::format("[--target] {} needs another plugin, got one for {}, expected "
-                                                      "one for {}",
-                                                      target.name, platform, target.accelerator));
+    throw RuntimeFailure(ExitCode::usage, "[--target] {} needs another plugin, got one for {}, expected one for {}",
+                         target.name, platform, target.accelerator);
   }
   return topology;
 }

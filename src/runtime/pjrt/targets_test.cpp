@@ -37,7 +37,7 @@ TEST(Targets, HaveDifferentNamesAndAllThatIsNeeded) {
   const std::string h100 = std::get<std::string>(target_named("h100").options.at("target_config"));
   EXPECT_NE(h100.find("core_count: 132 "), std::string::npos);
   EXPECT_NE(h100.find("{ major: 9 feature_extension: ACCELERATED_FEATURES }"), std::string::npos);
-  EXPECT_EQ(std::count(h100.begin(), h100.end(), '{'), std::count(h100.begin(), h100.end(), '}'));
+  EXPECT_EQ(std::ranges::count(h100, '{'), std::ranges::count(h100, '}'));
 }
 
 TEST(Targets, TpusHaveTheirOwnMachines) {

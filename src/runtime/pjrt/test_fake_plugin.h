@@ -36,8 +36,7 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
     add_functions();
   }
   ~FakePlugin() { current() = nullptr; }
-  FakePlugin(const FakePlugin&) = delete;
-  FakePlugin& operator=(const FakePlugin&) = delete;
+  FakePlugin& operator=(FakePlugin&&) = delete;
 
   Table* table() { return &table_.table; }
   void remove(Function function) { table_.functions[static_cast<size_t>(function)] = nullptr; }

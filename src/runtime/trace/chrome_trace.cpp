@@ -68,7 +68,7 @@ void ChromeTrace::add_names(const RankTrace& rank) {
   metadata("thread_name", 0, "\"name\":\"compute\"");
   int thread = 0;
   const auto is_used = [&](int number) {
-    return std::any_of(rank.spans.begin(), rank.spans.end(), [&](const Span& span) { return span.thread == number; });
+    return std::ranges::any_of(rank.spans, [&](const Span& span) { return span.thread == number; });
   };
   for (size_t stage = 0; stage < program_.stages.size(); ++stage) {
     if (!program_.pipeline.group_of(static_cast<int>(stage)).contains(rank.rank)) continue;

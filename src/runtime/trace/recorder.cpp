@@ -8,7 +8,7 @@ namespace {
 /// Programs are added when the host has waited for them, stage by stage. The device runs them in the order in which
 /// they were started, so none ends after the next one has ended.
 void put_in_order(std::span<Span> programs) {
-  std::stable_sort(programs.begin(), programs.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::ranges::stable_sort(programs, [](const Span& a, const Span& b) { return a.begin < b.begin; });
   for (size_t i = programs.size(); i > 1; --i) {
     programs[i - 2].end = std::min(programs[i - 2].end, programs[i - 1].end);
   }

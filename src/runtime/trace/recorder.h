@@ -101,8 +101,7 @@ class Recorded {
     span_.end = Recorder::now();
     recorder_->add(span_);
   }
-  Recorded(const Recorded&) = delete;
-  Recorded& operator=(const Recorded&) = delete;
+  Recorded& operator=(Recorded&&) = delete;
 
  private:
   Recorder* recorder_ = nullptr;

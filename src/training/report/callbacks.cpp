@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "base/error.h"
 #include "base/plain_text.h"
@@ -30,7 +29,7 @@ void ValidationMonitor::on_epoch_end(const EpochInfo& info) {
 
 void TrainControl::set_learning_rate(double rate) {
   if (!std::isfinite(rate) || rate < 0) {
-    throw InvalidArgument(fmt::format("[learning rate] not a learning rate, got {}, expected a number >= 0", rate));
+    throw InvalidArgument("[learning rate] not a learning rate, got {}, expected a number >= 0", rate);
   }
   learning_rate_ = rate;
 }
@@ -38,19 +37,17 @@ void TrainControl::set_learning_rate(double rate) {
 Array TrainControl::state(const std::string& name) const {
   if (!read_) {
     throw InvalidArgument(
-        fmt::format("[train] this control belongs to no training, got a read of '{}', expected the control that "
-                    "on_train_begin gets",
-                    name));
+        "[train] this control belongs to no training, got a read of '{}', expected the control that on_train_begin "
+        "gets",
+        name);
   }
   return read_(name);
 }
 
 EarlyStopping::EarlyStopping(Options options, std::ostream& out) : options_(std::move(options)), out_(out) {
   if (options_.patience < 0 || !(options_.min_delta >= 0)) {
-    throw InvalidArgument(
-        fmt::format("[early stopping] bad numbers, got patience {} and min_delta {}, expected both "
-                    ">= 0",
-                    options_.patience, options_.min_delta));
+    throw InvalidArgument("[early stopping] bad numbers, got patience {} and min_delta {}, expected both >= 0",
+                          options_.patience, options_.min_delta);
   }
 }
 
@@ -71,8 +68,8 @@ void EarlyStopping::restore(const std::string& text) {
   const std::optional<double> best = parse_number<double>(next_word(rest));
   const std::optional<int64_t> waited = parse_number<int64_t>(next_word(rest));
   if (!best || !waited || *waited < 0) {
-    throw InvalidFile(fmt::format(
-        "[early stopping] not a state from a checkpoint, got '{}', expected a number and a count of epochs", text));
+    throw InvalidFile(
+        "[early stopping] not a state from a checkpoint, got '{}', expected a number and a count of epochs", text);
   }
   best_ = *best;
   waited_ = *waited;
@@ -93,7 +90,7 @@ void EarlyStopping::on_epoch_end(const EpochInfo& info) {
 }
 
 CheckpointSaver::CheckpointSaver(std::string path, int64_t every) : path_(std::move(path)), every_(every) {
-  if (every < 0) throw InvalidArgument(fmt::format("[checkpoint] bad number of steps, got {}, expected >= 0", every));
+  if (every < 0) throw InvalidArgument("[checkpoint] bad number of steps, got {}, expected >= 0", every);
 }
 
 void CheckpointSaver::on_train_begin(const TrainInfo& info) {

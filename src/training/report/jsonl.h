@@ -27,8 +27,7 @@ class JsonLines : public Callback {
   /// pipe that has no reader or is full; empty: waits without limit.
   JsonLines(std::string path, Warn warn, std::function<bool()> must_end = nullptr);
   ~JsonLines() override { close(); }
-  JsonLines(const JsonLines&) = delete;
-  JsonLines& operator=(const JsonLines&) = delete;
+  JsonLines& operator=(JsonLines&&) = delete;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;

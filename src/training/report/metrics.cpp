@@ -53,7 +53,7 @@ bool is_in_top(const T* row, int64_t classes, int64_t label, int64_t top) {
 
 int64_t count_ignored(const ConstTensor& labels, int64_t ignored) {
   const std::vector<int64_t> ids = ids_of(labels);
-  return std::count(ids.begin(), ids.end(), ignored);
+  return std::ranges::count(ids, ignored);
 }
 
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top,
@@ -63,8 +63,8 @@ int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int6
   const bool ids =
       !is_float(labels.type.dtype) && !shape.empty() && labels.type.shape == Shape(shape.begin(), shape.end() - 1);
   if (shape.empty() || shape.back() == 0 || (!one_hot && !ids)) {
-    throw InvalidArgument(
-        fmt::format("[accuracy] labels do not fit the logits, got {} for {}", print(labels.type), print(logits.type)));
+    throw InvalidArgument("[accuracy] labels do not fit the logits, got {} for {}", print(labels.type),
+                          print(logits.type));
   }
   const int64_t classes = shape.back();
   const auto expected = one_hot ? row_argmax(labels, classes) : ids_of(labels);
@@ -105,12 +105,11 @@ int64_t count_non_finite(const ConstTensor& logits) {
 
 void check_finite(const Metrics& metrics) {
   if (metrics.non_finite == 0 && std::isfinite(metrics.loss)) return;
-  throw RuntimeFailure(
-      ExitCode::non_finite,
-      fmt::format("[eval] the results are not finite, got NaN or infinite logits in {} of {} rows and a loss of {}, "
-                  "expected numbers",
-                  metrics.non_finite, metrics.samples,
-                  std::isnan(metrics.loss) ? std::abs(metrics.loss) : metrics.loss));
+  throw RuntimeFailure(ExitCode::non_finite,
+                       "[eval] the results are not finite, got NaN or infinite logits in {} of {} rows and a loss of "
+                       "{}, expected numbers",
+                       metrics.non_finite, metrics.samples,
+                       std::isnan(metrics.loss) ? std::abs(metrics.loss) : metrics.loss);
 }
 
 }  // namespace partita

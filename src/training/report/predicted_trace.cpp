@@ -31,8 +31,7 @@ SimulatedStep predict_step(const Program& program, const std::string& cluster, i
 RankTrace predicted_trace(const SimulatedStep& step, const Program& program, int rank, const RankTrace& first) {
   const auto& groups = program.pipeline.groups;
   const auto group =
-      std::find_if(groups.begin(), groups.end(), [&](const RankGroup& one) { return one.contains(rank); }) -
-      groups.begin();
+      std::ranges::find_if(groups, [&](const RankGroup& one) { return one.contains(rank); }) - groups.begin();
   RankTrace trace{.rank = rank, .first = first.first, .last = first.last, .is_predicted = true};
   for (const Span& whole : first.spans) {
     if (whole.kind != Span::whole_step) continue;

@@ -22,8 +22,7 @@ class DrawnLine {
   using Columns = std::function<size_t()>;
   DrawnLine(std::ostream& out, Columns columns) : out_(out), columns_(std::move(columns)) {}
   ~DrawnLine();
-  DrawnLine(const DrawnLine&) = delete;
-  DrawnLine& operator=(const DrawnLine&) = delete;
+  DrawnLine& operator=(DrawnLine&&) = delete;
 
   /// Whether it is time to draw again (`at_once`: always). If so, the next time is 100 ms later.
   bool is_due(bool at_once);

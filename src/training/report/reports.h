@@ -18,8 +18,7 @@ class Reports {
     std::function<bool()> must_end{};                // see JsonLines
   };
   Reports(const JobConfig& config, const Place& place, const Options& options);
-  Reports(const Reports&) = delete;
-  Reports& operator=(const Reports&) = delete;
+  Reports& operator=(Reports&&) = delete;
 
   /// Callbacks for the first rank, and observers for every process. They live as long as this object.
   std::vector<Callback*> callbacks() const { return pointers(callbacks_); }

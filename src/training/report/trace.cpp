@@ -23,9 +23,9 @@ File pipe_with_reader(const std::string& path) {
     if (pipe.is_open() || errno != ENXIO) return pipe;  // opening it once more reports other errors
     std::this_thread::sleep_for(kPause);
   }
-  throw RuntimeFailure(
-      ExitCode::cannot_write,
-      fmt::format("[trace] cannot write {}, got a pipe that nobody reads, expected a reader, or a regular file", path));
+  throw RuntimeFailure(ExitCode::cannot_write,
+                       "[trace] cannot write {}, got a pipe that nobody reads, expected a reader, or a regular file",
+                       path);
 }
 
 /// Sent before the spans of a rank.

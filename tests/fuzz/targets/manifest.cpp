@@ -32,9 +32,9 @@ void read_manifest_body(const std::string& input) {
   require(order == ManifestOrder{manifest.sequence, manifest.position.step}, "the order is another one");
   const auto parse = [](const std::string& printed) { return parse_manifest(printed, "printed"); };
   require_fixed_point(print_manifest, parse, print_manifest(manifest));
-  for (size_t file = 0; file < manifest.files.size(); ++file) {
-    for (const ShardPiece& piece : manifest.pieces_of(static_cast<int64_t>(file))) {
-      if (elements_of(piece.box) > 0) Tiles(piece.parts, piece.box).count();
+  for (const ManifestTensor& tensor : manifest.tensors) {
+    for (const ManifestPiece& piece : tensor.pieces) {
+      if (elements_of(piece.box) > 0) Tiles(tensor.parts, piece.box).count();
     }
   }
 }

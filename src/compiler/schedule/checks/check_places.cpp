@@ -32,8 +32,7 @@ class Places {
                       name(buffer));
       }
     }
-    PARTITA_CHECK(std::is_sorted(schedule_.begins.begin(), schedule_.begins.end()) &&
-                      schedule_.update() <= schedule_.instructions.size(),
+    PARTITA_CHECK(std::ranges::is_sorted(schedule_.begins) && schedule_.update() <= schedule_.instructions.size(),
                   "sections do not follow one another");
     for (const Bucket& bucket : schedule_.buckets) check_bucket(bucket);
     for (const Instruction& instruction : schedule_.instructions) check_instruction(instruction);
@@ -72,7 +71,7 @@ class Places {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(external().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
     if (buffer.view_of >= 0) return;
-    const auto state = std::find(schedule_.entry.begin(), schedule_.entry.end(), index);
+    const auto state = std::ranges::find(schedule_.entry, index);
     PARTITA_CHECK(state != schedule_.entry.end(), "{} is external, and no state", name(index));
     PARTITA_CHECK(schedule_.exit[state - schedule_.entry.begin()] < 0, "{} is external, and written", name(index));
   }
@@ -83,7 +82,7 @@ class Places {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(buffer.copies >= 1, "a buffer of {} has {} copies", name(index), buffer.copies);
     if (local_.is_stage()) return;
-    const bool is_input = std::find(schedule_.inputs.begin(), schedule_.inputs.end(), index) != schedule_.inputs.end();
+    const bool is_input = std::ranges::find(schedule_.inputs, index) != schedule_.inputs.end();
     PARTITA_CHECK(is_input && buffer.copies == local_.mesh.micro_batches() && buffer.format.plain(),
                   "a buffer of {} has {} copies", name(index), buffer.copies);
   }

@@ -21,27 +21,23 @@ Batcher::Batcher(DatasetPtr dataset, BatchOptions options)
     throw InvalidArgument("[batch] empty dataset, got 0 rows, expected 1 or more");
   }
   if (options.batch < 1 || options.batch > kMaxRows) {
-    throw InvalidArgument(fmt::format("[batch] bad batch size, got {}, expected 1 to {}", options.batch, kMaxRows));
+    throw InvalidArgument("[batch] bad batch size, got {}, expected 1 to {}", options.batch, kMaxRows);
   }
   if (options.drop_remainder && options.batch > rows_) {
-    throw InvalidArgument(
-        fmt::format("[batch] batch larger than the dataset, got {}, expected at "
-                    "most {}, or drop_remainder=false",
-                    options.batch, rows_));
+    throw InvalidArgument("[batch] batch larger than the dataset, got {}, expected at most {}, or drop_remainder=false",
+                          options.batch, rows_);
   }
   if (options.ranks < 1 || options.ranks > kMaxReaders) {
-    throw InvalidArgument(
-        fmt::format("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMaxReaders));
+    throw InvalidArgument("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMaxReaders);
   }
   if (options.micro_batches < 1 || options.batch % options.micro_batches != 0 ||
       (options.micro_batches > 1 && !options.drop_remainder)) {
     throw InvalidArgument(
-        fmt::format("[batch] bad number of micro-batches, got {} of batch {}{}, expected a divisor of whole batches",
-                    options.micro_batches, options.batch, options.drop_remainder ? "" : " with a remainder"));
+        "[batch] bad number of micro-batches, got {} of batch {}{}, expected a divisor of whole batches",
+        options.micro_batches, options.batch, options.drop_remainder ? "" : " with a remainder");
   }
   if (options.rank < 0 || options.rank >= options.ranks) {
-    throw InvalidArgument(
-        fmt::format("[batch] bad rank, got {}, expected 0 <= rank < {}", options.rank, options.ranks));
+    throw InvalidArgument("[batch] bad rank, got {}, expected 0 <= rank < {}", options.rank, options.ranks);
   }
 }
 
@@ -58,9 +54,8 @@ Batch Batcher::batch(int64_t epoch, int64_t index) const {
 
 void Batcher::read(int64_t epoch, int64_t index, Batch& out) const {
   if (index < 0 || index >= batches()) {
-    throw InvalidArgument(
-        fmt::format("[batch] batch index out of range, got {}, expected 0 <= index < {}", index, batches()),
-        ErrorKind::index);
+    throw InvalidArgument(ErrorKind::index, "[batch] batch index out of range, got {}, expected 0 <= index < {}", index,
+                          batches());
   }
   const int64_t start = index * options_.batch;
   const int64_t global_rows = std::min(options_.batch, rows_ - start);

@@ -11,17 +11,14 @@ Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition st
   constexpr int kMaxWorkers = 64;
   constexpr int kMaxDepth = 1024;
   if (options.workers < 1 || options.workers > kMaxWorkers) {
-    throw InvalidArgument(
-        fmt::format("[prefetch] bad number of workers, got {}, expected 1 to {}", options.workers, kMaxWorkers));
+    throw InvalidArgument("[prefetch] bad number of workers, got {}, expected 1 to {}", options.workers, kMaxWorkers);
   }
   if (options.depth < 1 || options.depth > kMaxDepth) {
-    throw InvalidArgument(fmt::format("[prefetch] bad depth, got {}, expected 1 to {}", options.depth, kMaxDepth));
+    throw InvalidArgument("[prefetch] bad depth, got {}, expected 1 to {}", options.depth, kMaxDepth);
   }
   if (start.epoch < 0 || start.epoch > kMaxEpochs || start.batch < 0 || start.batch > batcher_.batches()) {
-    throw InvalidArgument(
-        fmt::format("[prefetch] bad start, got epoch {} batch {}, expected epoch 0 "
-                    "to {} and batch 0 to {}",
-                    start.epoch, start.batch, kMaxEpochs, batcher_.batches()));
+    throw InvalidArgument("[prefetch] bad start, got epoch {} batch {}, expected epoch 0 to {} and batch 0 to {}",
+                          start.epoch, start.batch, kMaxEpochs, batcher_.batches());
   }
   if (start.batch == batcher_.batches()) position_ = {start.epoch + 1, 0};
   claim_ = position_;

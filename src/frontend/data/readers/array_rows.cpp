@@ -14,7 +14,7 @@ using NamedArrays = std::vector<std::pair<std::string, Array>>;
 constexpr const char* kLabel = "label";
 
 const Array* find(const NamedArrays& arrays, std::string_view name) {
-  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == name; });
+  const auto found = std::ranges::find_if(arrays, [&](const auto& array) { return array.first == name; });
   return found == arrays.end() ? nullptr : &found->second;
 }
 
@@ -25,9 +25,7 @@ std::pair<std::string, std::string> paired_names(Split split) {
 }
 
 bool holds_pair(const std::vector<std::string>& names, Split split) {
-  const auto holds = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  const auto holds = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
   const auto [x, y] = paired_names(split);
   return holds(x) && holds(y);
 }
@@ -54,9 +52,8 @@ NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::str
     std::vector<std::string> names;
     for (const auto& [name, array] : arrays) names.push_back(name);
     throw InvalidFile(
-        fmt::format("[npz] {}: no labels, got arrays [{}], expected one called label, labels or y, or "
-                    "x_train and y_train",
-                    path, fmt::join(names, ", ")));
+        "[npz] {}: no labels, got arrays [{}], expected one called label, labels or y, or x_train and y_train", path,
+        fmt::join(names, ", "));
   }
   if (arrays.size() == 2) {
     for (auto& [name, array] : arrays) {
@@ -90,9 +87,9 @@ void require_range(const std::string& name, const Array& array, int64_t least, i
     for (int64_t i = 0; i < count; ++i) {
       const auto number = static_cast<int64_t>(numbers[i]);
       if ((number >= least && number <= most) || number == ignored) continue;
-      throw InvalidFile(fmt::format("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})",
-                                    name_of(source.kind), name, i / (count / rows), number, least, most,
-                                    ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source)));
+      throw InvalidFile("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})", name_of(source.kind),
+                        name, i / (count / rows), number, least, most,
+                        ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source));
     }
   });
 }
@@ -125,9 +122,9 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
                            std::optional<LabelRange> labels) {
   if (!has_array_rows(source, split)) {
     throw InvalidArgument(
-        fmt::format("[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
-                    "npy:INPUTS,LABELS,INPUTS,LABELS",
-                    print(source)));
+        "[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
+        "npy:INPUTS,LABELS,INPUTS,LABELS",
+        print(source));
   }
   NamedArrays arrays;
   if (source.kind == DataKind::npz) {
@@ -142,7 +139,7 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
   try {
     return memory_rows(std::move(arrays), print(source), shapes);
   } catch (const InvalidArgument& error) {
-    throw InvalidFile(fmt::format("{} (in {})", error.what(), print(source)));
+    throw InvalidFile("{} (in {})", error.what(), print(source));
   }
 }
 

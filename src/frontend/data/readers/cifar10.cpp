@@ -3,7 +3,6 @@
 #include <array>
 
 #include "frontend/data/readers/file_bytes.h"
-#include "frontend/data/readers/image_rows.h"
 
 namespace partita {
 namespace {
@@ -27,9 +26,8 @@ std::vector<std::filesystem::path> batch_files(const std::filesystem::path& dire
     }
     if (!missing.empty()) {
       throw MissingFile(
-          fmt::format("[cifar10] a batch is missing in '{}', got {} without {}, expected all five or the "
-                      "first of them",
-                      directory.string(), path.filename().string(), missing));
+          "[cifar10] a batch is missing in '{}', got {} without {}, expected all five or the first of them",
+          directory.string(), path.filename().string(), missing);
     }
     files.push_back(std::move(path));
   }
@@ -43,10 +41,8 @@ void append_records(const std::filesystem::path& path, const std::vector<uint8_t
   for (size_t start = 0; start < bytes.size(); start += kRecord) {
     const uint8_t label = bytes[start];
     if (label >= kCifarClasses) {
-      throw InvalidFile(
-          fmt::format("[cifar10] label out of range in '{}' at byte {}, got {}, "
-                      "expected less than {}",
-                      path.string(), start, label, kCifarClasses));
+      throw InvalidFile("[cifar10] label out of range in '{}' at byte {}, got {}, expected less than {}", path.string(),
+                        start, label, kCifarClasses);
     }
     labels.push_back(label);
     const uint8_t* planes = bytes.data() + start + 1;
@@ -72,9 +68,8 @@ DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
   for (size_t i = 0; i < files.size(); ++i) {
     const std::vector<uint8_t> bytes = read_file(files[i], kMaxRecords * kRecord);
     if (bytes.size() % kRecord != 0) {
-      throw InvalidFile(
-          fmt::format("[cifar10] truncated record in '{}' at byte {}, got {} bytes, expected a multiple of {}",
-                      files[i].string(), bytes.size() / kRecord * kRecord, bytes.size(), kRecord));
+      throw InvalidFile("[cifar10] truncated record in '{}' at byte {}, got {} bytes, expected a multiple of {}",
+                        files[i].string(), bytes.size() / kRecord * kRecord, bytes.size(), kRecord);
     }
     // All files are usually of one size, so this allocates once.
     pixels.reserve(pixels.size() + bytes.size() / kRecord * kPixels * (files.size() - i));

@@ -117,11 +117,11 @@ PackedFile::PackedFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code code;
   const std::filesystem::file_status status = std::filesystem::status(path_, code);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw InvalidFile(fmt::format("[data] not a regular file, got '{}', expected a file of data", path_.string()));
+    throw InvalidFile("[data] not a regular file, got '{}', expected a file of data", path_.string());
   }
   stream_.open(path_, std::ios::binary);
   if (!stream_) {
-    throw MissingFile(fmt::format("[data] cannot open a file, got '{}', expected a readable file", path_.string()));
+    throw MissingFile("[data] cannot open a file, got '{}', expected a readable file", path_.string());
   }
   packed_size_ = static_cast<int64_t>(std::filesystem::file_size(path_, code));
   if (code) packed_size_ = 0;
@@ -160,17 +160,16 @@ size_t PackedFile::unpack(std::span<uint8_t> out) {
     ended_ = state == Unpacker::State::ended;
     if (state == Unpacker::State::too_large) {
       throw InvalidFile(
-          fmt::format("[data] packed data in '{}' take too much memory, got a dictionary of more than {} "
-                      "MiB, expected a smaller one (xz -9 or less)",
-                      path_.string(), kXzMemory >> 20));
+          "[data] packed data in '{}' take too much memory, got a dictionary of more than {} MiB, expected a smaller "
+          "one (xz -9 or less)",
+          path_.string(), kXzMemory >> 20);
     }
     const bool stuck = last_ && !ended_ && input_.size() + out.size() == before;
     if (state != Unpacker::State::corrupt && !stuck) continue;
-    throw InvalidFile(fmt::format("[data] {} packed data in '{}', got {} at byte {}, expected {}",
-                                  stuck ? "truncated" : "corrupt", path_.string(),
-                                  stuck ? "the end of the file" : "an invalid block",
-                                  packed_read_ - static_cast<int64_t>(input_.size()),
-                                  path_.extension() == ".gz" ? "whole gzip data" : "whole xz data"));
+    throw InvalidFile("[data] {} packed data in '{}', got {} at byte {}, expected {}", stuck ? "truncated" : "corrupt",
+                      path_.string(), stuck ? "the end of the file" : "an invalid block",
+                      packed_read_ - static_cast<int64_t>(input_.size()),
+                      path_.extension() == ".gz" ? "whole gzip data" : "whole xz data");
   }
   return wanted - out.size();
 }
@@ -178,8 +177,7 @@ size_t PackedFile::unpack(std::span<uint8_t> out) {
 void PackedFile::refill() {
   stream_.read(reinterpret_cast<char*>(buffer_.data()), static_cast<std::streamsize>(kBuffer));
   if (stream_.bad()) {
-    throw InvalidFile(
-        fmt::format("[data] cannot read '{}', got an error at byte {}, expected data", path_.string(), packed_read_));
+    throw InvalidFile("[data] cannot read '{}', got an error at byte {}, expected data", path_.string(), packed_read_);
   }
   const size_t count = static_cast<size_t>(stream_.gcount());
   last_ = stream_.eof();
@@ -199,19 +197,15 @@ std::filesystem::path find_packed(const std::filesystem::path& directory, std::s
 std::filesystem::path require_packed(const std::filesystem::path& directory, std::string_view name) {
   const std::filesystem::path path = find_packed(directory, name);
   if (!path.empty()) return path;
-  throw MissingFile(
-      fmt::format("[data] no such file, got directory '{}', expected '{}' in it, plain, "
-                  ".gz or .xz",
-                  directory.string(), name));
+  throw MissingFile("[data] no such file, got directory '{}', expected '{}' in it, plain, .gz or .xz",
+                    directory.string(), name);
 }
 
 std::vector<uint8_t> read_file(const std::filesystem::path& path, int64_t limit) {
   std::vector<uint8_t> bytes = PackedFile(path).read(limit + 1);
   if (static_cast<int64_t>(bytes.size()) <= limit) return bytes;
-  throw InvalidFile(
-      fmt::format("[data] file too large: '{}', got more than {} bytes unpacked, "
-                  "expected at most that",
-                  path.string(), limit));
+  throw InvalidFile("[data] file too large: '{}', got more than {} bytes unpacked, expected at most that",
+                    path.string(), limit);
 }
 
 }  // namespace partita

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +22,7 @@ class PackedFile {
  public:
   /// Opens the file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular file.
   explicit PackedFile(std::filesystem::path path);
-  PackedFile(const PackedFile&) = delete;
-  PackedFile& operator=(const PackedFile&) = delete;
+  PackedFile& operator=(PackedFile&&) = delete;
   ~PackedFile();
 
   /// Returns the next `limit` unpacked bytes, or fewer at the end of the file. Throws InvalidFile if the file cannot be

@@ -40,7 +40,7 @@ void check_columns(const std::vector<Column>& columns) {
 
 DatasetPtr generated_rows(std::vector<Column> columns, int64_t size, RowFunction make) {
   check_columns(columns);
-  if (size < 0) throw InvalidArgument(fmt::format("[generated rows] bad size, got {}, expected 0 or more", size));
+  if (size < 0) throw InvalidArgument("[generated rows] bad size, got {}, expected 0 or more", size);
   if (!make) throw InvalidArgument("[generated rows] no function, got an empty one, expected one that makes a row");
   return std::make_shared<GeneratedRows>(std::move(columns), size, std::move(make));
 }

@@ -13,7 +13,7 @@ DatasetPtr image_rows(const Type& image, const std::vector<uint8_t>& pixels, con
                 pixels.size(), rows);
   const std::vector<Column> columns = image_columns(image);
   Array images(batch_type(columns[0].type, rows)), numbers(batch_type(columns[1].type, rows));
-  std::copy(pixels.begin(), pixels.end(), images.as<uint8_t>());
+  std::ranges::copy(pixels, images.as<uint8_t>());
   convert_elements(labels.data(), numbers.as<int32_t>(), rows);
   std::vector<std::pair<std::string, Array>> arrays;  // an initializer list of both would copy
   arrays.emplace_back(columns[0].name, std::move(images));

@@ -72,13 +72,12 @@ DatasetPtr memory_rows(std::vector<std::pair<std::string, Array>> named, const s
   for (const auto& [name, array] : named) {
     const Shape& shape = array.shape();
     if (shape.empty()) {
-      throw InvalidArgument(
-          fmt::format("[memory rows] no rows in column '{}', got {}, expected [rows,..]", name, print(array.type())));
+      throw InvalidArgument("[memory rows] no rows in column '{}', got {}, expected [rows,..]", name,
+                            print(array.type()));
     }
     if (shape[0] != first.shape()[0]) {
-      throw InvalidArgument(
-          fmt::format("[memory rows] columns differ in length, got {} rows of '{}', expected {} as in '{}'", shape[0],
-                      name, first.shape()[0], first_name));
+      throw InvalidArgument("[memory rows] columns differ in length, got {} rows of '{}', expected {} as in '{}'",
+                            shape[0], name, first.shape()[0], first_name);
     }
     const Shape row(shape.begin() + 1, shape.end());
     const auto given_shape = shapes.find(name);

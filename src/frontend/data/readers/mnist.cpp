@@ -1,7 +1,6 @@
 #include "frontend/data/readers/mnist.h"
 
 #include "frontend/data/readers/file_bytes.h"
-#include "frontend/data/readers/image_rows.h"
 
 namespace partita {
 namespace {
@@ -22,8 +21,8 @@ uint32_t big_endian(const uint8_t* bytes) {
 std::vector<uint8_t> read_idx(const std::filesystem::path& path, uint32_t magic, const std::vector<uint32_t>& item) {
   PackedFile file(path);
   const auto refuse = [&](std::string_view what, size_t offset, const std::string& got, const std::string& expected) {
-    return InvalidFile(
-        fmt::format("[mnist] {} in '{}' at byte {}, got {}, expected {}", what, path.string(), offset, got, expected));
+    return InvalidFile("[mnist] {} in '{}' at byte {}, got {}, expected {}", what, path.string(), offset, got,
+                       expected);
   };
   const size_t header_size = 4 * (2 + item.size());
   const std::vector<uint8_t> header = file.read(static_cast<int64_t>(header_size));
@@ -79,18 +78,14 @@ DatasetPtr read_mnist(const std::filesystem::path& directory, Split split) {
   std::vector<uint8_t> labels = read_idx(label_path, kLabelMagic, {});
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < kMnistClasses) continue;
-    throw InvalidFile(
-        fmt::format("[mnist] label out of range in '{}' at byte {}, got {}, expected "
-                    "less than {}",
-                    label_path.string(), 8 + i, labels[i], kMnistClasses));
+    throw InvalidFile("[mnist] label out of range in '{}' at byte {}, got {}, expected less than {}",
+                      label_path.string(), 8 + i, labels[i], kMnistClasses);
   }
   std::vector<uint8_t> pixels = read_idx(image_path, kImageMagic, {kSide, kSide});
   const size_t images = pixels.size() / (kSide * kSide);
   if (images != labels.size()) {
-    throw InvalidFile(
-        fmt::format("[mnist] counts differ in '{}', got {} images, expected {}, the "
-                    "number of labels",
-                    image_path.string(), images, labels.size()));
+    throw InvalidFile("[mnist] counts differ in '{}', got {} images, expected {}, the number of labels",
+                      image_path.string(), images, labels.size());
   }
   return image_rows(kMnistImage, pixels, labels);
 }

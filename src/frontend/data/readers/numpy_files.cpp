@@ -47,7 +47,7 @@ class Source {
 
 [[noreturn]] void refuse(const std::string& where, std::string_view what, const std::string& got,
                          std::string_view expected) {
-  throw InvalidFile(fmt::format("[npy] {} in '{}', got {}, expected {}", what, where, got, expected));
+  throw InvalidFile("[npy] {} in '{}', got {}, expected {}", what, where, got, expected);
 }
 
 [[noreturn]] void refuse_cut(const std::string& where, int64_t got, int64_t expected) {
@@ -206,10 +206,9 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
     refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
   const std::optional<int64_t> available = available_memory();
   if (!available || type.bytes() <= *available) return;
-  throw RuntimeFailure(
-      ExitCode::out_of_memory,
-      fmt::format("[npy] '{}' does not fit into memory, got {} of {}, expected at most the {} that are free", where,
-                  print(type), print_bytes(type.bytes()), print_bytes(*available)));
+  throw RuntimeFailure(ExitCode::out_of_memory,
+                       "[npy] '{}' does not fit into memory, got {} of {}, expected at most the {} that are free",
+                       where, print(type), print_bytes(type.bytes()), print_bytes(*available));
 }
 
 /// Reads the elements of `array` from the source in parts, in file order, and puts each at its place in row-major
@@ -269,8 +268,7 @@ Array read_array(Source& source, const std::string& where) {
 
 [[noreturn]] void refuse_member(const std::string& where, zip_error_t* error) {
   if (zip_error_code_zip(error) == ZIP_ER_MEMORY) throw std::bad_alloc();
-  throw InvalidFile(
-      fmt::format("[npz] member not readable in '{}', got '{}', expected an array", where, zip_error_strerror(error)));
+  throw InvalidFile("[npz] member not readable in '{}', got '{}', expected an array", where, zip_error_strerror(error));
 }
 
 class Npz {
@@ -304,8 +302,8 @@ class Npz {
       const zip_int64_t got = zip_fread(member.get(), out.data(), out.size());
       if (got < 0) {
         if (zip_error_code_zip(zip_file_get_error(member.get())) == ZIP_ER_MEMORY) throw std::bad_alloc();
-        throw InvalidFile(fmt::format("[npz] corrupt member '{}', got '{}', expected packed bytes", where,
-                                      zip_file_strerror(member.get())));
+        throw InvalidFile("[npz] corrupt member '{}', got '{}', expected packed bytes", where,
+                          zip_file_strerror(member.get()));
       }
       return static_cast<size_t>(got);
     };
@@ -340,7 +338,7 @@ class Npz {
     zip_error_init_with_code(&error, code);
     const std::string reason = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw InvalidFile(fmt::format("[npz] not a zip file: '{}', got '{}', expected a .npz", file_, reason));
+    throw InvalidFile("[npz] not a zip file: '{}', got '{}', expected a .npz", file_, reason);
   }
 
   std::string file_;
@@ -375,8 +373,7 @@ std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path&
 
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
                                                     const std::vector<std::string>& names) {
-  return read_arrays(
-      file, [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+  return read_arrays(file, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
 }
 
 std::vector<std::string> npz_names(const std::filesystem::path& file) { return Npz(file).names(); }

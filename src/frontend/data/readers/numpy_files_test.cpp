@@ -56,7 +56,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
   expect(npy("|u1", "(20000000000, 0)", {}), "too large");
   expect(npy("|u1", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)", {1}), "too many dimensions");
   Bytes records = npy("|u1", "(1,)", {1});
-  *std::find(records.begin(), records.end(), '|') = '\'';
+  *std::ranges::find(records, '|') = '\'';
   expect(records, "element type not supported");
   Bytes longer{0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0, 0, 1, 1};
   expect(longer, "header too long");

@@ -30,7 +30,7 @@ TEST(RecordRows, LabelsAreBalancedAndIdsOfTheTable) {
     positive += row[2].at(0) == 1;
   }
   EXPECT_GT(counts[0], 5 * counts[39]);  // small ids are frequent
-  EXPECT_GT(*std::min_element(counts.begin(), counts.end()), 0);
+  EXPECT_GT(*std::ranges::min_element(counts), 0);
   EXPECT_GT(positive, 500);
   EXPECT_LT(positive, 1500);
 }

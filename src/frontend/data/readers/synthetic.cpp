@@ -60,9 +60,8 @@ class Synthetic : public Dataset {
     const int64_t height = std::min(shape[0] / grid, kLargestPatch);
     const int64_t width = std::min(shape[1] / grid, kLargestPatch);
     if (std::min(height, width) < kSmallestPatch) {
-      throw InvalidArgument(
-          fmt::format("[synthetic] image too small for {} classes, got {}, expected sides of {} or more", classes_,
-                      print(columns_[0].type), kSmallestPatch * grid));
+      throw InvalidArgument("[synthetic] image too small for {} classes, got {}, expected sides of {} or more",
+                            classes_, print(columns_[0].type), kSmallestPatch * grid);
     }
     const int64_t top = place / grid * (shape[0] / grid);
     const int64_t left = place % grid * (shape[1] / grid);
@@ -110,16 +109,15 @@ DatasetPtr make_synthetic(Type image, int classes, int64_t rows, uint64_t seed, 
                      within(image.shape[1], kLargestImageSide) && within(image.shape[2], kMaxChannels);
   if (image.dtype != DType::u8 || !sized) {
     throw InvalidArgument(
-        fmt::format("[synthetic] bad image type, got {}, expected u8[height,width,"
-                    "channels] with sides of 1 to {} and 1 to {} channels",
-                    print(image), kLargestImageSide, kMaxChannels));
+        "[synthetic] bad image type, got {}, expected u8[height,width,channels] with sides of 1 to {} and 1 to {} "
+        "channels",
+        print(image), kLargestImageSide, kMaxChannels);
   }
   if (classes < 2 || classes > kMaxImageClasses) {
-    throw InvalidArgument(
-        fmt::format("[synthetic] bad number of classes, got {}, expected 2 to {}", classes, kMaxImageClasses));
+    throw InvalidArgument("[synthetic] bad number of classes, got {}, expected 2 to {}", classes, kMaxImageClasses);
   }
   if (rows < 0) {
-    throw InvalidArgument(fmt::format("[synthetic] bad number of rows, got {}, expected 0 or more", rows));
+    throw InvalidArgument("[synthetic] bad number of rows, got {}, expected 0 or more", rows);
   }
   return std::make_shared<Synthetic>(std::move(image), classes, rows, seed, split);
 }

@@ -40,7 +40,7 @@ std::vector<float> train_linear(const Samples& data, int epochs, float rate) {
       const float* image = data.images.data() + i * kPixels;
       std::array<float, kClasses> scores;
       for (int k = 0; k < kClasses; ++k) scores[k] = dot(image, weights.data() + k * kPixels);
-      const float most = *std::max_element(scores.begin(), scores.end());
+      const float most = *std::ranges::max_element(scores);
       float total = 0;
       for (float& score : scores) total += score = std::exp(score - most);
       for (int k = 0; k < kClasses; ++k) {
@@ -61,7 +61,7 @@ double accuracy(const Samples& data, const std::vector<float>& templates, Score 
     for (int k = 0; k < kClasses; ++k) {
       scores[k] = score(dot(data.images.data() + i * kPixels, templates.data() + k * kPixels));
     }
-    right += std::max_element(scores.begin(), scores.end()) - scores.begin() == data.labels[i];
+    right += std::ranges::max_element(scores) - scores.begin() == data.labels[i];
   }
   return right / static_cast<double>(data.labels.size());
 }
@@ -75,7 +75,7 @@ TEST(Synthetic, NeedsMoreThanALinearModel) {
   // The first image of each class is its template, compared up to sign.
   std::vector<float> templates(kClasses * kPixels);
   for (int k = 0; k < kClasses; ++k) {
-    const auto found = std::find(train.labels.begin(), train.labels.end(), k);
+    const auto found = std::ranges::find(train.labels, k);
     ASSERT_NE(found, train.labels.end());
     const auto* image = train.images.data() + (found - train.labels.begin()) * kPixels;
     std::copy_n(image, kPixels, templates.data() + k * kPixels);

@@ -67,8 +67,8 @@ TextBytes read_text_bytes(const std::filesystem::path& file, int64_t limit) {
     if (piece.empty()) return TextBytes(std::move(pieces), file.string());
     bytes += static_cast<int64_t>(piece.size());
     if (bytes > limit) {
-      throw InvalidFile(fmt::format(
-          "[data] file too large: '{}', got more than {} bytes unpacked, expected at most that", file.string(), limit));
+      throw InvalidFile("[data] file too large: '{}', got more than {} bytes unpacked, expected at most that",
+                        file.string(), limit);
     }
     piece.shrink_to_fit();
     pieces.push_back(std::move(piece));

@@ -40,7 +40,7 @@ TEST(TextBytes, PiecesAreOneText) {
     const IntegerRange range = text.integers(used);
     EXPECT_EQ(range.least.value, *least);
     EXPECT_EQ(range.greatest.value, *greatest);
-    const auto place = dropped + (std::find(all.begin(), all.end(), *greatest) - all.begin());
+    const auto place = dropped + (std::ranges::find(all, *greatest) - all.begin());
     EXPECT_EQ(range.greatest.place, fmt::format("byte {} of t.txt", place));
   }
 }

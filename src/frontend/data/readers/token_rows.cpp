@@ -118,8 +118,8 @@ DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextF
   const auto border = static_cast<int64_t>(static_cast<double>(bytes.size()) * kTrainShare);
   bytes.keep(split == Split::train ? 0 : border, split == Split::train ? border : bytes.size());
   if (bytes.size() < format.window()) {
-    throw InvalidFile(fmt::format("[text] {}: too short, got {} bytes for {}, expected more than {}", file.string(),
-                                  bytes.size(), split == Split::train ? "training" : "testing", format.window() - 1));
+    throw InvalidFile("[text] {}: too short, got {} bytes for {}, expected more than {}", file.string(), bytes.size(),
+                      split == Split::train ? "training" : "testing", format.window() - 1);
   }
   return token_rows(std::move(bytes), format);
 }

@@ -12,8 +12,7 @@ namespace partita {
 /// The labels of a row of text. next: the byte after each token. masked: the bytes at `targets` positions, which the
 /// tokens hide (Devlin et al., 2018). continuation: the `targets` bytes after the tokens.
 enum class TextTask { next, masked, continuation };
-template <>
-inline constexpr auto kNames<TextTask> = names("next", "masked", "continuation");
+constexpr auto value_names(TextTask) { return names("next", "masked", "continuation"); }
 
 /// The rows made of a text.
 struct TextFormat {

@@ -48,7 +48,7 @@ TEST(TokenRows, MaskedRowsHideWhatTheirLabelsSay) {
     const auto tokens = numbers_of_token_rows(row[0]), labels = numbers_of_token_rows(row[1]),
                positions = numbers_of_token_rows(row[2]);
     EXPECT_EQ(numbers_of_token_rows(again[0]), tokens);
-    ASSERT_TRUE(std::is_sorted(positions.begin(), positions.end(), std::less_equal<>())) << i;  // and distinct
+    ASSERT_TRUE(std::ranges::is_sorted(positions, std::less_equal<>())) << i;  // and distinct
     std::vector<int32_t> whole = tokens;
     for (int64_t k = 0; k < kHidden; ++k) {
       whole[positions[k]] = labels[k];

@@ -18,7 +18,7 @@ uint64_t draw(uint64_t key, const RowKey& row, uint64_t number, uint64_t bound) 
 
 void check_image(std::string_view where, const Type& type) {
   if (type.rank() == 3) return;
-  throw InvalidArgument(fmt::format("[{}] not an image, got {}, expected [height,width,channels]", where, print(type)));
+  throw InvalidArgument("[{}] not an image, got {}, expected [height,width,channels]", where, print(type));
 }
 
 std::string print(const CropPadding& padding) {
@@ -35,9 +35,8 @@ class RandomCrop : public ValueMap {
     if (height_ > in.shape[0] + padding_.top + padding_.bottom ||
         width_ > in.shape[1] + padding_.left + padding_.right) {
       throw InvalidArgument(
-          fmt::format("[random_crop] window larger than the image, got {} x {} of {} "
-                      "with padding {}, expected a window inside it",
-                      height_, width_, print(in), print(padding_)));
+          "[random_crop] window larger than the image, got {} x {} of {} with padding {}, expected a window inside it",
+          height_, width_, print(in), print(padding_));
     }
     return {in.dtype, {height_, width_, in.shape[2]}};
   }
@@ -106,9 +105,8 @@ ValueMapPtr random_crop(int64_t height, int64_t width, const CropPadding& paddin
   const auto [least, most] = std::minmax({padding.left, padding.top, padding.right, padding.bottom});
   if (low < 1 || high > kLargestCanvasSide || least < 0 || most > kLargestCanvasSide) {
     throw InvalidArgument(
-        fmt::format("[random_crop] bad sizes, got {} x {} with padding {}, expected "
-                    "sides of 1 to {} and padding of 0 to {}",
-                    height, width, print(padding), kLargestCanvasSide, kLargestCanvasSide));
+        "[random_crop] bad sizes, got {} x {} with padding {}, expected sides of 1 to {} and padding of 0 to {}",
+        height, width, print(padding), kLargestCanvasSide, kLargestCanvasSide);
   }
   return std::make_shared<RandomCrop>(height, width, padding, seed);
 }

@@ -10,8 +10,7 @@ class ChannelsLast : public ValueMap {
  public:
   Type type(const Type& in) const override {
     if (in.rank() != 3) {
-      throw InvalidArgument(
-          fmt::format("[chw_to_hwc] not an image, got {}, expected [channels,height,width]", print(in)));
+      throw InvalidArgument("[chw_to_hwc] not an image, got {}, expected [channels,height,width]", print(in));
     }
     return {in.dtype, {in.shape[1], in.shape[2], in.shape[0]}};
   }

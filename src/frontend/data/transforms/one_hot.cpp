@@ -15,8 +15,7 @@ class OneHot : public ValueMap {
 
   Type type(const Type& in) const override {
     if (is_float(in.dtype) || in.dtype == DType::boolean) {
-      throw InvalidArgument(fmt::format("[one_hot] labels are not integers, got {}, expected integers", print(in)),
-                            ErrorKind::type);
+      throw InvalidArgument(ErrorKind::type, "[one_hot] labels are not integers, got {}, expected integers", print(in));
     }
     Type result{DType::f32, in.shape};
     result.shape.push_back(classes_);
@@ -32,9 +31,8 @@ class OneHot : public ValueMap {
       for (int64_t i = 0; i < count; ++i, target += classes_) {
         const auto label = static_cast<int64_t>(labels[i]);
         if (label < 0 || label >= classes_) {
-          throw InvalidArgument(
-              fmt::format("[one_hot] label out of range, got {}, expected 0 to {}", label, classes_ - 1),
-              ErrorKind::index);
+          throw InvalidArgument(ErrorKind::index, "[one_hot] label out of range, got {}, expected 0 to {}", label,
+                                classes_ - 1);
         }
         target[label] = on_;
       }
@@ -50,11 +48,10 @@ class OneHot : public ValueMap {
 
 ValueMapPtr one_hot(int64_t classes, double on, double off) {
   if (classes < 1 || classes > kMaxClasses) {
-    throw InvalidArgument(
-        fmt::format("[one_hot] bad number of classes, got {}, expected 1 to {}", classes, kMaxClasses));
+    throw InvalidArgument("[one_hot] bad number of classes, got {}, expected 1 to {}", classes, kMaxClasses);
   }
   if (!std::isfinite(on) || !std::isfinite(off)) {
-    throw InvalidArgument(fmt::format("[one_hot] bad values, got on {} and off {}, expected finite ones", on, off));
+    throw InvalidArgument("[one_hot] bad values, got on {} and off {}, expected finite ones", on, off);
   }
   return std::make_shared<OneHot>(classes, on, off);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "frontend/data/transforms/image_maps.h"
 
@@ -51,14 +50,11 @@ void channels_to_front(const ConstTensor& in, const Tensor& out) {
 Type Pixels::type(const Type& in) const {
   const bool image = in.rank() == 3;
   if (channels_first_ && !image) {
-    throw InvalidArgument(
-        fmt::format("[hwc_to_chw] not an image, got {}, expected [height,width,channels]", print(in)));
+    throw InvalidArgument("[hwc_to_chw] not an image, got {}, expected [height,width,channels]", print(in));
   }
   if (channels_ > 0 && (!image || in.shape[2] != channels_)) {
-    throw InvalidArgument(
-        fmt::format("[normalize] wrong image, got {}, expected [height,width,{}] "
-                    "for {} means",
-                    print(in), channels_, channels_));
+    throw InvalidArgument("[normalize] wrong image, got {}, expected [height,width,{}] for {} means", print(in),
+                          channels_, channels_);
   }
   Type result{affine_.identity() ? in.dtype : DType::f32, in.shape};
   if (channels_first_) result.shape = {in.shape[2], in.shape[0], in.shape[1]};
@@ -96,7 +92,7 @@ void Pixels::scale(const T* in, const Type& type, float* out) const {
 
 ValueMapPtr rescale(double scale, double shift) {
   if (!std::isfinite(scale) || !std::isfinite(shift)) {
-    throw InvalidArgument(fmt::format("[rescale] bad numbers, got {} and {}, expected finite ones", scale, shift));
+    throw InvalidArgument("[rescale] bad numbers, got {} and {}, expected finite ones", scale, shift);
   }
   return std::make_shared<Pixels>(Affine{{scale}, {shift}}, /*channels=*/0,
                                   /*channels_first=*/false);
@@ -104,18 +100,15 @@ ValueMapPtr rescale(double scale, double shift) {
 
 ValueMapPtr normalize(const std::vector<double>& mean, const std::vector<double>& std) {
   if (mean.empty() || mean.size() != std.size()) {
-    throw InvalidArgument(
-        fmt::format("[normalize] lengths differ, got {} means and {} stds, expected "
-                    "one of each per channel",
-                    mean.size(), std.size()));
+    throw InvalidArgument("[normalize] lengths differ, got {} means and {} stds, expected one of each per channel",
+                          mean.size(), std.size());
   }
   Affine affine;
   for (size_t c = 0; c < mean.size(); ++c) {
     if (!std::isfinite(mean[c]) || !std::isfinite(std[c]) || std[c] <= 0) {
       throw InvalidArgument(
-          fmt::format("[normalize] bad channel {}, got mean {} and std {}, expected "
-                      "a finite mean and a positive std",
-                      c, mean[c], std[c]));
+          "[normalize] bad channel {}, got mean {} and std {}, expected a finite mean and a positive std", c, mean[c],
+          std[c]);
     }
     affine.scale.push_back(1 / std[c]);
     affine.shift.push_back(-mean[c] / std[c]);

@@ -140,9 +140,9 @@ Sides sides_of(const Sides& given, const Shape& image) {
   const int64_t side = given.height, other = longer > kLargestSide * shorter ? 0 : longer * side / shorter;
   if (other < 1 || other > kLargestSide) {
     throw InvalidArgument(
-        fmt::format("[resize] an image too long for its shorter side, got {} x {} to {}, expected a "
-                    "longer side of at most {} afterwards",
-                    image[0], image[1], side, kLargestSide));
+        "[resize] an image too long for its shorter side, got {} x {} to {}, expected a longer side of at most {} "
+        "afterwards",
+        image[0], image[1], side, kLargestSide);
   }
   return image[0] <= image[1] ? Sides{side, other} : Sides{other, side};
 }
@@ -155,10 +155,8 @@ class Resize : public ValueMap {
   Type type(const Type& in) const override {
     const bool fits = in.rank() == 3 && in.shape[0] > 0 && in.shape[1] > 0;
     if (!fits || (in.dtype != DType::u8 && in.dtype != DType::f32)) {
-      throw InvalidArgument(
-          fmt::format("[resize] not an image, got {}, expected u8 or f32 [height,"
-                      "width,channels] with pixels",
-                      print(in)));
+      throw InvalidArgument("[resize] not an image, got {}, expected u8 or f32 [height,width,channels] with pixels",
+                            print(in));
     }
     const Sides size = sides_of(size_, in.shape);
     const Type resized{in.dtype, {size.height, size.width, in.shape[2]}};
@@ -228,15 +226,14 @@ class Resize : public ValueMap {
 ValueMapPtr resize(int64_t height, int64_t width) {
   const auto [low, high] = std::minmax(height, width);
   if (low < 1 || high > kLargestSide) {
-    throw InvalidArgument(
-        fmt::format("[resize] bad size, got {} x {}, expected sides of 1 to {}", height, width, kLargestSide));
+    throw InvalidArgument("[resize] bad size, got {} x {}, expected sides of 1 to {}", height, width, kLargestSide);
   }
   return std::make_shared<Resize>(Sides{height, width}, nullptr);
 }
 
 ValueMapPtr resize_shorter(int64_t side) {
   if (side < 1 || side > kLargestSide) {
-    throw InvalidArgument(fmt::format("[resize] bad size, got {}, expected a side of 1 to {}", side, kLargestSide));
+    throw InvalidArgument("[resize] bad size, got {}, expected a side of 1 to {}", side, kLargestSide);
   }
   return std::make_shared<Resize>(Sides{side, 0}, nullptr);
 }

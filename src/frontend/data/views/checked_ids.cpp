@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/number.h"
+#include "frontend/data/views/index_view.h"
 
 namespace partita {
 namespace {
@@ -25,15 +26,11 @@ void require_within(const IdLimit& limit, const IntegerRange& range) {
   if (range.greatest.value >= limit.rows) refuse(limit, range.greatest);
 }
 
-class CheckedIds : public Dataset {
+class CheckedIds : public SourceView {
  public:
   CheckedIds(DatasetPtr source, std::vector<ColumnLimit> limits)
-      : source_(std::move(source)), limits_(std::move(limits)) {}
+      : SourceView(std::move(source)), limits_(std::move(limits)) {}
 
-  const std::vector<Column>& columns() const override { return source_->columns(); }
-  int64_t size() const override { return source_->size(); }
-  int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
-  bool has_functions() const override { return source_->has_functions(); }
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:
@@ -56,7 +53,6 @@ class CheckedIds : public Dataset {
   }
 
  private:
-  DatasetPtr source_;
   std::vector<ColumnLimit> limits_;
 };
 

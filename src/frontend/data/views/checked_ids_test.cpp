@@ -10,12 +10,11 @@
 #include "frontend/data/views/concat.h"
 #include "frontend/data/views/first_epoch.h"
 #include "frontend/data/views/map.h"
+#include "frontend/data/views/part.h"
 #include "frontend/data/views/project.h"
 #include "frontend/data/views/rename.h"
 #include "frontend/data/views/repeat.h"
 #include "frontend/data/views/shuffle.h"
-#include "frontend/data/views/skip.h"
-#include "frontend/data/views/take.h"
 #include "frontend/data/views/zip.h"
 
 namespace partita {

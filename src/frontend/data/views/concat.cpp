@@ -46,7 +46,7 @@ class Concat : public Dataset {
 
  private:
   size_t source_of(int64_t index) const {
-    return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    return static_cast<size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
   }
   int64_t begin_of(size_t source) const { return source == 0 ? 0 : ends_[source - 1]; }
 
@@ -67,7 +67,7 @@ DatasetPtr concat(std::vector<DatasetPtr> datasets) {
   for (const DatasetPtr& dataset : datasets) {
     const std::string got = print_columns(*dataset), expected = print_columns(*datasets[0]);
     if (got == expected) continue;
-    throw InvalidArgument(fmt::format("[concat] columns differ, got {}, expected {}", got, expected));
+    throw InvalidArgument("[concat] columns differ, got {}, expected {}", got, expected);
   }
   return std::make_shared<Concat>(std::move(datasets));
 }

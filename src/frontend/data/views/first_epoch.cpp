@@ -8,7 +8,6 @@ namespace {
 class FirstEpoch : public IndexView {
  public:
   using IndexView::IndexView;
-  int64_t size() const override { return source_->size(); }
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:

@@ -1,17 +1,31 @@
 #pragma once
-// Base of the views that only select rows of another dataset.
+// Bases of the views of one dataset.
 
 #include "frontend/data/dataset.h"
 
 namespace partita {
 
-/// A dataset with the columns of its source. Derived classes define `size` and `source_row`.
-class IndexView : public Dataset {
+/// A dataset with the rows of its source, in other columns if any are given. Derived classes define `fill`.
+class SourceView : public Dataset {
  public:
-  explicit IndexView(DatasetPtr source) : source_(std::move(source)) {}
-  const std::vector<Column>& columns() const override { return source_->columns(); }
-  int64_t sample(int64_t epoch, int64_t index) const override;
+  explicit SourceView(DatasetPtr source) : source_(std::move(source)), columns_(source_->columns()) {}
+  SourceView(DatasetPtr source, std::vector<Column> columns)
+      : source_(std::move(source)), columns_(std::move(columns)) {}
+  const std::vector<Column>& columns() const override { return columns_; }
+  int64_t size() const override { return source_->size(); }
+  int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
   bool has_functions() const override { return source_->has_functions(); }
+
+ protected:
+  DatasetPtr source_;
+  std::vector<Column> columns_;
+};
+
+/// A dataset that only selects rows of its source. Derived classes define `source_row`.
+class IndexView : public SourceView {
+ public:
+  using SourceView::SourceView;
+  int64_t sample(int64_t epoch, int64_t index) const override;
 
  protected:
   struct SourceRow {
@@ -21,8 +35,6 @@ class IndexView : public Dataset {
   /// Returns the place of the view's row `index` of `epoch` in the source: its epoch and index there.
   virtual SourceRow source_row(int64_t epoch, int64_t index) const = 0;
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override;
-
-  DatasetPtr source_;
 };
 
 }  // namespace partita

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 
+#include "frontend/data/views/index_view.h"
+
 namespace partita {
 namespace {
 
-class Map : public Dataset {
+class Map : public SourceView {
  public:
   Map(DatasetPtr source, std::vector<size_t> mapped, ValueMapPtr fn)
-      : source_(std::move(source)), mapped_(std::move(mapped)), fn_(std::move(fn)), columns_(source_->columns()) {
+      : SourceView(std::move(source)), mapped_(std::move(mapped)), fn_(std::move(fn)) {
     for (size_t c : mapped_) columns_[c].type = fn_->type(columns_[c].type);
   }
 
-  const std::vector<Column>& columns() const override { return columns_; }
-  int64_t size() const override { return source_->size(); }
-  int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
-  bool has_functions() const override { return source_->has_functions(); }
   std::optional<IntegerRange> integers(size_t column) const override {
-    const bool is_mapped = std::find(mapped_.begin(), mapped_.end(), column) != mapped_.end();
+    const bool is_mapped = std::ranges::find(mapped_, column) != mapped_.end();
     return !is_mapped || fn_->keeps_integers() ? source_->integers(column) : std::nullopt;
   }
 
@@ -49,10 +47,8 @@ class Map : public Dataset {
     }
   }
 
-  DatasetPtr source_;
   std::vector<size_t> mapped_;  // positions of the columns
   ValueMapPtr fn_;
-  std::vector<Column> columns_;
 };
 
 }  // namespace
@@ -61,8 +57,8 @@ DatasetPtr map(DatasetPtr dataset, const std::vector<std::string>& columns, Valu
   std::vector<size_t> mapped;
   for (const std::string& name : columns) {
     const size_t column = find_column(*dataset, name);
-    if (std::find(mapped.begin(), mapped.end(), column) != mapped.end()) {
-      throw InvalidArgument(fmt::format("[map] repeated column, got '{}' twice, expected it once", name));
+    if (std::ranges::find(mapped, column) != mapped.end()) {
+      throw InvalidArgument("[map] repeated column, got '{}' twice, expected it once", name);
     }
     mapped.push_back(column);
   }

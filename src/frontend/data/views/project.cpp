@@ -2,24 +2,22 @@
 
 #include <algorithm>
 
+#include "frontend/data/views/index_view.h"
+
 namespace partita {
 namespace {
 
 constexpr size_t kDropped = SIZE_MAX;
 
-class Project : public Dataset {
+class Project : public SourceView {
  public:
   /// Takes the columns of the view in `columns`, and in `target`, per column of the source, its position in the view or
   /// kDropped.
   Project(DatasetPtr source, std::vector<size_t> target, std::vector<Column> columns)
-      : source_(std::move(source)), target_(std::move(target)), columns_(std::move(columns)) {}
+      : SourceView(std::move(source), std::move(columns)), target_(std::move(target)) {}
 
-  const std::vector<Column>& columns() const override { return columns_; }
-  int64_t size() const override { return source_->size(); }
-  int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
-  bool has_functions() const override { return source_->has_functions(); }
   std::optional<IntegerRange> integers(size_t column) const override {
-    const auto found = std::find(target_.begin(), target_.end(), column);
+    const auto found = std::ranges::find(target_, column);
     return source_->integers(static_cast<size_t>(found - target_.begin()));
   }
 
@@ -40,9 +38,7 @@ class Project : public Dataset {
   }
 
  private:
-  DatasetPtr source_;
   std::vector<size_t> target_;
-  std::vector<Column> columns_;
 };
 
 }  // namespace

@@ -34,10 +34,8 @@ DatasetPtr repeat(DatasetPtr dataset, int64_t times) {
   const int64_t rows = dataset->size();
   const bool fits = rows == 0 || times <= std::numeric_limits<int64_t>::max() / 4 / rows;
   if (times < 1 || times > kMaxTimes || !fits) {
-    throw InvalidArgument(
-        fmt::format("[repeat] bad number of passes over {} rows, got {}, expected "
-                    "1 to {}",
-                    rows, times, kMaxTimes));
+    throw InvalidArgument("[repeat] bad number of passes over {} rows, got {}, expected 1 to {}", rows, times,
+                          kMaxTimes);
   }
   return std::make_shared<Repeat>(std::move(dataset), times);
 }

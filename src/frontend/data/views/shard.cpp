@@ -26,11 +26,10 @@ class Shard : public IndexView {
 DatasetPtr shard(DatasetPtr dataset, int64_t num_shards, int64_t shard_id) {
   constexpr int64_t kMaxShards = 65'536;
   if (num_shards < 1 || num_shards > kMaxShards) {
-    throw InvalidArgument(fmt::format("[shard] bad num_shards, got {}, expected 1 to {}", num_shards, kMaxShards));
+    throw InvalidArgument("[shard] bad num_shards, got {}, expected 1 to {}", num_shards, kMaxShards);
   }
   if (shard_id < 0 || shard_id >= num_shards) {
-    throw InvalidArgument(
-        fmt::format("[shard] bad shard_id, got {}, expected 0 <= shard_id < {}", shard_id, num_shards));
+    throw InvalidArgument("[shard] bad shard_id, got {}, expected 0 <= shard_id < {}", shard_id, num_shards);
   }
   return std::make_shared<Shard>(std::move(dataset), num_shards, shard_id);
 }

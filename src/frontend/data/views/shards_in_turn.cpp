@@ -49,7 +49,7 @@ class ShardsInTurn : public Dataset {
 
 DatasetPtr shards_in_turn(std::vector<DatasetPtr> shards, int64_t batch) {
   concat(shards);  // throws if the columns differ
-  if (batch < 1) throw InvalidArgument(fmt::format("[shards] bad batch, got {}, expected 1 or more rows", batch));
+  if (batch < 1) throw InvalidArgument("[shards] bad batch, got {}, expected 1 or more rows", batch);
   return std::make_shared<ShardsInTurn>(std::move(shards), batch);
 }
 

@@ -25,7 +25,6 @@ Order permutation(int64_t size, uint64_t key, int64_t epoch) {
 class Shuffle : public IndexView {
  public:
   Shuffle(DatasetPtr source, uint64_t seed) : IndexView(std::move(source)), key_(random_key(seed, "shuffle")) {}
-  int64_t size() const override { return source_->size(); }
   std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:

@@ -2,17 +2,17 @@
 
 #include <cstring>
 
+#include "frontend/data/views/index_view.h"
+
 namespace partita {
 namespace {
 
-class Unbatch : public Dataset {
+class Unbatch : public SourceView {
  public:
   Unbatch(DatasetPtr source, std::vector<Column> columns, int64_t rows)
-      : source_(std::move(source)), columns_(std::move(columns)), rows_(rows) {}
+      : SourceView(std::move(source), std::move(columns)), rows_(rows) {}
 
-  const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return source_->size() * rows_; }
-  bool has_functions() const override { return source_->has_functions(); }
   int64_t sample(int64_t epoch, int64_t index) const override {
     return source_->sample(epoch, index / rows_) * rows_ + index % rows_;
   }
@@ -36,8 +36,6 @@ class Unbatch : public Dataset {
   }
 
  private:
-  DatasetPtr source_;
-  std::vector<Column> columns_;
   int64_t rows_;
 };
 
@@ -49,8 +47,8 @@ DatasetPtr unbatch(DatasetPtr dataset) {
   for (Column& column : columns) {
     Shape& shape = column.type.shape;
     if (shape.empty() || first.shape.empty() || shape[0] != first.shape[0] || shape[0] < 1) {
-      throw InvalidArgument(fmt::format("[unbatch] no batch in column '{}', got {}, expected as many rows as in {}",
-                                        column.name, print(column.type), print(first)));
+      throw InvalidArgument("[unbatch] no batch in column '{}', got {}, expected as many rows as in {}", column.name,
+                            print(column.type), print(first));
     }
     shape.erase(shape.begin());
   }

@@ -9,13 +9,12 @@
 #include "frontend/data/views/concat.h"
 #include "frontend/data/views/first_epoch.h"
 #include "frontend/data/views/map.h"
+#include "frontend/data/views/part.h"
 #include "frontend/data/views/rename.h"
 #include "frontend/data/views/repeat.h"
 #include "frontend/data/views/shard.h"
 #include "frontend/data/views/shards_in_turn.h"
 #include "frontend/data/views/shuffle.h"
-#include "frontend/data/views/skip.h"
-#include "frontend/data/views/take.h"
 #include "frontend/data/views/unbatch.h"
 
 namespace partita {
@@ -35,8 +34,8 @@ TEST(Shuffle, IsAFreshPermutationPerEpoch) {
   Values all(100);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_NE(first, all);
-  std::sort(first.begin(), first.end());
-  std::sort(second.begin(), second.end());
+  std::ranges::sort(first);
+  std::ranges::sort(second);
   EXPECT_EQ(first, all);
   EXPECT_EQ(second, all);
 }

@@ -9,8 +9,8 @@ class Zip : public Dataset {
  public:
   Zip(std::vector<DatasetPtr> sources, std::vector<Column> columns)
       : sources_(std::move(sources)), columns_(std::move(columns)) {
-    const auto shortest = std::min_element(sources_.begin(), sources_.end(),
-                                           [](const auto& a, const auto& b) { return a->size() < b->size(); });
+    const auto shortest =
+        std::ranges::min_element(sources_, [](const auto& a, const auto& b) { return a->size() < b->size(); });
     size_ = (*shortest)->size();
   }
 

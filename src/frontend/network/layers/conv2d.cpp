@@ -13,9 +13,9 @@ Value Conv2d::construct(Context& context, Value x) {
   const Shape in = x.shape();
   if (options_.groups < 1 || in[1] % options_.groups != 0 || channels_ % options_.groups != 0) {
     throw InvalidArgument(
-        fmt::format("[conv2d] channels do not divide into groups, got {} to {} channels in {} groups, "
-                    "expected multiples of the groups",
-                    in[1], channels_, options_.groups));
+        "[conv2d] channels do not divide into groups, got {} to {} channels in {} groups, expected multiples of the "
+        "groups",
+        in[1], channels_, options_.groups);
   }
   std::vector<int64_t> pads{0, 0, 0, 0};
   if (options_.padding == Padding::explicit_) pads = options_.pads;

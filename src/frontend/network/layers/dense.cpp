@@ -7,7 +7,7 @@ namespace partita {
 
 Value Dense::construct(Context& context, Value x) {
   if (x.type().rank() < 2) {
-    throw InvalidArgument(fmt::format("[dense] too few dimensions, got {}, expected [.., inputs]", print(x.type())));
+    throw InvalidArgument("[dense] too few dimensions, got {}, expected [.., inputs]", print(x.type()));
   }
   Builder& builder = context.builder();
   const int last = x.type().rank() - 1;

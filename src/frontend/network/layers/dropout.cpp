@@ -6,7 +6,7 @@ namespace partita {
 
 Value Dropout::construct(Context& context, Value x) {
   if (!(rate_ >= 0 && rate_ < 1)) {
-    throw InvalidArgument(fmt::format("[dropout] rate is outside its range, got {}, expected 0 <= rate < 1", rate_));
+    throw InvalidArgument("[dropout] rate is outside its range, got {}, expected 0 <= rate < 1", rate_);
   }
   if (!context.options().training || rate_ == 0) return x;
   const uint64_t key = context.random_key("dropout");

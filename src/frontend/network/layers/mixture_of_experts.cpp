@@ -84,7 +84,7 @@ class SharedExperts : public Layer {
 
 void check(const MixtureOfExpertsOptions& options) {
   const auto refuse = [](std::string_view what, const std::string& got, const std::string& expected) {
-    throw InvalidArgument(fmt::format("[experts] {}, got {}, expected {}", what, got, expected));
+    throw InvalidArgument("[experts] {}, got {}, expected {}", what, got, expected);
   };
   if (options.experts < 1) refuse("no experts", fmt::format("{}", options.experts), "at least 1");
   if (options.top_k < 1 || options.top_k > options.experts) {
@@ -123,8 +123,7 @@ MixtureOfExperts::MixtureOfExperts(const MixtureOfExpertsOptions& options, CallL
 
 Value MixtureOfExperts::construct(Context& context, Value x) {
   if (x.type().rank() != 3) {
-    throw InvalidArgument(
-        fmt::format("[experts] wrong operand, got {}, expected [batch, tokens, width]", print(x.type())));
+    throw InvalidArgument("[experts] wrong operand, got {}, expected [batch, tokens, width]", print(x.type()));
   }
   const int64_t batch = x.shape()[0], tokens = x.shape()[1], width = x.shape()[2];
   const int64_t experts = options_.experts, capacity = expert_capacity(options_, tokens);

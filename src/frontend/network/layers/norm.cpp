@@ -10,8 +10,7 @@ namespace {
 /// InvalidArgument for a scalar x, and as `Context::parameter` does.
 Value channel_parameter(Context& context, std::string_view layer, Value x, const std::string& name, Init init) {
   if (x.type().rank() == 0) {
-    throw InvalidArgument(
-        fmt::format("[{}] no dimension to normalise, got {}, expected [.., z]", layer, print(x.type())));
+    throw InvalidArgument("[{}] no dimension to normalise, got {}, expected [.., z]", layer, print(x.type()));
   }
   const Shape shape{x.shape().back()};
   return context.parameter(name, shape, initializer(init, shape));
@@ -22,8 +21,8 @@ Value channel_parameter(Context& context, std::string_view layer, Value x, const
 Value BatchNorm2d::construct(Context& context, Value x) {
   const Shape shape = x.shape();
   if (shape.size() != 2 && shape.size() != 4) {
-    throw InvalidArgument(fmt::format(
-        "[batch_norm] wrong number of dimensions, got {}, expected [n, c] or [n, c, h, w]", print(x.type())));
+    throw InvalidArgument("[batch_norm] wrong number of dimensions, got {}, expected [n, c] or [n, c, h, w]",
+                          print(x.type()));
   }
   Builder& builder = context.builder();
   const Shape channels{shape[1]};
@@ -37,9 +36,9 @@ Value BatchNorm2d::construct(Context& context, Value x) {
   }
   const int64_t groups = context.options().statistics_groups;
   if (groups < 1 || shape[0] % groups != 0) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[batch_norm] the batch does not divide into groups, got batch {} in {} groups, expected a multiple of {}",
-        shape[0], groups, groups));
+        shape[0], groups, groups);
   }
   const std::vector<Value> normal =
       builder.apply_all("batch_norm", {x, scale, shift}, BatchNormAttrs{.epsilon = options_.epsilon, .groups = groups});

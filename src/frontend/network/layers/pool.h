@@ -12,30 +12,31 @@ struct PoolOptions {
   bool count_include_pad = true;  // for averages: whether padding counts as zeros
 };
 
-/// The largest element under each kernel x kernel window of x[n, c, h, w]: [n, c, h', w']. `construct` throws
-/// InvalidArgument for other dimensions, and for windows, strides and paddings that do not fit x.
-class MaxPool2d : public Layer {
+/// A pooling of each kernel x kernel window.
+class Pool2d : public Layer {
  public:
-  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
+  explicit Pool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), kernel_(kernel), options_(options) {}
-  Value construct(Context& context, Value x) override;
 
- private:
+ protected:
   int64_t kernel_;
   PoolOptions options_;
 };
 
+/// The largest element under each kernel x kernel window of x[n, c, h, w]: [n, c, h', w']. `construct` throws
+/// InvalidArgument for other dimensions, and for windows, strides and paddings that do not fit x.
+class MaxPool2d : public Pool2d {
+ public:
+  using Pool2d::Pool2d;
+  Value construct(Context& context, Value x) override;
+};
+
 /// The mean under each kernel x kernel window of x[n, c, h, w]: [n, c, h', w']. `construct` throws InvalidArgument for
 /// other dimensions, and for windows, strides and paddings that do not fit x.
-class AvgPool2d : public Layer {
+class AvgPool2d : public Pool2d {
  public:
-  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
-      : Layer(where), kernel_(kernel), options_(options) {}
+  using Pool2d::Pool2d;
   Value construct(Context& context, Value x) override;
-
- private:
-  int64_t kernel_;
-  PoolOptions options_;
 };
 
 /// The mean of x[n, c, h, w] over height and width: [n, c]. `construct` throws InvalidArgument for other dimensions.

@@ -10,8 +10,8 @@ Sequential::Sequential(std::vector<LayerPtr> layers, CallLocation where) : Layer
 void Sequential::require_layers() const {
   for (const auto& [name, layer] : layers_) {
     if (layer == nullptr) {
-      throw InvalidArgument(fmt::format("[sequential] no layer, got nothing as '{}' at {}:{}, expected a layer", name,
-                                        where().file, where().line));
+      throw InvalidArgument("[sequential] no layer, got nothing as '{}' at {}:{}, expected a layer", name, where().file,
+                            where().line);
     }
   }
 }
@@ -23,8 +23,8 @@ Value Sequential::construct(Context& context, Value x) {
 
 Lambda::Lambda(Construct construct, CallLocation where) : Layer(where), construct_(std::move(construct)) {
   if (!construct_) {
-    throw InvalidArgument(fmt::format("[lambda] no function, got nothing at {}:{}, expected a callable",
-                                      this->where().file, this->where().line));
+    throw InvalidArgument("[lambda] no function, got nothing at {}:{}, expected a callable", this->where().file,
+                          this->where().line);
   }
 }
 

@@ -26,7 +26,7 @@ class Flatten : public Layer {
   Value construct(Context& context, Value x) override {
     const Shape shape = x.shape();
     if (shape.size() < 2) {
-      throw InvalidArgument(fmt::format("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type())));
+      throw InvalidArgument("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type()));
     }
     const Shape flat{shape[0], shape[0] == 0 ? 0 : elements(shape) / shape[0]};
     return context.builder().apply("reshape", {x}, ReshapeAttrs{.shape = flat});

@@ -39,29 +39,28 @@ class FeedForward : public Layer {
 
 void MultiHeadAttention::check(const std::vector<Value>& inputs) const {
   if (inputs.empty() || inputs.size() > 3) {
-    throw InvalidArgument(fmt::format(
-        "[attention] wrong number of inputs, got {}, expected x, what it attends to, and a bias", inputs.size()));
+    throw InvalidArgument("[attention] wrong number of inputs, got {}, expected x, what it attends to, and a bias",
+                          inputs.size());
   }
   const Type& x = inputs[0].type();
   const bool divides = options_.head_width > 0 || (heads_ >= 1 && x.rank() == 3 && x.shape[2] % heads_ == 0);
   if (heads_ < 1 || x.rank() != 3 || !divides) {
     throw InvalidArgument(
-        fmt::format("[attention] heads do not divide the width, got {} heads of {}, expected a "
-                    "divisor of the last of three dimensions",
-                    heads_, print(x)));
+        "[attention] heads do not divide the width, got {} heads of {}, expected a divisor of the last of three "
+        "dimensions",
+        heads_, print(x));
   }
   const int64_t kv_heads = options_.kv_heads > 0 ? options_.kv_heads : heads_;
   if (heads_ % kv_heads != 0) {
     throw InvalidArgument(
-        fmt::format("[attention] heads of keys and values do not divide those of queries, got {} of {}, expected a "
-                    "divisor of {}",
-                    kv_heads, heads_, heads_));
+        "[attention] heads of keys and values do not divide those of queries, got {} of {}, expected a divisor of {}",
+        kv_heads, heads_, heads_);
   }
   if (inputs.size() == 3 && (options_.causal || kv_heads != heads_)) {
     throw InvalidArgument(
-        fmt::format("[attention] a bias cannot be combined with causal masking or fewer heads of keys and values, got "
-                    "causal={} and {} of {} heads, expected neither",
-                    options_.causal, kv_heads, heads_));
+        "[attention] a bias cannot be combined with causal masking or fewer heads of keys and values, got causal={} "
+        "and {} of {} heads, expected neither",
+        options_.causal, kv_heads, heads_);
   }
 }
 
@@ -112,8 +111,7 @@ std::vector<Value> MultiHeadAttention::construct_all(Context& context, const std
 Value RelativeBias::construct(Context& context, Value x) {
   constexpr double kHidden = -1e9;  // below the scores of all visible keys
   if (x.type().rank() < 2) {
-    throw InvalidArgument(
-        fmt::format("[relative_bias] no sequence, got {}, expected [batch, sequence, ..]", print(x.type())));
+    throw InvalidArgument("[relative_bias] no sequence, got {}, expected [batch, sequence, ..]", print(x.type()));
   }
   Builder& builder = context.builder();
   const int64_t seq = x.shape()[1];

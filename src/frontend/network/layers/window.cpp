@@ -8,15 +8,15 @@ namespace partita {
 
 void require_pair(std::string_view layer, std::string_view what, const std::vector<int64_t>& pair) {
   const auto legal = [](int64_t value) { return value >= 1 && value < int64_t{1} << 31; };
-  if (pair.size() == 2 && std::all_of(pair.begin(), pair.end(), legal)) return;
-  throw InvalidArgument(
-      fmt::format("[{}] {} is not legal, got {}, expected 2 numbers from 1 to 2^31 - 1", layer, what, to_text(pair)));
+  if (pair.size() == 2 && std::ranges::all_of(pair, legal)) return;
+  throw InvalidArgument("[{}] {} is not legal, got {}, expected 2 numbers from 1 to 2^31 - 1", layer, what,
+                        to_text(pair));
 }
 
 void require_images(std::string_view layer, const Type& x) {
   if (x.rank() == 4) return;
-  throw InvalidArgument(fmt::format(
-      "[{}] wrong number of dimensions, got {}, expected 4 dimensions [n, channels, height, width]", layer, print(x)));
+  throw InvalidArgument("[{}] wrong number of dimensions, got {}, expected 4 dimensions [n, channels, height, width]",
+                        layer, print(x));
 }
 
 std::vector<int64_t> same_pads(const Shape& x, const std::vector<int64_t>& kernel, const std::vector<int64_t>& stride,

@@ -135,7 +135,7 @@ constexpr auto run_attention = []<class T>(const AttentionAttrs& attrs, Inputs i
       }
       for (int64_t j = 0; j < seen; ++j) sum += scores[j] = std::exp(scores[j] - largest);
       lse[i] = static_cast<T>(largest + std::log(sum));
-      std::fill(sums.begin(), sums.end(), 0);
+      std::ranges::fill(sums, 0);
       for (int64_t j = 0; j < seen; ++j) {
         for (int64_t e = 0; e < sizes.value_width; ++e) sums[e] += scores[j] / sum * double(v[j * v_row + e]);
       }
@@ -195,11 +195,11 @@ constexpr auto run_attention_grad = []<class T>(const AttentionAttrs& attrs, Inp
     const T *y = in[3].as<T>() + at.y, *d_y = in[5].as<T>() + at.y;
     const auto* lse = in[4].as<T>() + at.lse;
     if (pair % sizes.group() == 0) {  // the first head with this k and v
-      std::fill(d_k.begin(), d_k.end(), 0);
-      std::fill(d_v.begin(), d_v.end(), 0);
+      std::ranges::fill(d_k, 0);
+      std::ranges::fill(d_v, 0);
     }
     for (int64_t i = 0; i < sizes.queries; ++i) {
-      std::fill(d_q.begin(), d_q.end(), 0);
+      std::ranges::fill(d_q, 0);
       double shared = 0;
       for (int64_t e = 0; e < sizes.value_width; ++e) shared += double(d_y[i * y_row + e]) * double(y[i * y_row + e]);
       for (int64_t j = 0; j < sizes.seen(attrs, i); ++j) {

@@ -91,8 +91,8 @@ constexpr auto run_attention_sums = []<class T>(const AttentionAttrs& attrs, Inp
       weighted[at.y + i * sizes.y_row() + e] += p * double(v[at.v + j * sizes.v_row() + e]);
     }
   });
-  std::copy(weighted.begin(), weighted.end(), out[0].as<T>());
-  std::copy(sums.begin(), sums.end(), out[1].as<T>());
+  std::ranges::copy(weighted, out[0].as<T>());
+  std::ranges::copy(sums, out[1].as<T>());
 };
 
 OpDef attention_sums_op() {

@@ -84,7 +84,7 @@ constexpr auto run_conv2d = []<class T>(const Conv2dAttrs& attrs, Inputs in, Out
   T* to = out[0].as<T>();
   for (int64_t n = 0; n < y[0]; ++n) {
     for (int64_t o = 0; o < y[1]; ++o) {
-      std::fill(plane.begin(), plane.end(), 0);
+      std::ranges::fill(plane, 0);
       for (int64_t c = 0; c < per_group; ++c) {
         const T* from = in[0].as<T>() + plane_at(x, n, o / outs_per_group * per_group + c);
         const T* filter = in[1].as<T>() + plane_at(weight, o, c);
@@ -95,7 +95,7 @@ constexpr auto run_conv2d = []<class T>(const Conv2dAttrs& attrs, Inputs in, Out
                               });
         }
       }
-      to = std::copy(plane.begin(), plane.end(), to);
+      to = std::ranges::copy(plane, to).out;
     }
   }
 };
@@ -146,7 +146,7 @@ constexpr auto run_conv2d_grad_input = []<class T>(const Conv2dGradInputAttrs& a
   T* d_x = out[0].as<T>();
   for (int64_t n = 0; n < x[0]; ++n) {
     for (int64_t channel = 0; channel < x[1]; ++channel) {
-      std::fill(plane.begin(), plane.end(), 0);
+      std::ranges::fill(plane, 0);
       const int64_t group = channel / per_group, c = channel % per_group;
       for (int64_t o = group * outs_per_group; o < (group + 1) * outs_per_group; ++o) {
         const T* d_y = in[0].as<T>() + plane_at(y, n, o);
@@ -158,7 +158,7 @@ constexpr auto run_conv2d_grad_input = []<class T>(const Conv2dGradInputAttrs& a
                               });
         }
       }
-      d_x = std::copy(plane.begin(), plane.end(), d_x);
+      d_x = std::ranges::copy(plane, d_x).out;
     }
   }
 };
@@ -207,7 +207,7 @@ constexpr auto run_conv2d_grad_filter = []<class T>(const Conv2dGradFilterAttrs&
     for (int64_t c = 0; c < per_group; ++c) {
       const int64_t channel = o / outs_per_group * per_group + c;
       for (int64_t tap = 0; tap < weight[2] * weight[3]; ++tap) {
-        std::fill(row_sums.begin(), row_sums.end(), 0);
+        std::ranges::fill(row_sums, 0);
         for (int64_t n = 0; n < x[0]; ++n) {
           const T* from = in[0].as<T>() + plane_at(x, n, channel);
           const T* d_y = in[1].as<T>() + plane_at(y, n, o);

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "ir/ops/constant.h"
 #include "ir/ops/pointwise.h"
 #include "ir/ops/wide.h"
 

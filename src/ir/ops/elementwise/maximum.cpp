@@ -24,57 +24,38 @@ std::vector<Value> shared_gradients_of_choice(const GradCall& call, Value second
   return {sum_to(call, share(zero, d), call.inputs[0].type()), sum_to(call, share(d, zero), call.inputs[1].type())};
 }
 
-std::vector<Sample> choice_samples() {
-  return {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
-          {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},
-          {{sample_of({5}, Fill::distinct), sample_of({}, Fill::distinct)}}};
-}
-
-OpDef maximum_op() {
-  OpDef op = number_op("maximum", "the larger of a and b, broadcast; equal ones send their gradient to a, NaN wins",
-                       [](auto a, auto b) { return select_of(b > a || b != b, b, a); });
-  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, kMax); };
-  op.grad = [](const GradCall& call) {
-    return gradients_of_choice(call, call.apply("greater", {call.inputs[1], call.inputs[0]}));
+/// Returns the op of a formula that chooses the larger or the smaller operand. Of equal ones the first gets the
+/// gradient, or each half of it.
+template <class Fn>
+OpDef choice_op(const char* name, const char* summary, bool larger, bool shares, const Fn& fn) {
+  OpDef op = number_op(name, summary, fn);
+  const ReduceSet reduce = larger ? kMax : ReduceSet{.min = true};
+  op.rule = [reduce](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, reduce); };
+  op.grad = [larger, shares](const GradCall& call) {
+    const Value second = call.apply("greater", {call.inputs[larger ? 1 : 0], call.inputs[larger ? 0 : 1]});
+    return shares ? shared_gradients_of_choice(call, second) : gradients_of_choice(call, second);
   };
-  op.traits.degree = highest_degree;
-  op.samples = choice_samples();
+  if (larger) op.traits.degree = highest_degree;
+  op.samples = {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
+                {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},
+                {{sample_of({5}, Fill::distinct), sample_of({}, Fill::distinct)}}};
   return op;
 }
 
-OpDef minimum_op() {
-  OpDef op = number_op("minimum", "the smaller of a and b, broadcast; equal ones send their gradient to a, NaN wins",
-                       [](auto a, auto b) { return select_of(b < a || b != b, b, a); });
-  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, {.min = true}); };
-  op.grad = [](const GradCall& call) {
-    return gradients_of_choice(call, call.apply("greater", {call.inputs[0], call.inputs[1]}));
-  };
-  op.samples = choice_samples();
-  return op;
-}
-
-OpDef shared_maximum_op() {
-  OpDef op = maximum_op();
-  op.name = "shared_maximum";
-  op.summary = "the larger of a and b, broadcast; equal ones share their gradient, NaN wins";
-  op.grad = [](const GradCall& call) {
-    return shared_gradients_of_choice(call, call.apply("greater", {call.inputs[1], call.inputs[0]}));
-  };
-  return op;
-}
-
-OpDef shared_minimum_op() {
-  OpDef op = minimum_op();
-  op.name = "shared_minimum";
-  op.summary = "the smaller of a and b, broadcast; equal ones share their gradient, NaN wins";
-  op.grad = [](const GradCall& call) {
-    return shared_gradients_of_choice(call, call.apply("greater", {call.inputs[0], call.inputs[1]}));
-  };
-  return op;
-}
+constexpr auto larger_of = [](auto a, auto b) { return select_of(b > a || b != b, b, a); };
+constexpr auto smaller_of = [](auto a, auto b) { return select_of(b < a || b != b, b, a); };
 
 }  // namespace
 
-std::vector<OpDef> maximum_ops() { return {maximum_op(), minimum_op(), shared_maximum_op(), shared_minimum_op()}; }
+std::vector<OpDef> maximum_ops() {
+  return {choice_op("maximum", "the larger of a and b, broadcast; equal ones send their gradient to a, NaN wins", true,
+                    false, larger_of),
+          choice_op("minimum", "the smaller of a and b, broadcast; equal ones send their gradient to a, NaN wins",
+                    false, false, smaller_of),
+          choice_op("shared_maximum", "the larger of a and b, broadcast; equal ones share their gradient, NaN wins",
+                    true, true, larger_of),
+          choice_op("shared_minimum", "the smaller of a and b, broadcast; equal ones share their gradient, NaN wins",
+                    false, true, smaller_of)};
+}
 
 }  // namespace partita

@@ -130,12 +130,11 @@ ShardingRule rule_of_host_function(const OpCall& call) {
   for (const auto* tensors : {&letters.inputs, &letters.outputs}) {
     for (const std::string& tensor : *tensors) all += tensor;
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   for (const char letter : all) {
     const auto has = [&](const std::string& tensor) { return tensor.find(letter) != std::string::npos; };
-    const bool is_free = std::all_of(letters.outputs.begin(), letters.outputs.end(), has) &&
-                         std::any_of(letters.inputs.begin(), letters.inputs.end(), has);
+    const bool is_free = std::ranges::all_of(letters.outputs, has) && std::ranges::any_of(letters.inputs, has);
     if (!is_free) modifiers += fmt::format(" {}:whole", letter);
   }
   return einsum(modifiers.empty() ? attrs.rule : attrs.rule + " |" + modifiers, call, sizes);

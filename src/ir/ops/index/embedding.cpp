@@ -78,7 +78,7 @@ constexpr auto run_scatter_rows = []<class T>(const ScatterRowsAttrs& attrs, Inp
     }
     d_y += width;
   }
-  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+  std::ranges::copy(sums, out[0].as<T>());
 };
 
 std::vector<Hlo> emit_scatter_rows(const EmitCall& call) {

@@ -42,7 +42,7 @@ constexpr auto run_scatter_add = []<class T>(const ScatterAddAttrs& attrs, Input
     }
     updates += width;
   }
-  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+  std::ranges::copy(sums, out[0].as<T>());
 };
 
 }  // namespace

@@ -40,14 +40,8 @@ std::vector<Type> infer_take_along(const OpCall& call) {
 /// Returns the row-major places in [rows.., columns] of indices[rows.., k], as a list: -1 for columns outside of those
 /// that begin at `begin`.
 Hlo hlo_places(const EmitCall& call, const Hlo& indices, int64_t begin, int64_t columns) {
-  const int64_t width = indices.type.shape.back();
-  const Shape flat{indices.type.elements() / std::max<int64_t>(1, width), width};
-  const Type type{DType::i64, flat};
-  const Traced own(call, call.convert(call.reshape(indices, flat), DType::i64));
-  const Traced column = own - static_cast<double>(begin), row(call, hlo_iota(call, 0, type));
-  const Traced place = row * static_cast<double>(columns) + column;
-  const Traced inside = select_of(column < static_cast<double>(columns), place, -1);
-  return call.reshape(select_of(column < 0, -1, inside).as(call, type), {flat[0] * width});
+  const int64_t width = std::max<int64_t>(1, indices.type.shape.back());
+  return hlo_rows_of_groups(call, indices, indices.type.elements() / width, begin, columns);
 }
 
 /// Indices outside of the columns give zeros, also those that the kernel refuses.
@@ -120,7 +114,7 @@ constexpr auto run_put_along = []<class T>(const PutAlongAttrs& attrs, Inputs in
     if (column < 0 || column >= attrs.size) continue;
     sums[i / width * attrs.size + column] += static_cast<double>(d[i]);
   }
-  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+  std::ranges::copy(sums, out[0].as<T>());
 };
 
 /// Indices outside of the columns are left out, also those that the kernel refuses. Each of a few indices is compared

@@ -95,14 +95,14 @@ constexpr auto run_matmul = []<class T>(const MatmulAttrs& attrs, Inputs in, Out
       pack(b + n * sizes.k * sizes.j, attrs.transpose_b, sizes.k, sizes.j, right.data());
     }
     for (int64_t i = 0; i < sizes.i; ++i) {
-      std::fill(row.begin(), row.end(), 0);
+      std::ranges::fill(row, 0);
       for (int64_t k = 0; k < sizes.k; ++k) {
         const T factor = left[i * sizes.k + k];
         const T* other = right.data() + k * sizes.j;
         T* sum = row.data();
         for (int64_t j = 0; j < sizes.j; ++j) sum[j] += factor * other[j];
       }
-      y = std::copy(row.begin(), row.end(), y);
+      y = std::ranges::copy(row, y).out;
     }
   }
 };

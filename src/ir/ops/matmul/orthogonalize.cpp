@@ -1,7 +1,6 @@
 #include "ir/ops/matmul/orthogonalize.h"
 
 #include "ir/graph/traced.h"
-#include "ir/ops/emission.h"
 #include "ir/ops/full_precision.h"
 #include "ir/ops/support.h"
 #include "ir/ops/wide.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "base/plain_text.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"
 #include "ir/ops/shape/attrs.h"
@@ -29,11 +30,29 @@ Type statistics_type(const Type& x, int64_t groups) { return {wide_type(x.dtype)
 
 Type channel_type(const Type& x) { return {x.dtype, {x.shape[1]}}; }
 
-ShardingRule norm_rule(std::string text, const OpCall& call) {
-  const bool planes = call.inputs[0].rank() == 4;
-  for (size_t at; (at = text.find('x')) != std::string::npos;) text.replace(at, 1, planes ? "(gm)chw" : "(gm)c");
-  if (text.back() == '|') text += planes ? " m:expand h:expand w:expand" : " m:expand";
-  return einsum(text, call);
+void set_norm_types(OpDef& op, const std::string& text, const std::function<int64_t(const OpCall&)>& groups) {
+  op.infer = [name = op.name, text, groups](const OpCall& call) -> std::vector<Type> {
+    require_norm_input(name, call, groups(call));
+    const Type &x = call.inputs[0], statistics = statistics_type(x, groups(call));
+    std::vector<Type> types;  // types of the operands, then of the results
+    for (const std::string_view word : split_words(text, ",->| ")) {
+      types.push_back(word == "x"    ? x
+                      : word == "c"  ? channel_type(x)
+                      : word == "gc" ? statistics
+                                     : Type{DType::f64, statistics.shape});
+    }
+    const auto results = types.begin() + static_cast<std::ptrdiff_t>(call.inputs.size());
+    require_types(name, call, 1, {types.begin() + 1, results});
+    return {results, types.end()};
+  };
+  op.rule = [text](const OpCall& call) {
+    const bool planes = call.inputs[0].rank() == 4;
+    std::string rule = text;
+    for (size_t at; (at = rule.find("sums")) != std::string::npos;) rule.replace(at, 4, "gc");
+    for (size_t at; (at = rule.find('x')) != std::string::npos;) rule.replace(at, 1, planes ? "(gm)chw" : "(gm)c");
+    if (rule.back() == '|') rule += planes ? " m:expand h:expand w:expand" : " m:expand";
+    return einsum(rule, call);
+  };
 }
 
 namespace {
@@ -42,15 +61,6 @@ constexpr auto kBatchNorm = "batch_norm";
 
 void require_positive(std::string_view op, double epsilon) {
   if (!(epsilon > 0)) reject(op, "epsilon is not positive", to_text(epsilon), "above 0");
-}
-
-std::vector<Type> infer_batch_norm(const OpCall& call) {
-  const auto& attrs = call.attrs.as<BatchNormAttrs>();
-  require_norm_input(kBatchNorm, call, attrs.groups);
-  const Type& x = call.inputs[0];
-  require_types(kBatchNorm, call, 1, {channel_type(x), channel_type(x)});
-  require_positive(kBatchNorm, attrs.epsilon);
-  return {x, statistics_type(x, attrs.groups), statistics_type(x, attrs.groups)};
 }
 
 std::vector<Value> grad_batch_norm(const GradCall& call) {
@@ -104,8 +114,12 @@ OpDef batch_norm_op() {
   OpDef op =
       new_op(kBatchNorm, "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows",
              {.count = 3, .floats = {0}}, BatchNormAttrs{}, kFollowsHalves);
-  op.infer = infer_batch_norm;
-  op.rule = [](const OpCall& call) { return norm_rule("x,c,c->x,gc,gc |", call); };
+  set_norm_types(op, "x,c,c->x,gc,gc |", groups_in<BatchNormAttrs>);
+  op.infer = [infer = op.infer](const OpCall& call) {
+    const std::vector<Type> results = infer(call);
+    require_positive(kBatchNorm, call.attrs.as<BatchNormAttrs>().epsilon);
+    return results;
+  };
   op.localize = localized<BatchNormAttrs>(
       [](BatchNormAttrs& attrs, const Shard& shard) { attrs.groups = shard.outputs[1][0].count(); });
   op.grad = grad_batch_norm;
@@ -126,17 +140,6 @@ OpDef batch_norm_op() {
       {{sample_of({6, 5}), sample_of({5}), sample_of({5})}, BatchNormAttrs{.groups = 2}},
   };
   return op;
-}
-
-constexpr auto kBatchNormGrad = "batch_norm_grad";
-
-std::vector<Type> infer_batch_norm_grad(const OpCall& call) {
-  const Type& x = call.inputs[0];
-  const int64_t groups = call.inputs[2].shape[0];
-  require_norm_input(kBatchNormGrad, call, groups);
-  const Type statistics = statistics_type(x, groups);
-  require_types(kBatchNormGrad, call, 1, {channel_type(x), statistics, statistics, x});
-  return {x, channel_type(x), channel_type(x)};
 }
 
 Value sum_groups(const ExpandCall& call, Value sums, DType dtype) {
@@ -175,10 +178,10 @@ constexpr auto run_batch_norm_grad = []<class T>(Inputs in, Outputs out) {
 };
 
 OpDef batch_norm_grad_op() {
-  OpDef op = new_op(kBatchNormGrad, "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y",
+  OpDef op = new_op("batch_norm_grad", "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y",
                     {.count = 5, .floats = {0}, .ranks = {{2, 2}}}, {}, kFollowsHalves);
-  op.infer = infer_batch_norm_grad;
-  op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
+  set_norm_types(op, "x,c,gc,gc,x->x,c,c |", groups_of<2>);
+  op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({4}); };
   op.expand = expand_batch_norm_grad;
   op.flops_per_point = 10;
   op.traits.batch_statistics = [](const OpCall& call) {
@@ -266,22 +269,11 @@ OpDef batch_norm_inference_op() {
   return op;
 }
 
-constexpr auto kBatchNormApply = "batch_norm_apply";
-
-std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
-  const Type& x = call.inputs[0];
-  const int64_t groups = call.inputs[3].shape[0];
-  require_norm_input(kBatchNormApply, call, groups);
-  const Type statistics = statistics_type(x, groups);
-  require_types(kBatchNormApply, call, 1, {channel_type(x), channel_type(x), statistics, statistics});
-  return {x};
-}
-
 OpDef batch_norm_apply_op() {
-  OpDef op = new_op(kBatchNormApply, "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd",
+  OpDef op = new_op("batch_norm_apply", "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd",
                     {.count = 5, .floats = {0}, .ranks = {{3, 2}}}, {}, kFollowsHalves);
-  op.infer = infer_batch_norm_apply;
-  op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
+  set_norm_types(op, "x,c,c,gc,gc->x", groups_of<3>);
+  op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({1, 2}); };
   op.flops_per_point = 3;
   op.emit = emit_batch_norm_apply;
   op.kernel = float_kernel<double>(run_norm_apply);
@@ -292,24 +284,12 @@ OpDef batch_norm_apply_op() {
   return op;
 }
 
-constexpr auto kBatchNormGradSums = "batch_norm_grad_sums";
-
-std::vector<Type> infer_batch_norm_grad_sums(const OpCall& call) {
-  const Type& x = call.inputs[0];
-  const int64_t groups = call.inputs[1].shape[0];
-  require_norm_input(kBatchNormGradSums, call, groups);
-  const Type statistics = statistics_type(x, groups);
-  require_types(kBatchNormGradSums, call, 1, {statistics, statistics, x});
-  const Type sums{DType::f64, statistics.shape};
-  return {sums, sums};
-}
-
 OpDef batch_norm_grad_sums_op() {
-  OpDef op = new_op(kBatchNormGradSums,
+  OpDef op = new_op("batch_norm_grad_sums",
                     "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y",
                     {.count = 4, .floats = {0}, .ranks = {{1, 2}}});
-  op.infer = infer_batch_norm_grad_sums;
-  op.rule = [](const OpCall& call) { return norm_rule("x,gc,gc,x->gc,gc", call).linear_in({3}); };
+  set_norm_types(op, "x,gc,gc,x->sums,sums", groups_of<1>);
+  op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({3}); };
   op.flops_per_point = 4;
   op.emit = emit_batch_norm_grad_sums;
   op.kernel = float_kernel<float>([]<class T>(Inputs in, Outputs out) {
@@ -326,27 +306,19 @@ OpDef batch_norm_grad_sums_op() {
 
 constexpr auto kBatchNormGradApply = "batch_norm_grad_apply";
 
-std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
-  const Type& x = call.inputs[0];
-  const int64_t groups = call.inputs[2].shape[0];
-  require_norm_input(kBatchNormGradApply, call, groups);
-  const Type statistics = statistics_type(x, groups);
-  const Type sums{DType::f64, statistics.shape};
-  require_types(kBatchNormGradApply, call, 1, {channel_type(x), statistics, statistics, x, sums, sums});
-  const int64_t count = call.attrs.as<BatchNormGradApplyAttrs>().count;
-  if (count < 0) reject(kBatchNormGradApply, "count is negative", fmt::format("{}", count), "0 or more");
-  return {x};
-}
-
 OpDef batch_norm_grad_apply_op() {
   OpDef op =
       new_op(kBatchNormGradApply,
              "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2",
              {.count = 7, .floats = {0}, .ranks = {{2, 2}}}, BatchNormGradApplyAttrs{}, kFollowsHalves);
-  op.infer = infer_batch_norm_grad_apply;
-  op.rule = [](const OpCall& call) {
-    return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
+  set_norm_types(op, "x,c,gc,gc,x,sums,sums->x", groups_of<2>);
+  op.infer = [infer = op.infer](const OpCall& call) {
+    const std::vector<Type> results = infer(call);
+    const int64_t count = call.attrs.as<BatchNormGradApplyAttrs>().count;
+    if (count < 0) reject(kBatchNormGradApply, "count is negative", fmt::format("{}", count), "0 or more");
+    return results;
   };
+  op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({1}).linear_in({4, 5, 6}); };
   op.flops_per_point = 6;
   op.emit = emit_batch_norm_grad_apply;
   op.kernel = float_kernel<double, BatchNormGradApplyAttrs>(

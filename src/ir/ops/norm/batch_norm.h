@@ -55,9 +55,22 @@ void require_norm_input(std::string_view op, const OpCall& call, int64_t groups)
 Type statistics_type(const Type& x, int64_t groups);
 /// Returns the type of gamma and beta: [c] in the element type of x.
 Type channel_type(const Type& x);
-/// Returns the `einsum` rule of `text`, in which every `x` becomes "(gm)c" or "(gm)chw". If it ends in '|', modifiers
-/// are added: m, h and w are cut only through the expansion.
-ShardingRule norm_rule(std::string text, const OpCall& call);
+/// Sets `infer` and `rule` from a text such as "x,c,gc->gc,sums |", which names the operands and results: `x`, which
+/// stands for "(gm)c" or "(gm)chw", a number `c` of each channel as gamma, statistics `gc`, and their `sums` in f64. If
+/// it ends in '|', m, h and w are cut only through the expansion. `groups` returns the number of groups. Types that do
+/// not fit throw InvalidArgument.
+void set_norm_types(OpDef& op, const std::string& text, const std::function<int64_t(const OpCall&)>& groups);
+
+/// Returns the number of groups of operand K, which are statistics or their sums.
+template <size_t K>
+int64_t groups_of(const OpCall& call) {
+  return call.inputs[K].shape[0];
+}
+/// Returns the number of groups in the attributes, an A.
+template <class A>
+int64_t groups_in(const OpCall& call) {
+  return call.attrs.as<A>().groups;
+}
 
 /// Write the parts of batch normalization as StableHLO.
 std::vector<Hlo> emit_moments_sum(const EmitCall& call);

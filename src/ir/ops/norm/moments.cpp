@@ -6,24 +6,15 @@
 #include <cmath>
 
 #include "ir/ops/norm/batch_norm.h"
-#include "ir/ops/wide.h"
 
 namespace partita {
 namespace {
 
-constexpr auto kMomentsSum = "moments_sum";
-
-std::vector<Type> infer_moments_sum(const OpCall& call) {
-  const int64_t groups = call.attrs.as<MomentsSumAttrs>().groups;
-  require_norm_input(kMomentsSum, call, groups);
-  return {Type{DType::f64, {groups, call.inputs[0].shape[1]}}};
-}
-
 OpDef moments_sum_op() {
-  OpDef op = new_op(kMomentsSum, "f64 sums of x per group of rows and channel", {.count = 1, .floats = {0}},
+  OpDef op = new_op("moments_sum", "f64 sums of x per group of rows and channel", {.count = 1, .floats = {0}},
                     MomentsSumAttrs{});
-  op.infer = infer_moments_sum;
-  op.rule = [](const OpCall& call) { return norm_rule("x->gc", call).linear_in({0}); };
+  set_norm_types(op, "x->sums", groups_in<MomentsSumAttrs>);
+  op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({0}); };
   op.localize = localized<MomentsSumAttrs>(
       [](MomentsSumAttrs& attrs, const Shard& shard) { attrs.groups = shard.outputs[0][0].count(); });
   op.emit = emit_moments_sum;
@@ -34,22 +25,11 @@ OpDef moments_sum_op() {
   return op;
 }
 
-constexpr auto kMomentsDeviations = "moments_deviations";
-
-std::vector<Type> infer_moments_deviations(const OpCall& call) {
-  const int64_t groups = call.inputs[1].shape[0];
-  require_norm_input(kMomentsDeviations, call, groups);
-  const Type sums{DType::f64, {groups, call.inputs[0].shape[1]}};
-  require_types(kMomentsDeviations, call, 1, {sums});
-  return {sums, sums};
-}
-
 OpDef moments_deviations_op() {
   OpDef op =
-      new_op(kMomentsDeviations, "f64 sums of x - near and of its square per group of rows and channel, from x, near",
+      new_op("moments_deviations", "f64 sums of x - near and of its square per group of rows and channel, from x, near",
              {.count = 2, .floats = {0}, .ranks = {{1, 2}}});
-  op.infer = infer_moments_deviations;
-  op.rule = [](const OpCall& call) { return norm_rule("x,gc->gc,gc", call); };
+  set_norm_types(op, "x,sums->sums,sums", groups_of<1>);
   op.flops_per_point = 4;
   op.emit = emit_moments_deviations;
   op.kernel = float_kernel<float>([]<class T>(Inputs in, Outputs out) {

@@ -48,56 +48,25 @@ Shifted shift_row(const ExpandCall& call, Value x) {
 
 namespace {
 
-constexpr auto run_softmax = []<class T>(Inputs in, Outputs out) {
-  const Rows rows = rows_of(in[0].type.shape);
-  const T* x = in[0].as<T>();
-  T* y = out[0].as<T>();
-  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
-    const auto [largest, sum] = largest_and_sum(x, rows.size);
-    for (int64_t z = 0; z < rows.size; ++z) y[z] = T(std::exp(double(x[z]) - largest) / sum);
+struct Softmax {
+  static double of_sum(double sum) { return sum; }
+  static double result(double x, double largest, double sum) { return std::exp(x - largest) / sum; }
+  static Value expanded(const ExpandCall& call, const Shifted& row) {
+    return call.apply("div", {row.exponential, row.sum});
   }
-};
-
-OpDef softmax_op() {
-  OpDef op = rows_op("softmax", "exp(x) / sum of exp(x) over the last dimension", 1);
-  op.expand = [](const ExpandCall& call) -> std::vector<Value> {
-    const Shifted row = shift_row(call, call.inputs[0]);
-    return {to_dtype(call, call.apply("div", {row.exponential, row.sum}), call.inputs[0].dtype())};
-  };
-  op.flops_per_point = 5;
-  op.kernel = float_kernel<double>(run_softmax);
-  op.samples = {{{sample_of({4, 6})}}, {{sample_of({2, 3, 5})}}, {{sample_of({7})}}};
-  return op;
-}
-
-constexpr auto run_softmax_grad = []<class T>(Inputs in, Outputs out) {
-  const Rows rows = rows_of(in[0].type.shape);
-  const T *y = in[0].as<T>(), *d_y = in[1].as<T>();
-  T* d_x = out[0].as<T>();
-  for (int64_t row = 0; row < rows.count; ++row, y += rows.size, d_y += rows.size, d_x += rows.size) {
-    double sum = 0;
-    for (int64_t z = 0; z < rows.size; ++z) sum += double(y[z]) * double(d_y[z]);
-    for (int64_t z = 0; z < rows.size; ++z) d_x[z] = T(double(y[z]) * (double(d_y[z]) - sum));
-  }
-};
-
-OpDef softmax_grad_op() {
-  OpDef op = rows_op("softmax_grad", "y * (d_y - sum of y * d_y over the last dimension)", 2);
-  op.expand = [](const ExpandCall& call) -> std::vector<Value> {
-    const DType dtype = call.inputs[0].dtype();
-    const Value y = to_dtype(call, call.inputs[0], wide_type(dtype));
-    const Value d_y = to_dtype(call, call.inputs[1], wide_type(dtype));
+  static double term(double y, double d_y) { return y * d_y; }
+  static double slope(double y, double d_y, double sum) { return y * (d_y - sum); }
+  static Value expanded_grad(const ExpandCall& call, Value y, Value d_y) {
     const Value sum = reduce_row(call, call.apply("mul", {y, d_y}), Reduce::sum);
-    return {to_dtype(call, call.apply("mul", {y, call.apply("sub", {d_y, sum})}), dtype)};
-  };
-  op.flops_per_point = 4;
-  op.kernel = float_kernel<double>(run_softmax_grad);
-  op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({2, 3, 5}), sample_of({2, 3, 5})}}};
-  return op;
-}
+    return call.apply("mul", {y, call.apply("sub", {d_y, sum})});
+  }
+};
 
 }  // namespace
 
-std::vector<OpDef> softmax_ops() { return {softmax_op(), softmax_grad_op()}; }
+std::vector<OpDef> softmax_ops() {
+  return softmax_family<Softmax>("softmax", "exp(x) / sum of exp(x) over the last dimension",
+                                 "y * (d_y - sum of y * d_y over the last dimension)");
+}
 
 }  // namespace partita

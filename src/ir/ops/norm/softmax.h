@@ -43,4 +43,46 @@ struct Shifted {
 };
 Shifted shift_row(const ExpandCall& call, Value x);
 
+/// Returns the op NAME on rows of floats, and its gradient NAME_grad from y and d_y. `Form` has its parts, on numbers
+/// of f64: y is `result` of x, the largest of its row and `of_sum` of the sum of exp(x - largest); d_x is `slope` of y,
+/// d_y and the sum of `term` over the row. `expanded` and `expanded_grad` are the same on values in the wide type.
+template <class Form>
+std::vector<OpDef> softmax_family(const std::string& name, const char* summary, const char* grad_summary) {
+  OpDef op = rows_op(name, summary, 1), grad = rows_op(name + "_grad", grad_summary, 2);
+  op.expand = [](const ExpandCall& call) -> std::vector<Value> {
+    return {to_dtype(call, Form::expanded(call, shift_row(call, call.inputs[0])), call.inputs[0].dtype())};
+  };
+  op.flops_per_point = 5;
+  op.kernel = float_kernel<double>([]<class T>(Inputs in, Outputs out) {
+    const Rows rows = rows_of(in[0].type.shape);
+    const T* x = in[0].as<T>();
+    T* y = out[0].as<T>();
+    for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
+      const auto [largest, sum] = largest_and_sum(x, rows.size);
+      const double of_sum = Form::of_sum(sum);
+      for (int64_t z = 0; z < rows.size; ++z) y[z] = T(Form::result(double(x[z]), largest, of_sum));
+    }
+  });
+  op.samples = {{{sample_of({4, 6})}}, {{sample_of({2, 3, 5})}}, {{sample_of({7})}}};
+  grad.expand = [](const ExpandCall& call) -> std::vector<Value> {
+    const DType dtype = call.inputs[0].dtype();
+    const Value y = to_dtype(call, call.inputs[0], wide_type(dtype));
+    const Value d_y = to_dtype(call, call.inputs[1], wide_type(dtype));
+    return {to_dtype(call, Form::expanded_grad(call, y, d_y), dtype)};
+  };
+  grad.flops_per_point = 4;
+  grad.kernel = float_kernel<double>([]<class T>(Inputs in, Outputs out) {
+    const Rows rows = rows_of(in[0].type.shape);
+    const T *y = in[0].as<T>(), *d_y = in[1].as<T>();
+    T* d_x = out[0].as<T>();
+    for (int64_t row = 0; row < rows.count; ++row, y += rows.size, d_y += rows.size, d_x += rows.size) {
+      double sum = 0;
+      for (int64_t z = 0; z < rows.size; ++z) sum += Form::term(double(y[z]), double(d_y[z]));
+      for (int64_t z = 0; z < rows.size; ++z) d_x[z] = T(Form::slope(double(y[z]), double(d_y[z]), sum));
+    }
+  });
+  grad.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({2, 3, 5}), sample_of({2, 3, 5})}}};
+  return {op, grad};
+}
+
 }  // namespace partita

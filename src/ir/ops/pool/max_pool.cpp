@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include "ir/ops/kernels.h"
 #include "ir/ops/pool/pool.h"

@@ -21,7 +21,7 @@ std::vector<Type> infer_random(const OpCall& call) {
     reject("random", "step is not a counter", print(call.inputs[0]), "i64[]", ErrorKind::type);
   }
   const std::vector<std::string> names{"uniform", "normal", "truncated_normal"};
-  if (std::find(names.begin(), names.end(), attrs.distribution) == names.end() || !is_float(attrs.dtype)) {
+  if (std::ranges::find(names, attrs.distribution) == names.end() || !is_float(attrs.dtype)) {
     reject("random", "unknown distribution or type", call.attrs.print(), "uniform, normal or truncated_normal floats");
   }
   require_shape("random", attrs.shape);

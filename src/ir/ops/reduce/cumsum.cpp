@@ -24,7 +24,7 @@ constexpr auto run_cumsum = []<class T>(const CumsumAttrs& attrs, Inputs in, Out
   T* y = out[0].as<T>();
   std::vector<Sum> sums(stride);
   for (int64_t outer = 0; outer < total; outer += size * stride) {
-    std::fill(sums.begin(), sums.end(), Sum{});
+    std::ranges::fill(sums, Sum{});
     for (int64_t step = 0; step < size; ++step) {
       const int64_t at = outer + (attrs.reverse ? size - 1 - step : step) * stride;
       for (int64_t i = 0; i < stride; ++i) {

@@ -10,7 +10,7 @@ namespace partita {
 namespace {
 
 bool is_reduced(const ReduceAttrs& attrs, size_t dim) {
-  return std::find(attrs.axes.begin(), attrs.axes.end(), static_cast<int64_t>(dim)) != attrs.axes.end();
+  return std::ranges::find(attrs.axes, static_cast<int64_t>(dim)) != attrs.axes.end();
 }
 
 std::vector<Type> infer_reduce(const OpCall& call) {
@@ -116,8 +116,9 @@ constexpr auto run_reduce = []<class T>(const ReduceAttrs& attrs, Inputs in, Out
     else
       sum = value < sum || value != value ? value : sum;
   });
-  std::transform(sums.begin(), sums.end(), out[0].as<T>(),
-                 [&](Sum sum) { return static_cast<T>(attrs.scale == 1 ? sum : static_cast<Sum>(sum * attrs.scale)); });
+  std::ranges::transform(sums, out[0].as<T>(), [&](Sum sum) {
+    return static_cast<T>(attrs.scale == 1 ? sum : static_cast<Sum>(sum * attrs.scale));
+  });
 };
 
 /// Returns the number with which a reduction begins.

@@ -28,7 +28,7 @@ constexpr IdRule kExperts{"assign_slots", "id is no expert"};
 /// capacity, which means none, if it has no more. `counts` is scratch: the number of ids per expert so far.
 void assign(const AssignSlotsAttrs& attrs, int64_t tokens, int64_t choices, const int64_t* ids,
             std::vector<int64_t>& counts, int32_t* slots) {
-  std::fill(counts.begin(), counts.end(), 0);
+  std::ranges::fill(counts, 0);
   for (int64_t k = 0; k < choices; ++k) {
     for (int64_t n = 0; n < tokens; ++n) {
       const int64_t expert = ids[n * choices + k];

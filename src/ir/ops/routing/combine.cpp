@@ -48,7 +48,7 @@ constexpr auto run_combine = []<class T>(const CombineAttrs& attrs, Inputs in, O
       sums[token * sizes.width + z] += weight * static_cast<double>(y[row * sizes.width + z]);
     }
   });
-  std::copy(sums.begin(), sums.end(), out[0].as<T>());
+  std::ranges::copy(sums, out[0].as<T>());
 };
 
 /// The rows y[slots[.., n, k]] as [groups n, k, z] in f32 or f64, zeros for slots of no row or of another rank, and
@@ -58,7 +58,7 @@ struct EmittedRows {
 };
 EmittedRows emitted_combine_rows(const EmitCall& call, const RoutingSizes& sizes) {
   const Hlo &y = call.inputs[0], &slots = call.inputs[1];
-  const Hlo rows = emitted_rows_of_slots(call, slots, sizes, call.attrs.as<CombineAttrs>().begin);
+  const Hlo rows = hlo_rows_of_groups(call, slots, sizes.groups, call.attrs.as<CombineAttrs>().begin, sizes.slots);
   const Hlo table = call.reshape(y, {sizes.groups * sizes.slots, sizes.width});
   const Hlo found = call.convert(hlo_rows(call, table, rows), wide_type(y.type.dtype));
   const Hlo is_row = call.compare("GE", rows, call.splat_integer(0, rows.type));

@@ -48,7 +48,7 @@ constexpr auto run_dispatch = []<class T>(const DispatchAttrs& attrs, Inputs in,
   std::vector<double> sums(sizes.slots * sizes.width);
   size_t at = 0;
   for (int64_t group = 0; group < sizes.groups; ++group, x += sizes.tokens * sizes.width) {
-    std::fill(sums.begin(), sums.end(), 0);
+    std::ranges::fill(sums, 0);
     for (int64_t n = 0; n < sizes.tokens; ++n) {
       for (int64_t k = 0; k < sizes.choices; ++k, ++at) {
         const double weight = weights ? static_cast<double>(weights[at]) : 1;
@@ -59,7 +59,7 @@ constexpr auto run_dispatch = []<class T>(const DispatchAttrs& attrs, Inputs in,
         }
       }
     }
-    y = std::copy(sums.begin(), sums.end(), y);
+    y = std::ranges::copy(sums, y).out;
   }
 };
 
@@ -78,7 +78,8 @@ std::vector<Hlo> emit_dispatch(const EmitCall& call) {
     const Hlo weights = call.reshape(call.convert(call.inputs[2], wide), {shape[0], shape[1]});
     updates = call.body.add_same("stablehlo.multiply", {updates, call.broadcast_in(weights, {0, 1}, shape)});
   }
-  const Hlo rows = emitted_rows_of_slots(call, call.inputs[1], sizes, call.attrs.as<DispatchAttrs>().begin);
+  const Hlo rows =
+      hlo_rows_of_groups(call, call.inputs[1], sizes.groups, call.attrs.as<DispatchAttrs>().begin, sizes.slots);
   const Hlo sums =
       hlo_add_rows(call, sizes.groups * sizes.slots, rows, call.reshape(updates, {shape[0] * shape[1], shape[2]}));
   return {call.convert(call.reshape(sums, result.shape), result.dtype)};

@@ -1,6 +1,5 @@
 #include "ir/ops/routing/routing.h"
 
-#include "ir/ops/emission.h"
 #include "ir/ops/sizes.h"
 
 namespace partita {
@@ -11,16 +10,6 @@ RoutingSizes routing_sizes(const Type& slots, const Type& rows_of_slots) {
       .tokens = route[route.size() - 2], .choices = route.back(), .slots = rows[rows.size() - 2], .width = rows.back()};
   for (size_t d = 0; d + 2 < route.size(); ++d) sizes.groups *= route[d];
   return sizes;
-}
-
-Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingSizes& sizes, int64_t begin) {
-  const int64_t own = sizes.tokens * sizes.choices;
-  const Type type{DType::i64, {sizes.groups, own}};
-  const Traced slot(call, call.convert(call.reshape(slots, type.shape), DType::i64));
-  const Traced row = slot - static_cast<double>(begin), group(call, hlo_iota(call, 0, type));
-  const Traced place = group * static_cast<double>(sizes.slots) + row;
-  const Traced inside = select_of(row < static_cast<double>(sizes.slots), place, -1);
-  return call.reshape(select_of(row < 0, -1, inside).as(call, type), {sizes.groups * own});
 }
 
 void require_routing(std::string_view op, const OpCall& call, size_t rows, size_t slots, bool same_tokens) {

@@ -37,10 +37,6 @@ inline int64_t row_of_slot(std::string_view op, int64_t slot, int64_t begin, int
   return slot < total && row >= 0 && row < size ? row : -1;
 }
 
-/// Returns the rows [groups n k] of each slot among rows [groups v] that begin at `begin`, as a list of i64, and -1
-/// for slots that are not among them, also those that kernels refuse.
-Hlo emitted_rows_of_slots(const EmitCall& call, const Hlo& slots, const RoutingSizes& sizes, int64_t begin);
-
 /// Returns the check of slots, operand 1 of `op`. `total` returns the number of slots of the whole.
 IdOperand slot_operand(std::string_view op, const std::function<int64_t(const OpCall&)>& total);
 

@@ -57,13 +57,13 @@ std::vector<size_t> assign_layers(const std::vector<AssignedLayer>& layers, int6
   const auto count = static_cast<size_t>(stages);
   if (count > layers.size()) {
     throw InvalidArgument(
-        fmt::format("[pipeline] more stages than layers, got {}, expected at most {}: a plan moves whole layers, which "
-                    "are blocks that repeat and what comes before and after them; stages of partita train without a "
-                    "plan may have one node each",
-                    stages, layers.size()));
+        "[pipeline] more stages than layers, got {}, expected at most {}: a plan moves whole layers, which are blocks "
+        "that repeat and what comes before and after them; stages of partita train without a plan may have one node "
+        "each",
+        stages, layers.size());
   }
-  const auto repeated = static_cast<size_t>(
-      std::count_if(layers.begin(), layers.end(), [](const AssignedLayer& layer) { return layer.repeated; }));
+  const auto repeated =
+      static_cast<size_t>(std::ranges::count_if(layers, [](const AssignedLayer& layer) { return layer.repeated; }));
   if (split == LayerSplit::balanced || repeated == 0 || repeated % count != 0) return balanced(layers, count);
   std::vector<size_t> begins{0};
   size_t seen = 0;

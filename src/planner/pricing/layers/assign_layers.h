@@ -20,8 +20,7 @@ struct AssignedLayer {
 /// such assignments the first stages, which keep more micro-batches, get the fewest layers. If no layer is repeated or
 /// the number of stages does not divide the repeated ones, `even` means `balanced`.
 enum class LayerSplit { even, balanced };
-template <>
-inline constexpr auto kNames<LayerSplit> = names("even", "balanced");
+constexpr auto value_names(LayerSplit) { return names("even", "balanced"); }
 
 /// Assigns layers to contiguous stages, each of which gets at least one. Returns the first layer of each stage and,
 /// last, the number of layers. Throws InvalidArgument if there are more stages than layers.

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <functional>
 
-#include "ir/sharding/mesh.h"
-
 namespace partita {
 namespace {
 
@@ -18,14 +16,13 @@ int64_t read_count(std::string_view where, std::string_view text, int64_t least,
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
-  throw InvalidArgument(
-      fmt::format("[{}] bad number, got '{}', expected a whole number from {} to {}", where, text, least, most));
+  throw InvalidArgument("[{}] bad number, got '{}', expected a whole number from {} to {}", where, text, least, most);
 }
 
 bool read_bool(std::string_view where, std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
-  throw InvalidArgument(fmt::format("[{}] bad switch, got '{}', expected true or false", where, text));
+  throw InvalidArgument("[{}] bad switch, got '{}', expected true or false", where, text);
 }
 
 /// A key of a configuration: how its value is parsed and printed.
@@ -75,7 +72,7 @@ RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view
     const size_t colon = std::min(part.find(':'), part.size());
     const size_t policy = position_of_name(where, part.substr(0, colon), {"full", "selective"});
     if (!of_policies[policy].empty()) {
-      throw InvalidArgument(fmt::format("[{}] given twice, got '{}', expected it once", where, part.substr(0, colon)));
+      throw InvalidArgument("[{}] given twice, got '{}', expected it once", where, part.substr(0, colon));
     }
     of_policies[policy] = read_counts(where, part.substr(std::min(colon + 1, part.size())), most);
   }
@@ -84,9 +81,8 @@ RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view
     if (counts.empty()) counts.push_back(0);
     if (counts.size() == 1) counts.resize(groups, counts[0]);
     if (counts.size() == groups) continue;
-    throw InvalidArgument(
-        fmt::format("[{}] conflicting numbers of groups of stages, got {} and {} in '{}', expected one", where,
-                    of_policies[0].size(), of_policies[1].size(), text));
+    throw InvalidArgument("[{}] conflicting numbers of groups of stages, got {} and {} in '{}', expected one", where,
+                          of_policies[0].size(), of_policies[1].size(), text);
   }
   std::vector<RecomputedLayers::Counts> counts;
   for (size_t group = 0; group < groups; ++group) counts.push_back({of_policies[0][group], of_policies[1][group]});
@@ -132,11 +128,11 @@ std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text,
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const size_t equals = item.find('=');
     if (equals == item.npos) {
-      throw InvalidArgument(fmt::format("[{}] bad item, got '{}', expected KEY=VALUE", where, item));
+      throw InvalidArgument("[{}] bad item, got '{}', expected KEY=VALUE", where, item);
     }
     const size_t key = position_of_name(where, item.substr(0, equals), names);
     if (is_given[key]) {
-      throw InvalidArgument(fmt::format("[{}] given twice, got '{}', expected it once", where, names[key]));
+      throw InvalidArgument("[{}] given twice, got '{}', expected it once", where, names[key]);
     }
     is_given[key] = true;
     items.emplace_back(key, item.substr(equals + 1));
@@ -165,7 +161,7 @@ std::string print(const RecomputedLayers& recomputed) {
   const auto text_of = [&](std::string_view name, int64_t RecomputedLayers::Counts::*member) -> std::string {
     std::vector<int64_t> numbers;
     for (const RecomputedLayers::Counts& counts : recomputed.counts) numbers.push_back(counts.*member);
-    const bool are_alike = std::all_of(numbers.begin(), numbers.end(), [&](int64_t one) { return one == numbers[0]; });
+    const bool are_alike = std::ranges::all_of(numbers, [&](int64_t one) { return one == numbers[0]; });
     if (are_alike && numbers[0] == 0) return "";
     if (are_alike) numbers.resize(1);
     return fmt::format("{}:{}", name, fmt::join(numbers, "/"));
@@ -195,9 +191,9 @@ Configuration parse_configuration(std::string_view text, std::string_view where)
   int64_t left = kMaxMeshRanks;
   for (const int64_t ways : {configuration.data, configuration.context, configuration.tensor, configuration.pipeline}) {
     if (ways > left) {
-      throw InvalidArgument(fmt::format(
+      throw InvalidArgument(
           "[{}] too many ranks, got data {} x context {} x tensor {} x pipeline {}, expected at most {}", where,
-          configuration.data, configuration.context, configuration.tensor, configuration.pipeline, kMaxMeshRanks));
+          configuration.data, configuration.context, configuration.tensor, configuration.pipeline, kMaxMeshRanks);
     }
     left /= ways;
   }
@@ -219,37 +215,36 @@ void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, 
                     int64_t max_ranks) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(
-        fmt::format("[{}] wrong number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}",
-                    where, configuration.data, configuration.context, configuration.tensor, configuration.pipeline,
-                    configuration.ranks(), ranks));
+        "[{}] wrong number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}", where,
+        configuration.data, configuration.context, configuration.tensor, configuration.pipeline, configuration.ranks(),
+        ranks);
   }
   if (batch % configuration.data != 0) {
-    throw InvalidArgument(fmt::format(
-        "[{}] the batch does not divide, got {} rows for data={}, expected data={}", where, batch, configuration.data,
-        divisors_near(batch, configuration.data, max_ranks * configuration.data / ranks)));
+    throw InvalidArgument("[{}] the batch does not divide, got {} rows for data={}, expected data={}", where, batch,
+                          configuration.data,
+                          divisors_near(batch, configuration.data, max_ranks * configuration.data / ranks));
   }
   const int64_t rows = batch / configuration.data;
   if (configuration.micro_batch == 0) configuration.micro_batch = configuration.pipeline > 1 ? 1 : rows;
   if (rows % configuration.micro_batch != 0) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "[{}] the rows of a rank do not divide into micro-batches, got {} rows for micro_batch={}, expected "
         "micro_batch={}",
-        where, rows, configuration.micro_batch, divisors_near(rows, configuration.micro_batch, rows)));
+        where, rows, configuration.micro_batch, divisors_near(rows, configuration.micro_batch, rows));
   }
   if (micro_batches(configuration, batch) > kMaxMicroBatches) {
-    throw InvalidArgument(fmt::format("[{}] too many micro-batches, got {} of micro_batch={}, expected at most {}",
-                                      where, micro_batches(configuration, batch), configuration.micro_batch,
-                                      kMaxMicroBatches));
+    throw InvalidArgument("[{}] too many micro-batches, got {} of micro_batch={}, expected at most {}", where,
+                          micro_batches(configuration, batch), configuration.micro_batch, kMaxMicroBatches);
   }
 }
 
 void require_stages(const Configuration& configuration, std::string_view where) {
   if (configuration.interleave > 1 && configuration.pipeline == 1) {
-    throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", where,
-                                      configuration.interleave));
+    throw InvalidArgument("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", where,
+                          configuration.interleave);
   }
   if (configuration.layer_split == LayerSplit::balanced && configuration.pipeline == 1) {
-    throw InvalidArgument(fmt::format("[{}] deal=balanced without stages, got pipeline=1, expected 2 or more", where));
+    throw InvalidArgument("[{}] deal=balanced without stages, got pipeline=1, expected 2 or more", where);
   }
 }
 
@@ -258,34 +253,32 @@ void require_stages(const Configuration& configuration, std::string_view where) 
 void complete_recomputation(Configuration& configuration, std::string_view where) {
   if (!counts_each_group(configuration.recompute, configuration.pipeline)) {
     throw InvalidArgument(
-        fmt::format("[{}] recompute counts layers for the wrong number of groups of stages, got {} numbers for "
-                    "pipeline={}, expected 1 or {}",
-                    where, configuration.recompute.counts.size(), configuration.pipeline, configuration.pipeline));
+        "[{}] recompute counts layers for the wrong number of groups of stages, got {} numbers for pipeline={}, "
+        "expected 1 or {}",
+        where, configuration.recompute.counts.size(), configuration.pipeline, configuration.pipeline);
   }
   if (print(configuration.recompute) == name_of(Recompute::none)) configuration.recompute = {};
 }
 
 void require_cuts(const Configuration& configuration, std::string_view where) {
   if (configuration.sequence_parallel && configuration.tensor == 1) {
-    throw InvalidArgument(
-        fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", where));
+    throw InvalidArgument("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", where);
   }
   if (configuration.cuts == TensorCuts::searched && configuration.tensor == 1) {
-    throw InvalidArgument(fmt::format("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", where));
+    throw InvalidArgument("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", where);
   }
   if (configuration.links > 0 && configuration.cuts != TensorCuts::searched) {
-    throw InvalidArgument(
-        fmt::format("[{}] links={} without searched cuts, got cuts={}, expected cuts=searched, or no links", where,
-                    configuration.links, name_of(configuration.cuts)));
+    throw InvalidArgument("[{}] links={} without searched cuts, got cuts={}, expected cuts=searched, or no links",
+                          where, configuration.links, name_of(configuration.cuts));
   }
   if (configuration.cuts == TensorCuts::searched && (configuration.sequence_parallel || configuration.context > 1)) {
     throw InvalidArgument(
-        fmt::format("[{}] cuts=searched also decides how the sequence is cut, got {}, expected cuts=blocks, or neither",
-                    where, configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1"));
+        "[{}] cuts=searched also decides how the sequence is cut, got {}, expected cuts=blocks, or neither", where,
+        configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1");
   }
   if (configuration.squeeze > 0 && configuration.cuts != TensorCuts::searched) {
-    throw InvalidArgument(fmt::format("[{}] squeeze={} has no effect, got cuts={}, expected cuts=searched", where,
-                                      configuration.squeeze, name_of(configuration.cuts)));
+    throw InvalidArgument("[{}] squeeze={} has no effect, got cuts={}, expected cuts=searched", where,
+                          configuration.squeeze, name_of(configuration.cuts));
   }
 }
 

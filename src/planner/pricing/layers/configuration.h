@@ -15,8 +15,7 @@ namespace partita {
 /// How the ranks of `tensor` share the nodes. blocks: transformer blocks are cut as in Megatron-LM. searched: a search
 /// cuts every node, including its batch.
 enum class TensorCuts { blocks, searched };
-template <>
-inline constexpr auto kNames<TensorCuts> = names("blocks", "searched");
+constexpr auto value_names(TensorCuts) { return names("blocks", "searched"); }
 
 inline constexpr int64_t kMaxZero = 3;  // level of optimizer sharding
 

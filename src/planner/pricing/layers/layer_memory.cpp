@@ -67,7 +67,7 @@ class LayerMemoryBuilder {
     for (size_t n = 0; n < graph_.nodes.size() && software_.channel_block > 0; ++n) {
       const Node& node = graph_.nodes[n];
       const auto has_image = [&](ValueId input) { return is_image_[input]; };
-      bool is_of_images = std::any_of(node.inputs.begin(), node.inputs.end(), has_image);
+      bool is_of_images = std::ranges::any_of(node.inputs, has_image);
       if (values_.phase(n) != Phase::update && !collective_of(node))
         is_of_images |= values_.work_at(n).kind == WorkKind::convolution;
       for (ValueId output : node.outputs) is_image_[output] = is_of_images && graph_.type(output).shape.size() == 4;
@@ -131,8 +131,7 @@ class LayerMemoryBuilder {
         if (values_.phase(node) != Phase::update) order.push_back(node);
       }
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](NodeId a, NodeId b) { return values_.phase(a) < values_.phase(b); });
+    std::ranges::stable_sort(order, [&](NodeId a, NodeId b) { return values_.phase(a) < values_.phase(b); });
     std::vector<size_t> last_use(graph_.values.size(), 0);
     for (size_t i = 0; i < order.size(); ++i) {
       for (ValueId input : graph_.nodes[order[i]].inputs) last_use[input] = i + 1;

@@ -28,7 +28,7 @@ int64_t LayerValues::find_row_parts() const {
   int64_t most = 1;
   for (const Sharding& sharding : local().shardings) {
     for (const Axes& axes : sharding.dims) {
-      const bool is_cut_by_rows = std::find(axes.begin(), axes.end(), micro_) != axes.end();
+      const bool is_cut_by_rows = std::ranges::find(axes, micro_) != axes.end();
       if (is_cut_by_rows) most = std::max(most, local().mesh.ways(axes) / local().mesh.micro_batches());
     }
   }
@@ -93,7 +93,7 @@ PerRow LayerValues::per_row(ValueId value, double number) const {
 }
 
 Growth LayerValues::growth(const Axes& axes) const {
-  if (std::find(axes.begin(), axes.end(), micro_) == axes.end()) return Growth::none;
+  if (std::ranges::find(axes, micro_) == axes.end()) return Growth::none;
   const bool is_divided = row_parts_ > 1 && local().mesh.ways(axes) / local().mesh.micro_batches() == row_parts_;
   return is_divided ? Growth::part : Growth::all;
 }
@@ -124,7 +124,7 @@ bool LayerValues::is_of_gradient(size_t n) const {
 
 bool LayerValues::leads_to_weights(size_t n) const {
   const Sharding& made = local().shardings[graph().nodes[n].outputs[0]];
-  return micro_ >= 0 && std::find(made.partial.begin(), made.partial.end(), micro_) != made.partial.end();
+  return micro_ >= 0 && std::ranges::find(made.partial, micro_) != made.partial.end();
 }
 
 bool LayerValues::is_gradient_of_state(ValueId value) const {

@@ -108,8 +108,8 @@ int64_t NetworkLowering::lowered_rows(const LoweringKey& key) const {
   for (int64_t count = kMaxMicroBatches; count > 1; --count) {
     if (batch_ % (count * least) == 0) return batch_ / count;
   }
-  throw InvalidArgument(fmt::format("[--batch] the rows do not divide into 2 to {} micro-batches, got {}, expected {}",
-                                    kMaxMicroBatches, batch_, batch_ / kMaxMicroBatches * kMaxMicroBatches));
+  throw InvalidArgument("[--batch] the rows do not divide into 2 to {} micro-batches, got {}, expected {}",
+                        kMaxMicroBatches, batch_, batch_ / kMaxMicroBatches * kMaxMicroBatches);
 }
 
 void NetworkLowering::require_search() const {

@@ -2,7 +2,6 @@
 // Lowers the training of a network to the program of a rank, repeatedly with different cuts.
 
 #include <memory>
-#include <optional>
 
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/local_graph.h"

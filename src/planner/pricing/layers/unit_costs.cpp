@@ -43,7 +43,7 @@ class LayerLowering {
     const Node& node = graph_.nodes[n];
     if (!software_.joins_products || values_.phase(n) != Phase::backward) return false;
     if (!values_.rules().op(n).traits.is_sum) return false;
-    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_product_[input]; });
+    return std::ranges::all_of(node.inputs, [&](ValueId input) { return is_product_[input]; });
   }
 
   void lower(size_t n) {
@@ -65,7 +65,7 @@ class LayerLowering {
     const auto& fused = software_.fused;
     const bool is_joined = adds_products(n);
     if (is_joined) is_product_[node.outputs[0]] = true;
-    if (is_joined || std::find(fused.begin(), fused.end(), node.op) != fused.end()) return;
+    if (is_joined || std::ranges::find(fused, node.op) != fused.end()) return;
     LoweredLayers::Kernel kernel{.unit = values_.unit(n),
                                  .backward = backward,
                                  .work = values_.work_at(n),

@@ -22,7 +22,7 @@ std::vector<double> memory_of_all(const Priced& priced) {
     if (one.tensor == 1 || one.sequence_parallel) continue;
     for (one.squeeze = 0; one.squeeze <= kMaxSqueeze; ++one.squeeze) add(one);
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return all;
 }
 

@@ -75,19 +75,8 @@ class NetworkCosts {
   bool is_lowered(const Configuration& configuration) const {
     return lowering_.is_lowered(lowering_.key_of(configuration));
   }
-  /// Returns the costs of a completed configuration by other units than those of stages: ranges of nodes of the folded
-  /// graph. Throws LoweringErrors.
-  LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
-    return lowering_.costs_of_units(configuration, std::move(units));
-  }
+  NetworkLowering& lowering() { return lowering_; }
   int64_t batch() const { return lowering_.batch(); }
-  /// Whether cuts can be searched, that is unless the search is propagation.
-  bool searches() const { return lowering_.searches(); }
-  /// Checks that cuts can be searched or are given. Throws InvalidArgument if not.
-  void require_search() const { lowering_.require_search(); }
-  /// The classes of links to search for the ranks of `tensor` (`link_classes`); for squeezed cuts the two nearest.
-  /// Throws InvalidArgument if the cluster has too few ranks.
-  std::vector<int64_t> links(const Configuration& configuration) { return lowering_.links(configuration); }
   /// Returns the options for cutting the nodes of a stage on its ranks. They refer to this object, which must outlive
   /// them. Throws InvalidArgument if the configuration asks for a search and cuts can be neither searched nor given, or
   /// the network cannot be lowered for one rank. The `costs` of the options throw InvalidArgument if the cluster has
@@ -105,8 +94,6 @@ class NetworkCosts {
   /// Number of layers of the whole network that are copies of a repeated one.
   int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return lowering_.folded(); }
-  /// Share of the operations of the forward pass that are attention, scores that a mask hides included.
-  double attention_share() { return lowering_.attention_share(); }
   /// Floating-point operations of a step on all ranks together, without recomputation. Throws InvalidArgument if the
   /// network cannot be lowered for one rank.
   double step_flops();

@@ -47,7 +47,7 @@ TEST(PriceNotes, SayThatTheHostDecides) {
   const Configuration configuration = parse_configuration("data=8,micro_batch=8");
   const Notes notes = price_notes({.cluster = priced.cluster,
                                    .precision = Precision::of(DType::bf16),
-                                   .attention = priced.costs->attention_share()},
+                                   .attention = priced.costs->lowering().attention_share()},
                                   configuration, priced.costs->price(configuration));
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("wait for their hosts"), std::string::npos) << notes[0];
@@ -96,7 +96,7 @@ TEST(PriceNotes, SayWhatTheSoftwareLacks) {
 // 4 S of 4 S + 24 H operations per layer and position, and the product before the loss.
 TEST(PriceNotes, KnowTheShareOfAttention) {
   const auto share = [](const std::string& model) {
-    return Priced(forward_of_model(model, 8), "a100-80").costs->attention_share();
+    return Priced(forward_of_model(model, 8), "a100-80").costs->lowering().attention_share();
   };
   EXPECT_NEAR(share("gpt:layers=12,hidden=512,heads=8,seq=1024,vocab=512"), 4096.0 / (4096 + 24 * 512 + 2 * 512 / 12.0),
               0.01);

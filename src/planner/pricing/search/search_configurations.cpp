@@ -39,9 +39,8 @@ class FastestConfigurations {
   double seconds() const { return min_seconds_; }
   /// The simplest; null if there is none.
   const PricedConfiguration* best() const {
-    const auto found = std::min_element(all_.begin(), all_.end(), [](const auto& one, const auto& other) {
-      return precedes(one.configuration, other.configuration);
-    });
+    const auto found = std::ranges::min_element(
+        all_, [](const auto& one, const auto& other) { return precedes(one.configuration, other.configuration); });
     return found == all_.end() ? nullptr : &*found;
   }
 
@@ -79,7 +78,7 @@ struct Refused {
 
 /// The configuration that needs the least memory, among those that can be lowered; none if there are none.
 std::optional<Configuration> min_of(std::vector<Refused> all, NetworkCosts& costs) {
-  std::stable_sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
+  std::ranges::stable_sort(all, [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
   std::optional<Configuration> least;
   double min_memory = std::numeric_limits<double>::infinity();
   for (const Refused& refused : all) {
@@ -163,7 +162,7 @@ class ConfigurationSearcher {
       : request_(request), costs_(request.costs), space_(request) {}
 
   ConfigurationSearch run() {
-    if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
+    if (request_.pins.cuts == TensorCuts::searched) costs_.lowering().require_search();
     search_all();
     if (!fastest_.best() && refused_.empty())
       throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);

@@ -19,7 +19,7 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
     if (d <= most) result.push_back(d);
     if (number / d != d && number / d <= most) result.push_back(number / d);
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 
@@ -37,7 +37,7 @@ std::vector<int64_t> divisors_and_powers(std::initializer_list<int64_t> numbers,
     for (const int64_t divisor : divisors(number, most)) result.push_back(divisor);
   }
   for (int64_t power = 2; power <= most; power *= 2) result.push_back(power);
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
@@ -51,7 +51,7 @@ std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
 
 template <class T>
 bool has(const std::vector<T>& all, const T& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+  return std::ranges::find(all, one) != all.end();
 }
 
 }  // namespace
@@ -67,13 +67,14 @@ std::vector<TensorCuts> SearchedSpace::cuts(const Configuration& configuration) 
   std::vector<TensorCuts> result = allowed(request_.pins.cuts, {TensorCuts::blocks, TensorCuts::searched});
   std::erase_if(result, [&](TensorCuts cuts) {
     return cuts == TensorCuts::searched &&
-           (configuration.tensor == 1 || configuration.context > 1 || !costs_.searches());
+           (configuration.tensor == 1 || configuration.context > 1 || !costs_.lowering().searches());
   });
   return result;
 }
 
 std::vector<int64_t> SearchedSpace::links(const Configuration& configuration) const {
-  if (configuration.cuts == TensorCuts::searched) return allowed(request_.pins.links, costs_.links(configuration));
+  if (configuration.cuts == TensorCuts::searched)
+    return allowed(request_.pins.links, costs_.lowering().links(configuration));
   if (request_.pins.links.value_or(0) > 0 || request_.pins.squeeze.value_or(0) > 0) return {};
   return {0};
 }
@@ -184,7 +185,7 @@ std::string SearchedSpace::text(bool squeezed) const {
   add("data", number("data", pins.data));
   add("", number("context", pins.context.value_or(1)));
   add(request_.ranks > kFewRanks ? "tensor of divisors and powers of 2" : "tensor", number("tensor", pins.tensor));
-  const bool has_blocks_alone = !costs_.searches() || pins.cuts == TensorCuts::blocks;
+  const bool has_blocks_alone = !costs_.lowering().searches() || pins.cuts == TensorCuts::blocks;
   const char* cuts = has_blocks_alone ? "cuts=blocks" : "cuts=searched";
   add("cuts", pins.cuts || has_blocks_alone ? std::optional<std::string>(cuts) : std::nullopt);
   if (!has_blocks_alone) {

@@ -9,7 +9,7 @@ namespace {
 /// Removes all vectors that another one dominates: has at least as many in every place.
 void remove_lesser(KeptMicroBatches& all) {
   std::erase_if(all, [&](const std::vector<int64_t>& one) {
-    return std::any_of(all.begin(), all.end(), [&](const std::vector<int64_t>& other) {
+    return std::ranges::any_of(all, [&](const std::vector<int64_t>& other) {
       return other != one && std::equal(one.begin(), one.end(), other.begin(), std::less_equal<>());
     });
   });

@@ -158,7 +158,7 @@ class StepSimulation {
       const bool begins = span.kind == LayerSpan::forward;
       changes.emplace_back(begins ? times_[t].begin : times_[t].end, begins ? kept : -kept);
     }
-    std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(changes, [](const auto& a, const auto& b) { return a.first < b.first; });
     const double base = bytes;
     own.memory.push_back({0, bytes});
     for (const auto& [seconds, change] : changes) {
@@ -179,9 +179,8 @@ LayerStep simulate_step(StagePrices& stages, int64_t zero, const LayerStepOption
 
 Price price_of(StagePrices& stages, int64_t zero) {
   const LayerStep step = simulate_step(stages, zero);
-  const LayerStepGroup& busiest =
-      *std::min_element(step.groups.begin(), step.groups.end(),
-                        [](const LayerStepGroup& a, const LayerStepGroup& b) { return a.bubble < b.bubble; });
+  const LayerStepGroup& busiest = *std::ranges::min_element(
+      step.groups, [](const LayerStepGroup& a, const LayerStepGroup& b) { return a.bubble < b.bubble; });
   const PriceRequest& request = stages.request();
   const auto ranks = static_cast<double>(request.configuration.ranks());
   return {.step_seconds = step.seconds,

@@ -68,8 +68,8 @@ void StageLayout::choose_recomputed_layers(const std::vector<bool>& recomputable
     }
     if (left.full + left.selective == 0) continue;
     throw InvalidArgument(
-        fmt::format("[--fixed recompute] more layers than there are, got {} of group {} of stages, expected at most {}",
-                    layers + left.full + left.selective, group, layers));
+        "[--fixed recompute] more layers than there are, got {} of group {} of stages, expected at most {}",
+        layers + left.full + left.selective, group, layers);
   }
 }
 

@@ -138,8 +138,8 @@ double StepMemory::min_in_flight(int64_t group) const {
 /// memory. `kept` is the bytes of a micro-batch per stage of the group.
 const std::vector<int64_t>& StepMemory::fullest_moment(int64_t group, const std::vector<double>& kept) const {
   const KeptMicroBatches& moments = kept_micro_batches()[static_cast<size_t>(group)];
-  return *std::max_element(moments.begin(), moments.end(),
-                           [&](const auto& a, const auto& b) { return bytes_of(a, kept) < bytes_of(b, kept); });
+  return *std::ranges::max_element(moments,
+                                   [&](const auto& a, const auto& b) { return bytes_of(a, kept) < bytes_of(b, kept); });
 }
 
 /// Peak bytes of activations in flight on a group if its stages have these layers, one entry per stage.

@@ -66,7 +66,7 @@ class CpuCatalog final : public KernelCatalog {
     for (const KernelDef& def : defs_) {
       if (def.name == choice.kernel) return def.make(query, choice);
     }
-    throw InternalError(fmt::format("[cpu] there is no kernel {}", choice.kernel));
+    throw InternalError("[cpu] there is no kernel {}", choice.kernel);
   }
 
  private:
@@ -132,9 +132,7 @@ class CpuDevice final : public Device {
     if (memory == MAP_FAILED) {
       throw RuntimeFailure(
           ExitCode::out_of_memory,
-          fmt::format("[cpu] out of memory, got a request for {} bytes, expected less: a smaller batch "
-                      "or more ranks",
-                      bytes));
+          "[cpu] out of memory, got a request for {} bytes, expected less: a smaller batch or more ranks", bytes);
     }
     if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);  // only advice: failure changes nothing
     return {memory, [size](void* at) { munmap(at, size); }};

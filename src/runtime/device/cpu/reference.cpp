@@ -45,8 +45,7 @@ KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
   KernelChoice choice{.kernel = "reference",
                       .inputs = std::vector<MemoryFormat>(query.inputs.size()),
                       .outputs = std::vector<MemoryFormat>(query.outputs.size())};
-  if (op.pointwise && std::all_of(query.inputs.begin(), query.inputs.end(),
-                                  [&](const Type& type) { return type == query.outputs[0]; })) {
+  if (op.pointwise && std::ranges::all_of(query.inputs, [&](const Type& type) { return type == query.outputs[0]; })) {
     choice.in_place = {{0, 0}};
   }
   return choice;

@@ -51,7 +51,7 @@ BlockedFormat parse_tag(std::string_view tag, size_t rank) {
     }
   }
   std::vector<size_t> sorted = format.dims;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const bool is_each = std::unique(sorted.begin(), sorted.end()) == sorted.end();
   PARTITA_CHECK(is_each && sorted.size() == rank && size == 0, "memory format {} for {} dimensions", tag, rank);
   return format;
@@ -195,7 +195,7 @@ class BlockedRows final : public RowReader {
     }
     if (blocks.empty() || blocks.back().dim != 0) return;
     adjacent_rows_ = blocks.back().size;
-    if (dims[0] == 0 && std::count_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.dim == 0; }) == 1) {
+    if (dims[0] == 0 && std::ranges::count_if(blocks, [](const Block& b) { return b.dim == 0; }) == 1) {
       block_ = padded_elements(type.shape, blocks) / ((type.shape[0] + adjacent_rows_ - 1) / adjacent_rows_);
     }
   }

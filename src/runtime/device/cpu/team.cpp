@@ -42,9 +42,8 @@ int max_team_threads() { return omp_get_thread_limit(); }
 
 void enter_team(int threads) {
   if (threads > max_team_threads()) {
-    throw InvalidArgument(
-        fmt::format("[threads] OMP_THREAD_LIMIT is too low, got {}, expected {} or more, or --threads {}",
-                    max_team_threads(), threads, max_team_threads()));
+    throw InvalidArgument("[threads] OMP_THREAD_LIMIT is too low, got {}, expected {} or more, or --threads {}",
+                          max_team_threads(), threads, max_team_threads());
   }
   omp_set_dynamic(0);            // overrides OMP_DYNAMIC: fewer threads on a busy machine
   omp_set_max_active_levels(1);  // overrides OMP_MAX_ACTIVE_LEVELS=0: only one thread
@@ -56,10 +55,9 @@ void enter_team(int threads) {
 #pragma omp parallel reduction(+ : joined)
   joined += 1;
   if (joined != threads) {
-    throw RuntimeFailure(
-        ExitCode::out_of_memory,
-        fmt::format("[threads] OpenMP started fewer compute threads than a rank has, got {}, expected {}", joined,
-                    threads));
+    throw RuntimeFailure(ExitCode::out_of_memory,
+                         "[threads] OpenMP started fewer compute threads than a rank has, got {}, expected {}", joined,
+                         threads);
   }
   started = threads;
 }

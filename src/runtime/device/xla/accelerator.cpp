@@ -1,7 +1,6 @@
 #include "runtime/device/xla/accelerator.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "runtime/device/xla/client_options.h"
 #include "runtime/device/xla/plugin_search.h"
 #include "runtime/device/xla/xla_flags.h"
 
@@ -93,9 +91,8 @@ std::shared_ptr<Accelerator::Shared> Accelerator::make_shared(const Vendor& vend
     }
   }();
   if (client.platform() != vendor.platform) {
-    throw RuntimeFailure(ExitCode::usage, fmt::format("[device] a plugin for other devices, got {} for {}, expected "
-                                                      "one for {}",
-                                                      path, client.platform(), vendor.name));
+    throw RuntimeFailure(ExitCode::usage, "[device] a plugin for other devices, got {} for {}, expected one for {}",
+                         path, client.platform(), vendor.name);
   }
   auto shared = std::make_shared<Shared>(std::move(client));
   shared->flags = std::move(flags);
@@ -119,8 +116,7 @@ Accelerator Accelerator::open(std::string_view name, int index, const OpenOption
   // Each of several processes has one device, whichever the name says.
   const int wanted = options.process ? 0 : named;
   if (count == 0 || wanted >= count) {
-    throw RuntimeFailure(ExitCode::usage,
-                         fmt::format("[device] no such device, got {}, expected one of {} devices", name, count));
+    throw RuntimeFailure(ExitCode::usage, "[device] no such device, got {}, expected one of {} devices", name, count);
   }
   return {shared, static_cast<size_t>(wanted >= 0 ? wanted : index % count), options.warn};
 }

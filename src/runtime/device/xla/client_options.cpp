@@ -44,9 +44,10 @@ std::map<std::string, pjrt::Flag> program_flags(const Vendor& vendor, const std:
   if (options.deterministic && has_deterministic_flag(vendor)) {
     const std::string flag = "xla_gpu_deterministic_ops";
     if (!knows_flag(plugin, flag)) {
-      throw RuntimeFailure(ExitCode::usage, fmt::format("[--deterministic] the plugin has no such flag, got {} without "
-                                                        "{}, expected one that has it, or no --deterministic",
-                                                        plugin, flag));
+      throw RuntimeFailure(ExitCode::usage,
+                           "[--deterministic] the plugin has no such flag, got {} without {}, expected one that has "
+                           "it, or no --deterministic",
+                           plugin, flag);
     }
     flags[flag] = true;
   }

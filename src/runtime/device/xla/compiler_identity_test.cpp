@@ -30,8 +30,7 @@ class SetVariable {
     if (const char* before = std::getenv(name_.c_str())) before_ = before;
     value == nullptr ? ::unsetenv(name_.c_str()) : ::setenv(name_.c_str(), value, 1);
   }
-  SetVariable(const SetVariable&) = delete;
-  SetVariable& operator=(const SetVariable&) = delete;
+  SetVariable& operator=(SetVariable&&) = delete;
   ~SetVariable() { before_ ? ::setenv(name_.c_str(), before_->c_str(), 1) : ::unsetenv(name_.c_str()); }
 
  private:

@@ -101,14 +101,13 @@ std::pair<const Vendor*, int> parse_accelerator(std::string_view name) {
     if (name == vendor.name) return {&vendor, -1};
     if (!name.starts_with(vendor.name) || name[vendor.name.size()] != ':') continue;
     const std::string_view digits = name.substr(vendor.name.size() + 1);
-    const bool is_number = digits.size() < 5 && std::all_of(digits.begin(), digits.end(), is_digit);
+    const bool is_number = digits.size() < 5 && std::ranges::all_of(digits, is_digit);
     const std::optional<int> index = is_number ? parse_number<int>(digits) : std::nullopt;
     if (index) return {&vendor, *index};
   }
   throw InvalidArgument(
-      fmt::format("[device] a device that does not exist, got {}, expected cpu, {}, or one of these with "
-                  "an index, as cuda:0",
-                  name, fmt::join(accelerator_names(), ", ")));
+      "[device] a device that does not exist, got {}, expected cpu, {}, or one of these with an index, as cuda:0", name,
+      fmt::join(accelerator_names(), ", "));
 }
 
 std::vector<std::string> accelerator_names() {
@@ -138,12 +137,10 @@ std::string find_plugin(std::string_view name) {
       if (fs::exists(folder / library, none)) return folder / library;
     }
   }
-  throw RuntimeFailure(
-      ExitCode::usage,
-      fmt::format(
-          "[device] no PJRT plugin for {}, got none of {} in {} folders of Python packages, expected its path in "
-          "PARTITA_PJRT_PLUGIN, or: pip install {}",
-          vendor.name, fmt::join(vendor.libraries, ", "), folders.size(), vendor.package));
+  throw RuntimeFailure(ExitCode::usage,
+                       "[device] no PJRT plugin for {}, got none of {} in {} folders of Python packages, expected its "
+                       "path in PARTITA_PJRT_PLUGIN, or: pip install {}",
+                       vendor.name, fmt::join(vendor.libraries, ", "), folders.size(), vendor.package);
 }
 
 void silence_plugin(std::string_view device) {

@@ -38,7 +38,7 @@ std::string content_of(const std::string& path) {
     const ssize_t count = file.is_open() ? ::read(file.fd(), block.data(), block.size()) : -1;
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      throw MissingFile(fmt::format("[cache] cannot read {}: {}", path, std::strerror(errno)));
+      throw MissingFile("[cache] cannot read {}: {}", path, std::strerror(errno));
     }
     if (count == 0) return fmt::format("{} {}", print_checksum(checksum.take()), bytes);
     checksum.add(block.data(), static_cast<size_t>(count));
@@ -104,8 +104,7 @@ std::string program_folder() {
   const std::string given = variable("PARTITA_CACHE");
   if (given == "off") return "";
   if (!given.empty() && !given.starts_with('/')) {
-    throw InvalidArgument(
-        fmt::format("[cache] PARTITA_CACHE names no folder, got '{}', expected an absolute path, or off", given));
+    throw InvalidArgument("[cache] PARTITA_CACHE names no folder, got '{}', expected an absolute path, or off", given);
   }
   if (!given.empty()) return given;
   // A relative path is no base folder (freedesktop.org, XDG Base Directory Specification).

@@ -65,7 +65,7 @@ class ProgramCaches : public testing::Test {
     for (const auto& entry : fs::directory_iterator(folder(), none)) {
       if (entry.path().string().ends_with(ending)) found.push_back(entry.path());
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
   }
 

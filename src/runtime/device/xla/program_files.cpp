@@ -56,7 +56,7 @@ std::string print_owner(const struct stat& status) {
 }
 
 [[noreturn]] void refuse_folder(const std::string& path, const std::string& why) {
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[cache] {}: {}", path, why));
+  throw RuntimeFailure(ExitCode::cannot_write, "[cache] {}: {}", path, why);
 }
 
 /// Makes a folder and those above it, as no other user may write there.
@@ -143,7 +143,7 @@ std::vector<OwnFile> own_files(int folder) {
     files.push_back({entry->d_name, used, status.st_size});
   }
   ::closedir(listed);
-  std::sort(files.begin(), files.end(), [](const OwnFile& a, const OwnFile& b) { return a.used < b.used; });
+  std::ranges::sort(files, [](const OwnFile& a, const OwnFile& b) { return a.used < b.used; });
   return files;
 }
 

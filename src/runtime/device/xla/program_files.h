@@ -38,8 +38,6 @@ class ProgramFiles {
    public:
     Lock(Lock&& other) noexcept = default;
     Lock& operator=(Lock&&) = delete;
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
     ~Lock();
     /// Whether another one had it first.
     bool has_waited() const { return has_waited_; }

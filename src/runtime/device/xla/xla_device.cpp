@@ -7,7 +7,6 @@
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/segments.h"
 #include "runtime/device/cpu/reference.h"
-#include "runtime/device/xla/accelerator.h"
 
 namespace partita {
 namespace {
@@ -52,7 +51,7 @@ class XlaCatalog final : public KernelCatalog {
 
   int64_t bytes(const Type& type, const MemoryFormat& format) const override {
     if (format.plain() || format.any()) return type.bytes();
-    throw InvalidArgument(fmt::format("[xla] accelerators have one memory format, got {}, expected plain", format.tag));
+    throw InvalidArgument("[xla] accelerators have one memory format, got {}, expected plain", format.tag);
   }
 
  private:
@@ -63,7 +62,7 @@ class XlaCatalog final : public KernelCatalog {
   }
 
   static bool are_halves(const std::vector<Type>& types) {
-    return std::all_of(types.begin(), types.end(), [&](const Type& type) {
+    return std::ranges::all_of(types, [&](const Type& type) {
       return type.dtype == types[0].dtype && (type.dtype == DType::bf16 || type.dtype == DType::f16);
     });
   }

@@ -28,8 +28,7 @@ class MappedFile {
     void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd(), 0);
     if (address != MAP_FAILED) address_ = static_cast<const char*>(address);
   }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile() {
     if (address_ != nullptr) ::munmap(const_cast<char*>(address_), size_);
   }
@@ -67,7 +66,7 @@ std::vector<std::string> names_in(std::string_view bytes) {
     if (end < bytes.size() && bytes[end] == '\0') names.emplace_back(bytes.substr(at, end - at));
     at = position_of(bytes, kPrefix, end);
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }

@@ -43,9 +43,9 @@ const std::string& DeviceValues::name_of(int place) const {
 
 void DeviceValues::require_present(int place) const {
   if (!is_lost_[static_cast<size_t>(place)]) return;
-  throw RuntimeFailure(lost_code_, fmt::format("[device] a state that is lost, got {}, expected one that no failed "
-                                               "update was to write: {}",
-                                               name_of(place), lost_by_));
+  throw RuntimeFailure(lost_code_,
+                       "[device] a state that is lost, got {}, expected one that no failed update was to write: {}",
+                       name_of(place), lost_by_);
 }
 
 const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {

@@ -96,15 +96,15 @@ void require_own_devices(Communicator& world, const Accelerator& accelerator, bo
   if (used.size() == ids.size()) return;
   if (is_process) {
     throw InvalidArgument(
-        fmt::format("[collectives] a plugin that does not join the devices of processes, got {} ids of devices on {} "
-                    "ranks, expected an id for each, ranks that are threads (--ranks), or --collectives cut",
-                    used.size(), ids.size()));
+        "[collectives] a plugin that does not join the devices of processes, got {} ids of devices on {} ranks, "
+        "expected an id for each, ranks that are threads (--ranks), or --collectives cut",
+        used.size(), ids.size());
   }
   const auto count = static_cast<int64_t>(accelerator.client().devices());
-  throw InvalidArgument(fmt::format(
+  throw InvalidArgument(
       "[collectives] ranks that share a device, got {} ranks on {} of {} device{}, expected a device for each and no "
       "index in --device, or --collectives cut",
-      ids.size(), used.size(), count, count == 1 ? "" : "s"));
+      ids.size(), used.size(), count, count == 1 ? "" : "s");
 }
 
 /// The text by which a rank describes its device or plugin.
@@ -116,7 +116,7 @@ struct DeviceFacts {
 /// Checks that the processes have devices of one kind and plugins of one version, since they run one program: what each
 /// says of them has to be the same. A collective call. Throws RuntimeFailure(ranks_disagree) on all ranks otherwise.
 void require_equal(Communicator& world, std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   DeviceFacts own{.digest = std::hash<std::string>()(text)};
   text.copy(own.text, sizeof own.text - 1);
   std::vector<DeviceFacts> all(static_cast<size_t>(world.size()));
@@ -124,9 +124,9 @@ void require_equal(Communicator& world, std::string text) {
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].digest == all[0].digest && std::string_view(all[rank].text) == all[0].text) continue;
     throw RuntimeFailure(ExitCode::ranks_disagree,
-                         fmt::format("[collectives] ranks with different devices or plugins, got {} on rank {}, "
-                                     "expected {}, which rank 0 has, or --collectives cut",
-                                     all[rank].text, rank, all[0].text));
+                         "[collectives] ranks with different devices or plugins, got {} on rank {}, expected {}, which "
+                         "rank 0 has, or --collectives cut",
+                         all[rank].text, rank, all[0].text);
   }
 }
 

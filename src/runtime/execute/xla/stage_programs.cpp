@@ -1,12 +1,10 @@
 #include "runtime/execute/xla/stage_programs.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "base/free_memory.h"
 #include "compiler/emit/emit_collective.h"
-#include "compiler/emit/held_bytes.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
@@ -93,22 +91,20 @@ void StagePrograms::require_room() {
   const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
   if (!limit) return;
   const std::vector<ProgramMemory> needs = memory_of_segments();
-  const auto most = std::max_element(
-      needs.begin(), needs.end(), [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
+  const auto most = std::ranges::max_element(
+      needs, [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
   if (most == needs.end()) return;
-  const bool says_all = std::all_of(needs.begin(), needs.end(), [](const auto& need) { return need.temporaries; });
+  const bool says_all = std::ranges::all_of(needs, [](const auto& need) { return need.temporaries.has_value(); });
   const int64_t rest = *limit - *limit / 10 - most->bytes();
   has_room_for_next_ = has_room_for_next_ && says_all && inputs_.bytes() <= rest;
   if (most->bytes() <= *limit) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,
-      fmt::format("[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of "
-                  "temporaries) for the program of {}{}, expected at most the {} that it has: a smaller batch or "
-                  "model, or more devices",
-                  print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
-                  print_bytes(most->temporaries.value_or(0)),
-                  nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_,
-                  print_bytes(*limit)));
+      "[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of temporaries) for "
+      "the program of {}{}, expected at most the {} that it has: a smaller batch or model, or more devices",
+      print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
+      print_bytes(most->temporaries.value_or(0)),
+      nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_, print_bytes(*limit));
 }
 
 std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {
@@ -129,11 +125,10 @@ StagePrograms::Loaded StagePrograms::load(Segment segment) const {
   Loaded loaded{.segment = std::move(segment)};
   const auto &inputs = loaded.segment.inputs, &outputs = loaded.segment.outputs;
   for (const int entry : parts_.schedule.entry) {
-    if (std::find(outputs.begin(), outputs.end(), values_.place_of(entry)) != outputs.end())
-      loaded.writes_states = true;
+    if (std::ranges::find(outputs, values_.place_of(entry)) != outputs.end()) loaded.writes_states = true;
   }
   for (const int place : outputs) {
-    if (std::find(inputs.begin(), inputs.end(), place) == inputs.end()) loaded.replaced.push_back(place);
+    if (std::ranges::find(inputs, place) == inputs.end()) loaded.replaced.push_back(place);
   }
   with_place([&](const Error& error) { return description_of(loaded, error); },
              [&] {

@@ -17,9 +17,9 @@ decltype(auto) with_place(const Place& place, Run&& run) {
   } catch (const pjrt::DeviceLost& error) {
     throw error.at(place(error));
   } catch (const RuntimeFailure& error) {
-    throw RuntimeFailure(error.code(), fmt::format("{}: {}", error.what(), place(error)));
+    throw RuntimeFailure(error.code(), "{}: {}", error.what(), place(error));
   } catch (const InternalError& error) {
-    throw InternalError(fmt::format("{}: {}", error.what(), place(error)));
+    throw InternalError("{}: {}", error.what(), place(error));
   }
 }
 

@@ -8,8 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -101,9 +99,9 @@ std::string reachable_address(const AgentOrder& order) {
   const std::string address = outward_address(order.others);
   if (!address.empty()) return address;
   throw InvalidArgument(
-      fmt::format("[launch] no address of {} for other hosts, got only loopback addresses of this host, expected a "
-                  "network, or no other hosts",
-                  order.address));
+      "[launch] no address of {} for other hosts, got only loopback addresses of this host, expected a network, or no "
+      "other hosts",
+      order.address);
 }
 
 class Agent {

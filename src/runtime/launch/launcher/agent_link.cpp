@@ -18,12 +18,6 @@ namespace {
 
 constexpr const char* kSsh = "ssh -o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=3";
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 Child start_agent(const std::string& host, const std::string& program, const std::string& ssh) {
   ChildOptions options{.command = {program, "launch-agent"}, .has_input = true, .shares_errors = true};
   const bool is_of_user = host.find('@') != std::string::npos;
@@ -31,7 +25,7 @@ Child start_agent(const std::string& host, const std::string& program, const std
     const std::vector<std::string_view> words = split_words(ssh.empty() ? std::string_view(kSsh) : ssh, " ");
     options.command.assign(words.begin(), words.end());
     options.command.push_back(host);
-    options.command.push_back(quoted(program) + " launch-agent");
+    options.command.push_back(single_quoted(program) + " launch-agent");
   }
   return Child(options);
 }

@@ -28,7 +28,7 @@ struct Pipe {
 Pipe make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[launch] no pipe: {}", std::strerror(errno)));
+    throw RuntimeFailure(ExitCode::out_of_memory, "[launch] no pipe: {}", std::strerror(errno));
   }
   return {Socket(ends[0]), Socket(ends[1])};
 }
@@ -36,7 +36,7 @@ Pipe make_pipe() {
 Socket nothing_to_read() {
   const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (file >= 0) return Socket(file);
-  throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[launch] no /dev/null: {}", std::strerror(errno)));
+  throw RuntimeFailure(ExitCode::out_of_memory, "[launch] no /dev/null: {}", std::strerror(errno));
 }
 
 std::vector<std::string> whole_environment(const std::map<std::string, std::string>& added) {
@@ -114,16 +114,14 @@ Child::Child(const ChildOptions& options) {
            parent, failure.c_str(), reasons);
   }
   if (process_ < 0) {
-    throw RuntimeFailure(ExitCode::out_of_memory,
-                         fmt::format("[launch] cannot start a process: {}", std::strerror(errno)));
+    throw RuntimeFailure(ExitCode::out_of_memory, "[launch] cannot start a process: {}", std::strerror(errno));
   }
   ended_ = Socket(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
   if (!ended_.is_open()) {
     const int reason = errno;
     signal(SIGKILL);
     ::waitpid(process_, nullptr, 0);
-    throw RuntimeFailure(ExitCode::out_of_memory,
-                         fmt::format("[launch] cannot watch a process: {}", std::strerror(reason)));
+    throw RuntimeFailure(ExitCode::out_of_memory, "[launch] cannot watch a process: {}", std::strerror(reason));
   }
   ::fcntl(ended_.file(), F_SETFD, FD_CLOEXEC);
   input_ = std::move(input.write);

@@ -8,8 +8,7 @@ std::filesystem::path current_folder() {
   std::error_code failure;
   std::filesystem::path folder = std::filesystem::current_path(failure);
   if (!failure) return folder;
-  throw MissingFile(
-      fmt::format("[launch] cannot find the current folder, got {}, expected one that exists", failure.message()));
+  throw MissingFile("[launch] cannot find the current folder, got {}, expected one that exists", failure.message());
 }
 
 }  // namespace partita

@@ -5,14 +5,13 @@
 #include <cstring>
 #include <set>
 
-#include "base/error.h"
 #include "base/failure_code.h"
 
 namespace partita {
 namespace {
 
 bool is_one_of(int code, std::initializer_list<ExitCode> codes) {
-  return std::any_of(codes.begin(), codes.end(), [&](ExitCode one) { return static_cast<int>(one) == code; });
+  return std::ranges::any_of(codes, [&](ExitCode one) { return static_cast<int>(one) == code; });
 }
 
 /// Whether a rank ended because of another one: with the exit code for a lost or stalled peer.
@@ -72,8 +71,7 @@ void Watch::lose_host(int host, const std::string& how, ExitCode code) {
 bool Watch::all_ended() const { return ended_ == static_cast<int>(ranks_.size()); }
 
 bool Watch::has_ended(int host) const {
-  return std::all_of(ranks_.begin(), ranks_.end(),
-                     [&](const Rank& rank) { return rank.host != host || rank.end.has_value(); });
+  return std::ranges::all_of(ranks_, [&](const Rank& rank) { return rank.host != host || rank.end.has_value(); });
 }
 
 std::string Watch::name(int rank) const { return fmt::format("rank {} on {}", rank, hosts_[ranks_[rank].host].name); }
@@ -121,9 +119,8 @@ Ending Watch::blamed(int rank) const {
     what = fmt::format("{} ended with exit code {}", name(rank), end.code);
   }
   if (ending.code == 0) {  // it ended normally, but while others still needed it
-    const auto witness = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& one) {
-      return one.end && is_secondary(*one.end) && one.end->lost == rank;
-    });
+    const auto witness = std::ranges::find_if(
+        ranks_, [&](const Rank& one) { return one.end && is_secondary(*one.end) && one.end->lost == rank; });
     ending.code = witness == ranks_.end() ? static_cast<int>(ExitCode::peer_lost) : witness->end->code;
     what += " while others waited for it";
   }
@@ -169,7 +166,7 @@ std::optional<int> Watch::cut_off() const {
 
 Ending Watch::ending() const {
   Ending ending;
-  const auto lost = std::find_if(lost_.begin(), lost_.end(), [](const std::string& how) { return !how.empty(); });
+  const auto lost = std::ranges::find_if(lost_, [](const std::string& how) { return !how.empty(); });
   const auto first = culprit();
   if (lost != lost_.end() && (!first || !failed_by_itself(*ranks_[*first].end))) {
     const std::string& host = hosts_[lost - lost_.begin()].name;

@@ -195,7 +195,7 @@ TEST(Orders, KeepEveryByte) {
     const AgentReport report{.text = bytes(400), .rank = 1};
     const std::string line = print(report);
     EXPECT_EQ(parse_report(line).text, report.text);
-    EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; })) << line;
+    EXPECT_TRUE(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; })) << line;
     AgentOrder order{.kind = AgentOrder::Kind::start, .start = {.command = {"a", bytes(9)}, .ranks = 1, .size = 1}};
     order.start.folder = bytes(20);
     for (int64_t i = below(5); i > 0; --i) order.start.environment[bytes(6)] = bytes(30);

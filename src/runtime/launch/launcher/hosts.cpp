@@ -17,8 +17,8 @@ namespace {
 constexpr TextFile kHostfile{.where = "hostfile", .purpose = "a list of hosts", .max_bytes = int64_t{1} << 20};
 
 bool consists_of(std::string_view text, std::string_view others) {
-  return std::all_of(text.begin(), text.end(),
-                     [&](char c) { return is_letter_or_digit(c) || others.find(c) != std::string_view::npos; });
+  return std::ranges::all_of(text,
+                             [&](char c) { return is_letter_or_digit(c) || others.find(c) != std::string_view::npos; });
 }
 
 /// Whether a text is an IPv6 address: "2001:db8::12", or "fe80::1%eth0" with a link of this host.
@@ -109,12 +109,12 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
     const std::string_view entry = rest.substr(0, rest.find(','));
     const auto host = host_of(entry);
     if (!host) {
-      throw InvalidArgument(fmt::format(
-          "[--hosts] not a host, got '{}', expected HOST or HOST:RANKS, as in a:4,b:4 or [2001:db8::12]:4", entry));
+      throw InvalidArgument(
+          "[--hosts] not a host, got '{}', expected HOST or HOST:RANKS, as in a:4,b:4 or [2001:db8::12]:4", entry);
     }
     if (!add_host(hosts, slots, *host)) {
-      throw InvalidArgument(fmt::format("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
-                                        kMaxJobRanks, entry));
+      throw InvalidArgument("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
+                            kMaxJobRanks, entry);
     }
     if (entry.size() == rest.size()) return hosts;
     rest.remove_prefix(entry.size() + 1);
@@ -133,10 +133,8 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
     const auto words = words_of(line.substr(0, line.find('#')));
     if (words.empty()) continue;
     const auto refuse = [&](std::string_view got) {
-      throw InvalidFile(
-          fmt::format("[hostfile] {}:{}: not a host, got '{}', expected 'HOST', 'HOST:RANKS' or 'HOST "
-                      "slots=RANKS'",
-                      path, number, got));
+      throw InvalidFile("[hostfile] {}:{}: not a host, got '{}', expected 'HOST', 'HOST:RANKS' or 'HOST slots=RANKS'",
+                        path, number, got);
     };
     auto host = host_of(words[0]);
     if (!host) refuse(words[0]);
@@ -149,11 +147,11 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
       if (is_slots) host->slots = *slots;
     }
     if (!add_host(hosts, all_slots, *host)) {
-      throw InvalidFile(fmt::format("[hostfile] {}:{}: too many ranks, got more than {}, expected at most that", path,
-                                    number, kMaxJobRanks));
+      throw InvalidFile("[hostfile] {}:{}: too many ranks, got more than {}, expected at most that", path, number,
+                        kMaxJobRanks);
     }
   }
-  if (hosts.empty()) throw InvalidFile(fmt::format("[hostfile] {}: no host, expected one on a line", path));
+  if (hosts.empty()) throw InvalidFile("[hostfile] {}: no host, expected one on a line", path);
   return hosts;
 }
 
@@ -174,9 +172,9 @@ std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
     }
     if (seen[server]) {
       throw InvalidFile(
-          fmt::format("[rank table] {}: ranks of server {} are apart, got rank {} after those of another, expected "
-                      "them one after the other",
-                      path, table.addresses[server], rank));
+          "[rank table] {}: ranks of server {} are apart, got rank {} after those of another, expected them one after "
+          "the other",
+          path, table.addresses[server], rank);
     }
     seen[server] = true;
     last = server;
@@ -184,8 +182,8 @@ std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
     const std::string name = table.addresses.size() == 1 ? "localhost" : table.addresses[server];
     const auto host = host_of(name);
     if (!host || host->slots != 1) {
-      throw InvalidFile(fmt::format("[rank table] {}: no address of server {}, got '{}', expected that of a host", path,
-                                    server, name));
+      throw InvalidFile("[rank table] {}: no address of server {}, got '{}', expected that of a host", path, server,
+                        name);
     }
     hosts.push_back(*host);
   }
@@ -195,8 +193,7 @@ std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
 std::vector<HostSlots> taken_slots(std::vector<HostSlots> hosts, int ranks) {
   const int all = slots_of(hosts);
   if (ranks > all) {
-    throw InvalidArgument(
-        fmt::format("[-n] more ranks than slots, got {}, expected at most {}, or more hosts", ranks, all));
+    throw InvalidArgument("[-n] more ranks than slots, got {}, expected at most {}, or more hosts", ranks, all);
   }
   for (int rest = ranks == 0 ? all : ranks, i = 0; i < static_cast<int>(hosts.size()); ++i) {
     hosts[i].slots = std::min(hosts[i].slots, rest);

@@ -4,12 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -55,8 +51,7 @@ std::map<std::string, std::string> forwarded_environment(const JobOptions& optio
   std::map<std::string, std::string> forwarded;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry), name = text.substr(0, text.find('='));
-    const bool is_named =
-        std::find(options.forwarded.begin(), options.forwarded.end(), name) != options.forwarded.end();
+    const bool is_named = std::ranges::find(options.forwarded, name) != options.forwarded.end();
     if (is_named || name.starts_with("OMP_") || name.starts_with("PARTITA_")) {
       forwarded[name] = text.substr(std::min(text.size(), name.size() + 1));
     }
@@ -146,8 +141,7 @@ class Launcher {
     failed_host_ = ending.host;
     failed_rank_ = ending.rank;
     if (options_.min_ranks == 0) return false;
-    const auto host =
-        std::find_if(hosts_.begin(), hosts_.end(), [&](const HostSlots& one) { return one.name == ending.host; });
+    const auto host = std::ranges::find_if(hosts_, [&](const HostSlots& one) { return one.name == ending.host; });
     if (host == hosts_.end() || (!ending.lost_host && !again && !is_number)) return false;
     host->slots = ending.lost_host ? 0 : host->slots - 1;
     std::erase_if(hosts_, [](const HostSlots& one) { return one.slots == 0; });
@@ -173,14 +167,13 @@ class Launcher {
     require_open_files("launch", kFilesOfAgent * static_cast<int64_t>(hosts_.size()) + kOwnFiles,
                        fmt::format("{} hosts", hosts_.size()));
     std::erase_if(agents_, [&](const auto& agent) {
-      return !agent->is_open() || std::none_of(hosts_.begin(), hosts_.end(),
-                                               [&](const HostSlots& host) { return host.name == agent->host(); });
+      return !agent->is_open() ||
+             std::ranges::none_of(hosts_, [&](const HostSlots& host) { return host.name == agent->host(); });
     });
     std::vector<std::unique_ptr<AgentLink>> ordered;
     for (const HostSlots& host : hosts_) {
-      const auto found = std::find_if(agents_.begin(), agents_.end(), [&](const auto& agent) {
-        return agent != nullptr && agent->host() == host.name;
-      });
+      const auto found = std::ranges::find_if(
+          agents_, [&](const auto& agent) { return agent != nullptr && agent->host() == host.name; });
       ordered.push_back(found != agents_.end()
                             ? std::move(*found)
                             : std::make_unique<AgentLink>(host.name, options_.program, options_.ssh));
@@ -198,7 +191,7 @@ class Launcher {
   std::vector<std::string> others() const {
     std::vector<std::string> all;
     for (const HostSlots& host : hosts_) all.push_back(host.address());
-    if (std::all_of(all.begin(), all.end(), is_loopback)) return {};
+    if (std::ranges::all_of(all, is_loopback)) return {};
     all.erase(all.begin());
     return all;
   }
@@ -372,7 +365,7 @@ std::vector<std::string> restart_command(const std::vector<std::string>& command
   const auto is_flag = [](const std::string& word, const std::string& flag) {
     return word == flag || word.starts_with(flag + "=");
   };
-  if (std::none_of(command.begin(), command.end(), [&](const auto& word) { return is_flag(word, "--checkpoint"); })) {
+  if (std::ranges::none_of(command, [&](const auto& word) { return is_flag(word, "--checkpoint"); })) {
     return command;
   }
   std::vector<std::string> restarted;

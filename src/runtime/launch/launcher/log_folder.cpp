@@ -40,13 +40,12 @@ LogFolder::LogFolder(const std::string& given, const OwnerLock::Warn& warn) {
   if (failure) {
     const char* given_parent = std::getenv("TMPDIR");
     throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[launch] no folder for temporary files, got TMPDIR={}, expected a folder: {}",
-                                     given_parent == nullptr ? "" : given_parent, failure.message()));
+                         "[launch] no folder for temporary files, got TMPDIR={}, expected a folder: {}",
+                         given_parent == nullptr ? "" : given_parent, failure.message());
   }
   std::string name = (parent / "partita-launch-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[launch] cannot make {}: {}", name, std::strerror(errno)));
+    throw RuntimeFailure(ExitCode::cannot_write, "[launch] cannot make {}: {}", name, std::strerror(errno));
   }
   path_ = name;
   is_temporary_ = true;
@@ -72,9 +71,8 @@ RankLogs::RankLogs(const std::string& log_dir, int rank, bool appends)
   fs::create_directories(folder, failure);
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[launch] cannot make {}: {}", folder,
-                                     failure ? failure.message() : "got a link or a file, expected a folder"));
+    throw RuntimeFailure(ExitCode::cannot_write, "[launch] cannot make {}: {}", folder,
+                         failure ? failure.message() : "got a link or a file, expected a folder");
   }
   output = Socket(open_log_file("launch", folder + "/stdout", appends));
   errors = Socket(open_log_file("launch", folder + "/stderr", appends));
@@ -84,8 +82,7 @@ void RankLogs::write_process(pid_t process) const {
   const Socket file(open_log_file("launch", folder + "/pid", /*appends=*/false));
   const std::string text = fmt::format("{}\n", process);
   if (::write(file.file(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return;
-  throw RuntimeFailure(ExitCode::cannot_write,
-                       fmt::format("[launch] cannot write {}/pid: {}", folder, std::strerror(errno)));
+  throw RuntimeFailure(ExitCode::cannot_write, "[launch] cannot write {}/pid: {}", folder, std::strerror(errno));
 }
 
 }  // namespace partita

@@ -20,8 +20,7 @@ class LogFolder {
   /// if the current folder, which a given path is relative to, cannot be found; and what `warn` throws.
   LogFolder(const std::string& given, const OwnerLock::Warn& warn);
   ~LogFolder();
-  LogFolder(const LogFolder&) = delete;
-  LogFolder& operator=(const LogFolder&) = delete;
+  LogFolder& operator=(LogFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   void keep(bool is_kept) { is_kept_ = is_kept; }

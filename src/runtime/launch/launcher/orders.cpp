@@ -13,10 +13,8 @@
 
 namespace partita {
 
-template <>
-inline constexpr auto kNames<AgentOrder::Kind> = names("listen", "start", "signal", "stop", "alive");
-template <>
-inline constexpr auto kNames<AgentReport::Kind> = names("listening", "output", "ended", "failed", "alive");
+constexpr auto value_names(AgentOrder::Kind) { return names("listen", "start", "signal", "stop", "alive"); }
+constexpr auto value_names(AgentReport::Kind) { return names("listening", "output", "ended", "failed", "alive"); }
 
 namespace {
 
@@ -67,8 +65,8 @@ auto parsed(const std::string& line, Parse&& parse) {
     throw;
   } catch (const std::exception&) {
     const bool is_long = line.size() > kMaxShownBytes;
-    throw InvalidFile(fmt::format("[launch] not a line of a launcher, got '{}{}', expected one of the same version",
-                                  std::string_view(line).substr(0, kMaxShownBytes), is_long ? "..." : ""));
+    throw InvalidFile("[launch] not a line of a launcher, got '{}{}', expected one of the same version",
+                      std::string_view(line).substr(0, kMaxShownBytes), is_long ? "..." : "");
   }
 }
 

@@ -13,8 +13,7 @@ class SignalFile {
  public:
   SignalFile();
   ~SignalFile();
-  SignalFile(const SignalFile&) = delete;
-  SignalFile& operator=(const SignalFile&) = delete;
+  SignalFile& operator=(SignalFile&&) = delete;
 
   /// File descriptor that is readable when there is a signal.
   int file() const { return file_.file(); }

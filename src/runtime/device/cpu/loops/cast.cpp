@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/device/cpu/loops/halves.h"
 #include "runtime/device/cpu/loops/loop_support.h"
 
 namespace partita {

@@ -155,7 +155,7 @@ LoopFn bind_conv2d_products_f64(const std::string& op, const ConvolutionSizes& c
 bool reaches_outside(const std::string& op, const ConvolutionSizes& conv) {
   if (op != "conv2d_grad_input") return conv.patches().reaches_outside();
   const std::vector<Residue> residues = residues_of(conv);
-  return std::any_of(residues.begin(), residues.end(), [](const Residue& r) { return r.d_y.reaches_outside(); });
+  return std::ranges::any_of(residues, [](const Residue& r) { return r.d_y.reaches_outside(); });
 }
 
 KernelChoice propose_conv2d_products_f64(const KernelQuery& query) {

@@ -37,9 +37,8 @@ class UnlessInfinite final : public Kernel {
         operands_(std::move(operands)) {}
 
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
-    const bool finite = std::all_of(operands_.begin(), operands_.end(), [&](size_t i) {
-      return all_finite(static_cast<const double*>(inputs[i]), types_[i].elements());
-    });
+    const bool finite = std::ranges::all_of(
+        operands_, [&](size_t i) { return all_finite(static_cast<const double*>(inputs[i]), types_[i].elements()); });
     (finite ? fast_ : plain_)->run(inputs, outputs, scratch);
   }
 
@@ -53,8 +52,7 @@ class UnlessInfinite final : public Kernel {
 
 bool has_halves(const KernelQuery& query) {
   const auto half = [](const Type& type) { return is_half(type.dtype); };
-  return std::any_of(query.inputs.begin(), query.inputs.end(), half) ||
-         std::any_of(query.outputs.begin(), query.outputs.end(), half);
+  return std::ranges::any_of(query.inputs, half) || std::ranges::any_of(query.outputs, half);
 }
 
 int64_t ranges_of(int64_t rows) {
@@ -76,7 +74,7 @@ std::string unsupported_by_loops(const KernelQuery& query, const HalfValues& all
   const auto unsupported = [](const std::vector<Type>& types, const std::vector<size_t>& halves,
                               const std::vector<size_t>& doubles) -> std::string {
     const auto has = [](const std::vector<size_t>& indices, size_t i) {
-      return std::find(indices.begin(), indices.end(), i) != indices.end();
+      return std::ranges::find(indices, i) != indices.end();
     };
     for (size_t i = 0; i < types.size(); ++i) {
       const DType dtype = types[i].dtype;

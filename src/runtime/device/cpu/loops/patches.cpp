@@ -29,7 +29,7 @@ void interleave(const double (&lines)[kWidth][kInner], int64_t size, double* to)
 }  // namespace
 
 bool Patches::reaches_outside() const {
-  return std::any_of(taps.begin(), taps.end(), [&](const Tap& tap) {
+  return std::ranges::any_of(taps, [&](const Tap& tap) {
     const Inside vertical = inside(tap.row, row_step, height), horizontal = inside(tap.column, column_step, width);
     return vertical.first > 0 || vertical.last < rows || horizontal.first > 0 || horizontal.last < columns;
   });

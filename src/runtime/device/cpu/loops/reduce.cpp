@@ -20,7 +20,7 @@ struct View {
 };
 
 std::optional<View> view_of(const Shape& shape, std::vector<int64_t> axes) {
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   const auto rank = static_cast<int64_t>(shape.size());
   std::vector<bool> reduced(shape.size(), false);
   for (int64_t axis : axes) reduced[axis] = true;

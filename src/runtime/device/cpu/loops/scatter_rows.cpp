@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ir/ops/index/attrs.h"
-#include "ir/ops/support.h"
 #include "runtime/device/cpu/loops/loop_support.h"
 
 namespace partita {

@@ -172,8 +172,8 @@ dnnl::primitive_attr user_scratchpad() {
 }
 
 void throw_onednn(dnnl_status_t status, std::string_view what) {
-  if (status != dnnl_out_of_memory) throw InternalError(fmt::format("[onednn] {}, status {}", what, int{status}));
-  throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[memory] out of memory: oneDNN {}", what));
+  if (status != dnnl_out_of_memory) throw InternalError("[onednn] {}, status {}", what, int{status});
+  throw RuntimeFailure(ExitCode::out_of_memory, "[memory] out of memory: oneDNN {}", what);
 }
 
 std::string no_such(std::string_view primitive, const dnnl::error& error) {

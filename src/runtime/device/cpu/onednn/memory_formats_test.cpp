@@ -112,7 +112,7 @@ void expect_blocks_of(int lanes) {
     const auto is_weight = [&](const std::string& tag) {
       return tag.find(fmt::format("{}", lanes)) != std::string::npos && tag != data;
     };
-    EXPECT_TRUE(std::any_of(tags.begin(), tags.end(), is_weight)) << op << " has no filters in blocks of " << lanes;
+    EXPECT_TRUE(std::ranges::any_of(tags, is_weight)) << op << " has no filters in blocks of " << lanes;
   }
   std::set<std::string> between;  // what runs between convolutions: norms and relu, with their gradients
   for (const Node& node : made.local.graph.nodes) {
