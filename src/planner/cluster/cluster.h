@@ -9,17 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/collective.h"
+#include "base/collective_algorithm.h"
 #include "base/dtype.h"
 #include "base/names.h"
 #include "ir/work/work.h"
 
 namespace partita {
-
-/// An algorithm with which a library reduces and gathers. A price uses the fastest of those that the library has.
-enum class CollectiveAlgorithm { ring, tree, hierarchical, in_network };
-template <>
-inline constexpr auto kNames<CollectiveAlgorithm> = names("ring", "tree", "hierarchical", "in_network");
 
 /// A point of an efficiency curve: the share of a maximal rate that work of this size reaches.
 struct CurvePoint {
@@ -121,6 +116,8 @@ inline constexpr std::string_view kOwnSoftware = "partita";
 /// Costs that the software adds to kernels and messages.
 struct SoftwareCosts {
   std::string name{kOwnSoftware};
+  /// The algorithms with which the library reduces and gathers. A price uses the fastest one, and of those of this
+  /// project's runtime the one that runs.
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
   double step_overhead = 0;      // seconds of a training step that no kernel accounts for
   double rank_overhead = 0;      // further seconds of a step of several ranks, whose cores also read rows

@@ -69,8 +69,27 @@ TEST(Cluster, TellsWhatCannotBe) {
             "[cluster] protocol: no protocol, got none, expected one or more");
   EXPECT_EQ(
       fault_of([](Cluster& cluster) { cluster.software.algorithms.clear(); }),
-      "[cluster] software.algorithms: none is chosen, got none, expected some of ring tree hierarchical in_network");
+      "[cluster] software.algorithms: none is chosen, got none, expected some of ring tree hierarchical in_network "
+      "last_rank direct shared_memory exchange chain host_shares dissemination");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.name = ""; }), "[cluster] name: bad text, got '', expected a name");
+}
+
+// Every call has an algorithm.
+TEST(Cluster, AlgorithmsOfTheRuntime) {
+  const auto listed = [](std::vector<CollectiveAlgorithm> algorithms, bool is_one_host) {
+    return fault_of([&](Cluster& cluster) {
+      cluster.software.algorithms = algorithms;
+      if (is_one_host) cluster.levels.pop_back();
+    });
+  };
+  EXPECT_EQ(listed({CollectiveAlgorithm::direct, CollectiveAlgorithm::chain}, false),
+            "[cluster] software.algorithms: ranks of several hosts have no algorithm, got direct chain, expected also "
+            "exchange");
+  EXPECT_EQ(listed({CollectiveAlgorithm::last_rank}, true),
+            "[cluster] software.algorithms: ranks of a host have no algorithm, got last_rank, expected also direct or "
+            "exchange");
+  EXPECT_EQ(listed({CollectiveAlgorithm::direct}, true), "");
+  EXPECT_EQ(listed({CollectiveAlgorithm::exchange, CollectiveAlgorithm::chain}, false), "");
 }
 
 TEST(Cluster, CurvesAreMonotone) {
