@@ -56,6 +56,16 @@ double predicted_seconds(const Cluster& cluster, const CollectiveTime& time) {
   return seconds_of(time.kind, time.bytes, place_of(mesh, {0}, 0, cluster), cluster);
 }
 
+CollectiveErrors collective_errors(const Cluster& cluster, const std::vector<CollectiveTime>& times) {
+  CollectiveErrors errors;
+  for (const CollectiveTime& time : times) {
+    const double error = std::abs(predicted_seconds(cluster, time) / time.seconds - 1);
+    errors.mean += error / static_cast<double>(times.size());
+    errors.most = std::max(errors.most, error);
+  }
+  return errors;
+}
+
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times) {
   cluster.software.measured.clear();
   const std::vector<double> start = {2e-6, 1e-6, 10e9, 40e9, 0.5, 0.5, 0.5};
