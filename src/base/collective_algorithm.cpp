@@ -63,7 +63,7 @@ CollectiveAlgorithm choose_by_host(Collective collective, DType dtype, const Ran
 double chunks_of(double bytes, int64_t chunk) { return std::max(1.0, std::ceil(bytes / static_cast<double>(chunk))); }
 
 CollectiveTraffic operator+(CollectiveTraffic a, const CollectiveTraffic& b) {
-  a.read += b.read, a.written += b.written, a.meetings += b.meetings, a.steps += b.steps;
+  a.read += b.read, a.written += b.written, a.meetings += b.meetings, a.turns += b.turns, a.steps += b.steps;
   a.sent += b.sent, a.first += b.first;
   return a;
 }
@@ -81,27 +81,30 @@ CollectiveTraffic direct_traffic(Collective collective, double bytes, double ran
 CollectiveTraffic shared_traffic(Collective collective, double bytes, int64_t ranks) {
   const auto n = static_cast<double>(ranks);
   const int64_t chunk = shared_chunk_bytes(ranks);
-  const double chunks = chunks_of(bytes, chunk);
+  // Chunks of a buffer, of a rank's part of it, and of messages for which a chunk has as much room as for all ranks.
+  const double chunks = chunks_of(bytes, chunk), gathered = chunks_of(bytes / n, chunk),
+               sent = chunks_of(n * bytes, chunk);
   switch (collective) {
     case Collective::all_reduce: {
-      if (shares_reduction(ranks)) return {.read = 3 * bytes, .written = (2 + 1 / n) * bytes, .meetings = 2 * chunks};
-      return {.read = (1 + n) * bytes, .written = 2 * bytes, .meetings = chunks};
+      if (shares_reduction(ranks))
+        return {.read = 3 * bytes, .written = (2 + 1 / n) * bytes, .meetings = 2 * chunks, .turns = chunks};
+      return {.read = (1 + n) * bytes, .written = 2 * bytes, .meetings = chunks, .turns = chunks};
     }
     case Collective::all_gather: {
-      return {.read = (1 + 1 / n) * bytes, .written = (1 + 1 / n) * bytes, .meetings = chunks_of(bytes / n, chunk)};
+      return {.read = (1 + 1 / n) * bytes, .written = (1 + 1 / n) * bytes, .meetings = gathered, .turns = gathered};
     }
-    case Collective::reduce_scatter: return {.read = 2 * bytes, .written = (1 + 1 / n) * bytes, .meetings = chunks};
-    case Collective::all_to_all: return {.read = 2 * bytes, .written = 2 * bytes, .meetings = chunks};
-    // A chunk has room for as many bytes for each rank.
-    case Collective::permute: return {.read = 2 * bytes, .written = 2 * bytes, .meetings = chunks_of(n * bytes, chunk)};
+    case Collective::reduce_scatter:
+      return {.read = 2 * bytes, .written = (1 + 1 / n) * bytes, .meetings = chunks, .turns = chunks};
+    case Collective::all_to_all: return {.read = 2 * bytes, .written = 2 * bytes, .meetings = chunks, .turns = chunks};
+    case Collective::permute: return {.read = 2 * bytes, .written = 2 * bytes, .meetings = sent, .turns = sent};
     case Collective::halo_exchange: {
-      return {.read = 4 * bytes, .written = 4 * bytes, .meetings = chunks_of(n * bytes, chunk)};
+      return {.read = 4 * bytes, .written = 4 * bytes, .meetings = sent, .turns = sent};
     }
     case Collective::broadcast: {  // the root copies a chunk while the others read the one before
       const double moved = bytes + std::min(bytes, static_cast<double>(chunk));
-      return {.read = moved, .written = moved, .meetings = chunks};
+      return {.read = moved, .written = moved, .meetings = chunks, .turns = chunks};
     }
-    default: return {.meetings = 1};
+    default: return {.meetings = 1, .turns = 1};
   }
 }
 
@@ -149,7 +152,7 @@ CollectiveTraffic host_shares_traffic(Collective collective, double bytes, const
   }
   // The bytes of each host are gathered on their own.
   CollectiveTraffic traffic = shared_traffic(Collective::all_gather, bytes / hosts, ranks.min_per_host);
-  traffic.read *= hosts, traffic.written *= hosts, traffic.meetings *= hosts;
+  traffic.read *= hosts, traffic.written *= hosts, traffic.meetings *= hosts, traffic.turns *= hosts;
   traffic.steps = 1, traffic.sent = (hosts - 1) / hosts * bytes;
   return traffic;
 }
@@ -211,11 +214,11 @@ CollectiveTraffic traffic_of(CollectiveAlgorithm algorithm, Collective collectiv
   switch (algorithm) {
     case CollectiveAlgorithm::last_rank: {
       const CollectiveTraffic part = direct_traffic(collective, bytes, n);
-      return {.read = n * part.read, .written = n * part.written, .meetings = 1};
+      return {.read = n * part.read, .written = n * part.written, .meetings = 1, .turns = 1};
     }
     case CollectiveAlgorithm::direct: {
       CollectiveTraffic traffic = direct_traffic(collective, bytes, n);
-      traffic.meetings = 2;
+      traffic.meetings = 2, traffic.turns = 1;
       return traffic;
     }
     case CollectiveAlgorithm::shared_memory: return shared_traffic(collective, bytes, ranks.ranks);

@@ -101,6 +101,7 @@ AlgorithmChoice choose_algorithm(Collective collective, DType dtype, const RankS
 struct CollectiveTraffic {
   double read = 0, written = 0;  // in the memory of a host, by the rank that moves most
   double meetings = 0;           // times that all ranks of a host wait for each other
+  double turns = 0;              // times that each rank of a host needs a core: chunks, each with 1 or 2 meetings
   double steps = 0;              // messages between hosts, or ranks, that wait for one another
   double sent = 0;               // out of the host that sends most
   double first = 0;              // part of `sent` that a host has before the next one can begin

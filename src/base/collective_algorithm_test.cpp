@@ -131,6 +131,7 @@ TEST(CollectiveAlgorithm, CountsBytes) {
   EXPECT_EQ(reduced.read, bytes);
   EXPECT_EQ(reduced.written, bytes);
   EXPECT_EQ(reduced.meetings, 2);
+  EXPECT_EQ(reduced.turns, 1);
   EXPECT_EQ(of(direct, Collective::reduce_scatter, spread_of_threads(4, 4)).written, bytes / 4);
   const CollectiveTraffic alone = of(last_rank, Collective::all_reduce, spread_of_threads(4, 4));
   EXPECT_EQ(alone.read, 4 * bytes);
@@ -140,6 +141,7 @@ TEST(CollectiveAlgorithm, CountsBytes) {
   EXPECT_EQ(shared.read, bytes + 2 * bytes);
   EXPECT_EQ(shared.written, (bytes + bytes / 4) + bytes);
   EXPECT_EQ(shared.meetings, 2 * 16);
+  EXPECT_EQ(shared.turns, 16);
   EXPECT_EQ(of(shared_memory, Collective::all_reduce, processes(1, 2)).meetings, 16);
   EXPECT_EQ(of(exchange, Collective::all_reduce, processes(2, 2)).sent, 2 * 2 * 0.5 * bytes);
   EXPECT_EQ(of(exchange, Collective::all_gather, processes(2, 2)).sent, 2 * 0.5 * bytes);
@@ -159,7 +161,8 @@ TEST(CollectiveAlgorithm, MoreBytesNeverMoveLess) {
         for (double bytes = 0; bytes < 1e11; bytes = bytes * 1.3 + 1) {
           const CollectiveTraffic traffic = traffic_of(one, kind, bytes, spread);
           for (const auto number : {&CollectiveTraffic::read, &CollectiveTraffic::written, &CollectiveTraffic::meetings,
-                                    &CollectiveTraffic::steps, &CollectiveTraffic::sent, &CollectiveTraffic::first}) {
+                                    &CollectiveTraffic::turns, &CollectiveTraffic::steps, &CollectiveTraffic::sent,
+                                    &CollectiveTraffic::first}) {
             EXPECT_TRUE(std::isfinite(traffic.*number)) << name_of(one);
             EXPECT_GE(traffic.*number, before.*number) << name_of(one) << " " << name_of(kind) << " " << bytes;
           }

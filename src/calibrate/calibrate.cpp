@@ -269,10 +269,11 @@ void round_numbers(Cluster& cluster) {
     for (GroupShares& group : groups) round_curve(group.shares);
   }
   LinkLevel& level = cluster.levels[0];
-  for (double* number : {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
-                         &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
-                         &cluster.protocols[0].overhead, &cluster.software.step_overhead,
-                         &cluster.software.rank_overhead, &cluster.software.rank_skew}) {
+  for (double* number :
+       {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
+        &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
+        &cluster.protocols[0].overhead, &cluster.software.step_overhead, &cluster.software.rank_overhead,
+        &cluster.software.rank_skew, &cluster.software.switch_overhead}) {
     round(*number);
   }
 }

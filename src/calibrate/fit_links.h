@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// Returns `cluster`, which has one protocol and one level, with the overhead, latency, bandwidths and shares by kind
+/// Returns `cluster`, which has one protocol and one level, with the overheads, latency, bandwidths and shares by kind
 /// of collective with which the formulas of its algorithms fit the times best, and with the shares of the predicted
 /// speed that the times reach, by kind, number of ranks and bytes (`software.measured`).
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times);

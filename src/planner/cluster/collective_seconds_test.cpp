@@ -132,6 +132,11 @@ TEST(CollectiveSeconds, ByHandOfThreads) {
   // Without cores of their own, up to 128 KiB.
   cluster.cores = 4;
   EXPECT_EQ(algorithm_of(Collective::all_gather, 16e3, node, cluster), CollectiveAlgorithm::last_rank);
+  // Four ranks wait for a core.
+  cluster.software.switch_overhead = 3e-6;
+  EXPECT_NEAR(seconds_of(Collective::all_reduce, bytes, node, cluster), 10e-6 + 2 * meeting + 12e-6 + bytes / 4e9,
+              1e-12);
+  EXPECT_NEAR(seconds_of(Collective::barrier, 0, node, cluster), 10e-6 + meeting + 12e-6, 1e-12);
   // All ranks copy at once; of small calls one rank does.
   cluster.cores = 8;
   cluster.levels[0].total_bandwidth = 8e9;

@@ -27,9 +27,11 @@ class RuntimePricing {
 
   double seconds(CollectiveAlgorithm algorithm, Collective kind, double bytes) const {
     const CollectiveTraffic traffic = traffic_of(algorithm, kind, bytes, spread_);
-    const double waiting = cluster_.levels[0].latency[protocol_] * static_cast<double>(spread_.max_per_host - 1);
+    const int64_t ranks = spread_.max_per_host, cores = cluster_.cores > 0 ? cluster_.cores : ranks;
+    const double meeting = cluster_.levels[0].latency[protocol_] * static_cast<double>(ranks - 1);
+    const double turn = cluster_.software.switch_overhead * static_cast<double>(std::max<int64_t>(0, ranks - cores));
     const double copied = (traffic.read + traffic.written) / 2;
-    return cluster_.protocols[protocol_].overhead + traffic.meetings * waiting +
+    return cluster_.protocols[protocol_].overhead + traffic.meetings * meeting + traffic.turns * turn +
            copied / copy_rate(algorithm == CollectiveAlgorithm::last_rank) +
            (traffic.steps > 0 ? message_seconds(algorithm, kind, bytes, traffic) : 0);
   }
