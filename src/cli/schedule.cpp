@@ -267,7 +267,8 @@ void run_schedule(const ScheduleFlags& flags) {
 void add_schedule(CLI::App& app) {
   const auto flags = std::make_shared<ScheduleFlags>();
   CLI::App* command = app.add_subcommand(
-      "schedule", "Print what the ranks of a training run, send and reduce, by which algorithms, and when, without running it");
+      "schedule",
+      "Print what the ranks of a training run, send and reduce, by which algorithms, and when, without running it");
   add_job_flags(*command, flags->job, decides_program);
   command->add_flag("--full", flags->full, "Print every instruction and buffer of each stage instead");
   command
