@@ -15,7 +15,7 @@ bool has(const Outcome& outcome, const std::string& text) { return outcome.outpu
 TEST(Algorithms, InATableOfTheDoctor) {
   const Outcome text = run_program({"doctor"}, [] { keep_cores(1); });
   for (const std::string line :
-       {"last_rank      last_rank      direct         direct         2 threads: all_reduce, ",
+       {"last_rank      last_rank      last_rank      direct         2 threads: all_reduce, ",
         "shared_memory  shared_memory  shared_memory  shared_memory  2 processes: all_reduce, ",
         "exchange       exchange       chain          chain          2 hosts of 2 processes: "
         "all_reduce\n",
