@@ -6,7 +6,7 @@
 TEXT is a file, whose last part is kept for the test. Trains with every rate and one seed, then with the best rate of
 each optimizer and two more seeds. Prints the test loss of every training, and for each optimizer the mean over the
 seeds. Writes CURVES, a table (CSV) of training losses under the best rates, each the mean of 25 steps. PARTITA_FLAGS
-has further flags, such as "--ranks 8 --precision bf16". With 3 seeds and 6 rates these are 8 trainings per optimizer."""
+has further flags, such as "--ranks 8 --precision bf16". With 3 seeds and 6 rates that is 8 trainings per optimizer."""
 
 import csv
 import json

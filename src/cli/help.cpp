@@ -15,6 +15,19 @@ constexpr size_t kMinColumns = 60, kMaxColumns = 110;
 
 size_t columns() { return std::clamp<size_t>(terminal_columns(), kMinColumns, kMaxColumns); }
 
+/// Breaks a name with a list of values, "  --flag a|b|c", after bars into lines of at most `columns`.
+std::string broken_at_bars(std::string name, size_t columns) {
+  const std::string indent(6, ' ');
+  std::string lines;
+  while (name.size() > columns) {
+    const size_t bar = name.rfind('|', columns - 1);
+    if (bar == std::string::npos) break;
+    lines += name.substr(0, bar + 1) + "\n";
+    name = indent + name.substr(bar + 1);
+  }
+  return lines + name;
+}
+
 }  // namespace
 
 std::string wrapped(const std::string& text, size_t columns, size_t indent) {
@@ -47,6 +60,7 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   std::string name = is_switch ? "--[no-]" + option->get_lnames()[0] : make_option_name(option, is_positional);
   name = "  " + name;
   if (!is_positional && option->get_type_size() != 0) name += " " + option->get_type_name();
+  name = broken_at_bars(std::move(name), columns());
   const std::string text = wrapped(make_option_desc(option), columns(), kNameColumns);
   if (name.size() + 1 >= kNameColumns) return fmt::format("{}\n{}{}\n", name, std::string(kNameColumns, ' '), text);
   return fmt::format("{:<{}}{}\n", name, kNameColumns, text);

@@ -17,7 +17,7 @@ import xml.dom.minidom
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "figures"
 FIGURES = ("plan_page", "three_plans", "flow", "matmul_cuts", "propagated_mlp", "reshard_moves", "device_order",
-           "pipeline_orders", "step_memory", "simulated_step", "all_reduce")  # fmt: skip
+           "pipeline_orders", "step_memory", "simulated_step", "all_reduce", "muon_curves")  # fmt: skip
 
 
 def check():

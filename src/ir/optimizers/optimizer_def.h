@@ -14,7 +14,7 @@ namespace partita {
 struct OptimizerOption {
   std::string name;      // "beta1": the key optimizer.beta1, the flag --beta1
   double standard = 0;   // default
-  double elsewhere = 0;  // in texts of configurations whose optimizer does not have the option
+  double elsewhere = 0;  // in texts of configurations whose optimizer lacks the option: one number for all that have it
   double least = 0, most = 1;
   std::string help;
   bool is_switch = false;                  // 0 or 1

@@ -28,7 +28,8 @@ std::vector<OptimizerOption> distinct_options() {
         continue;
       }
       PARTITA_CHECK(same->least == option.least && same->most == option.most && same->help == option.help &&
-                        same->is_switch == option.is_switch && same->is_whole == option.is_whole,
+                        same->is_switch == option.is_switch && same->is_whole == option.is_whole &&
+                        same->elsewhere == option.elsewhere,
                     "option {} of {} differs from that of other optimizers", option.name, optimizer.name);
     }
   }
