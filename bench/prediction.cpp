@@ -1,6 +1,8 @@
 // How well a cluster file predicts trainings on this machine.
 //
-//   bench_prediction CLUSTER.toml [STEPS] [MODEL..]
+//   bench_prediction CLUSTER.toml[,CLUSTER.toml..] [STEPS] [MODEL..]
+//
+// Several files predict the same trainings, so that they can be compared.
 //
 // Trains each model (mlp, resnet50 and gpt when none is given) on rows of its own on 1, 2, 4 and 8 in-process ranks of
 // a thread each, and on one rank with all cores, under three plans: data parallel, propagation, and exact search, of
@@ -12,6 +14,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "base/plain_text.h"
 #include "ir/ops/registry.h"
 #include "planner/cluster/presets.h"
 #include "planner/simulation/simulate_program.h"
@@ -50,7 +53,8 @@ struct Candidate {
   std::string plans;
   ZooJob job;
   std::string program;
-  double predicted = 0, arena = 0, memory = 0;
+  std::vector<double> predicted{};  // by cluster
+  double arena = 0, memory = 0;
   std::vector<double> rounds{};
 
   double measured() const { return median_of(rounds); }
@@ -65,12 +69,16 @@ JobConfig config_of(const std::string& model, const PlanKind& plan, int ranks, i
   return config;
 }
 
-Candidate candidate_of(const std::string& plan, ZooJob job, const Cluster& cluster) {
+Candidate candidate_of(const std::string& plan, ZooJob job, const std::vector<Cluster>& clusters) {
   const Program program = job.program(Purpose::training);
-  const StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster, job.config().ranks.threads);
-  const SimulatedStep step = simulate_program(program.pipeline, program.stages, prices);
-  Candidate result{.plans = plan, .job = std::move(job), .program = {}, .predicted = step.seconds};
-  for (const SimulatedGroup& group : step.groups) result.memory = std::max(result.memory, group.peak_bytes);
+  const int threads = job.config().ranks.threads;
+  Candidate result{.plans = plan, .job = std::move(job), .program = {}};
+  for (const Cluster& cluster : clusters) {
+    const StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster, threads);
+    const SimulatedStep step = simulate_program(program.pipeline, program.stages, prices);
+    result.predicted.push_back(step.seconds);
+    for (const SimulatedGroup& group : step.groups) result.memory = std::max(result.memory, group.peak_bytes);
+  }
   for (const StageProgram& stage : program.stages) {
     result.arena = std::max(result.arena, static_cast<double>(stage.schedule.arena_bytes));
     result.program += print(stage.schedule, stage.local);
@@ -95,11 +103,12 @@ int64_t steps_of(const std::string& model, int64_t steps) {
 /// Rounds of a model, more for short trainings: two ranks on two cores disturb each other in some of them only.
 int rounds_of(const std::string& model) { return model.starts_with("mlp") ? 15 : 5; }
 
-std::vector<Candidate> candidates_of(const std::string& model, const Cluster& cluster, int ranks, int threads) {
+std::vector<Candidate> candidates_of(const std::string& model, const std::vector<Cluster>& clusters, int ranks,
+                                     int threads) {
   std::vector<Candidate> candidates;
   for (const PlanKind& plan : kPlans) {
     Candidate one = candidate_of(
-        plan.name, ZooJob(config_of(model, plan, ranks, threads), Place{.cores = this_place().cores}), cluster);
+        plan.name, ZooJob(config_of(model, plan, ranks, threads), Place{.cores = this_place().cores}), clusters);
     const auto same = std::find_if(candidates.begin(), candidates.end(),
                                    [&](const Candidate& other) { return other.program == one.program; });
     if (same == candidates.end()) {
@@ -111,36 +120,49 @@ std::vector<Candidate> candidates_of(const std::string& model, const Cluster& cl
   return candidates;
 }
 
-void compare_plans(const std::string& model, const Cluster& cluster, int ranks, int threads, int64_t steps) {
-  std::vector<Candidate> candidates = candidates_of(model, cluster, ranks, threads);
+void print_best(const std::string& model, const std::vector<Candidate>& candidates, int ranks, int threads,
+                const Cluster& cluster, size_t number) {
+  const Candidate *best = candidates.data(), *chosen = candidates.data();
+  for (const Candidate& one : candidates) {
+    if (one.measured() < best->measured()) best = &one;
+    if (one.predicted[number] < chosen->predicted[number]) chosen = &one;
+  }
+  const double further = chosen->measured() / best->measured() - 1;
+  fmt::print("{:<12} {:>2} x {:<2} by {} predicted best: {}; measured best: {}; {:+.1f} % from it, {} 5 %\n", model,
+             ranks, threads, cluster.name, chosen->plans, best->plans, 100 * further,
+             further <= kNear ? "within" : "NOT within");
+}
+
+void compare_plans(const std::string& model, const std::vector<Cluster>& clusters, int ranks, int threads,
+                   int64_t steps) {
+  std::vector<Candidate> candidates = candidates_of(model, clusters, ranks, threads);
   for (int round = 0; round < rounds_of(model); ++round) {
     for (Candidate& one : candidates) one.rounds.push_back(median_step(one.job, steps_of(model, steps)));
   }
-  const Candidate *best = candidates.data(), *chosen = candidates.data();
   for (const Candidate& one : candidates) {
     const auto [least, most] = std::minmax_element(one.rounds.begin(), one.rounds.end());
-    fmt::print(
-        "{:<12} {:<24} {:>2} x {:<2} measured {:10.3f} ms ({:.3f} to {:.3f})  predicted {:10.3f} ms  ratio {:.3f}  "
-        "arena {:8.1f} MiB  ratio {:.3f}\n",
-        model, one.plans, ranks, threads, 1e3 * one.measured(), 1e3 * *least, 1e3 * *most, 1e3 * one.predicted,
-        one.predicted / one.measured(), one.arena / (1 << 20), one.memory / one.arena);
-    if (one.measured() < best->measured()) best = &one;
-    if (one.predicted < chosen->predicted) chosen = &one;
+    for (size_t i = 0; i < clusters.size(); ++i) {
+      fmt::print(
+          "{:<12} {:<24} {:>2} x {:<2} measured {:10.3f} ms ({:.3f} to {:.3f})  by {} predicted {:10.3f} ms  ratio "
+          "{:.3f}  arena {:8.1f} MiB  ratio {:.3f}\n",
+          model, one.plans, ranks, threads, 1e3 * one.measured(), 1e3 * *least, 1e3 * *most, clusters[i].name,
+          1e3 * one.predicted[i], one.predicted[i] / one.measured(), one.arena / (1 << 20), one.memory / one.arena);
+    }
   }
-  const double further = chosen->measured() / best->measured() - 1;
-  fmt::print("{:<12} {:>2} x {:<2} predicted best: {}; measured best: {}; {:+.1f} % from it, {} 5 %\n", model, ranks,
-             threads, chosen->plans, best->plans, 100 * further, further <= kNear ? "within" : "NOT within");
+  for (size_t i = 0; i < clusters.size(); ++i) print_best(model, candidates, ranks, threads, clusters[i], i);
   std::cout << std::flush;
 }
 
 void run(const Arguments& given) {
-  const Cluster cluster = open_cluster(given.text(1, ""));
+  std::vector<Cluster> clusters;
+  const std::string files = given.text(1, "");
+  for (const std::string_view file : split_words(files, ",")) clusters.push_back(open_cluster(file));
   const int64_t steps = given.number(2, 0, /*least=*/0);
   std::vector<std::string> models = given.rest(3);
   if (models.empty()) models = {"mlp", "gpt", "resnet50"};
   for (const std::string& model : models) {
-    for (const int ranks : {1, 2, 4, 8}) compare_plans(model, cluster, ranks, 1, steps);
-    compare_plans(model, cluster, 1, this_place().cores, steps);
+    for (const int ranks : {1, 2, 4, 8}) compare_plans(model, clusters, ranks, 1, steps);
+    compare_plans(model, clusters, 1, this_place().cores, steps);
   }
 }
 
@@ -148,5 +170,6 @@ void run(const Arguments& given) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  return partita::run_benchmark(argc, argv, "CLUSTER.toml [STEPS] [MODEL..]", /*required=*/1, partita::run);
+  return partita::run_benchmark(argc, argv, "CLUSTER.toml[,CLUSTER.toml..] [STEPS] [MODEL..]", /*required=*/1,
+                                partita::run);
 }

@@ -269,10 +269,11 @@ void round_numbers(Cluster& cluster) {
     for (GroupShares& group : groups) round_curve(group.shares);
   }
   LinkLevel& level = cluster.levels[0];
-  for (double* number : {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
-                         &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
-                         &cluster.protocols[0].overhead, &cluster.software.step_overhead,
-                         &cluster.software.rank_overhead, &cluster.software.rank_skew}) {
+  for (double* number :
+       {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
+        &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
+        &cluster.protocols[0].overhead, &cluster.software.step_overhead, &cluster.software.rank_overhead,
+        &cluster.software.rank_skew, &cluster.software.switch_overhead}) {
     round(*number);
   }
 }
@@ -386,6 +387,7 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.protocols = {{.name = "memory"}};
   cluster.levels = {{.name = "core", .size = std::max<int64_t>(kFewestRanks, options.cores), .latency = {0}}};
   cluster.software.step_overhead = measured.overhead;
+  cluster.software.algorithms = {std::begin(kRuntimeAlgorithms), std::end(kRuntimeAlgorithms)};
   cluster.software.messages_at_once = 1;
   cluster.software.channel_block = channel_block(make_cpu_device(all_ops(), /*threads=*/1)->catalog());
   cluster.cores = options.cores;
@@ -401,7 +403,6 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
 
 std::string describe_fit(const Measurements& measured, const CalibrationOptions& options, const Cluster& cluster) {
   std::string text;
-  double mean = 0, most = 0;
   for (size_t i = 0; i < measured.trainings.size(); ++i) {
     if (options.cases[i].ranks > 1) continue;  // its step has collectives
     double predicted = 0;
@@ -411,13 +412,15 @@ std::string describe_fit(const Measurements& measured, const CalibrationOptions&
         fmt::format("  {:<44} {:>4} measured {:9.3f} ms, predicted {:9.3f} ms, {:+5.1f} %\n", options.cases[i].model,
                     options.cases[i].batch, 1e3 * measured.trainings[i].step, 1e3 * predicted, 100 * error);
   }
-  for (const CollectiveTime& time : measured.collectives) {
-    const double error = std::abs(predicted_seconds(cluster, time) / time.seconds - 1);
-    mean += error / static_cast<double>(measured.collectives.size());
-    most = std::max(most, error);
-  }
-  return text + fmt::format("  {} collectives: error {:.0f} % on average, {:.0f} % at most\n",
-                            measured.collectives.size(), 100 * mean, 100 * most);
+  Cluster formulas = cluster;
+  formulas.software.measured.clear();
+  const CollectiveErrors errors = collective_errors(cluster, measured.collectives);
+  const CollectiveErrors alone = collective_errors(formulas, measured.collectives);
+  return text + fmt::format(
+                    "  {} collectives: error {:.0f} % on average, {:.0f} % at most; by the formulas of their "
+                    "algorithms alone {:.0f} % and {:.0f} %\n",
+                    measured.collectives.size(), 100 * errors.mean, 100 * errors.most, 100 * alone.mean,
+                    100 * alone.most);
 }
 
 }  // namespace partita

@@ -22,6 +22,7 @@ void set_links(Cluster& cluster, const std::vector<double>& numbers) {
   for (size_t i = 0; i < std::size(kShared); ++i) {
     cluster.software.link_share[kShared[i]] = std::clamp(numbers[4 + i], kMinLinkShare, 1.0);
   }
+  cluster.software.switch_overhead = seconds(numbers[4 + std::size(kShared)]);
 }
 
 /// Adds the shares of the modelled speed that the collectives reached to `software.measured`, by kind, number of ranks
@@ -56,9 +57,19 @@ double predicted_seconds(const Cluster& cluster, const CollectiveTime& time) {
   return seconds_of(time.kind, time.bytes, place_of(mesh, {0}, 0, cluster), cluster);
 }
 
+CollectiveErrors collective_errors(const Cluster& cluster, const std::vector<CollectiveTime>& times) {
+  CollectiveErrors errors;
+  for (const CollectiveTime& time : times) {
+    const double error = std::abs(predicted_seconds(cluster, time) / time.seconds - 1);
+    errors.mean += error / static_cast<double>(times.size());
+    errors.most = std::max(errors.most, error);
+  }
+  return errors;
+}
+
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times) {
   cluster.software.measured.clear();
-  const std::vector<double> start = {2e-6, 1e-6, 10e9, 40e9, 0.5, 0.5, 0.5};
+  const std::vector<double> start = {2e-6, 1e-6, 10e9, 40e9, 0.5, 0.5, 0.5, 4e-6};
   const std::vector<double> best = minimise(start, [&](const std::vector<double>& numbers) {
     set_links(cluster, numbers);
     double loss = 0;

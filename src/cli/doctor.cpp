@@ -9,6 +9,7 @@
 
 #include "base/free_memory.h"
 #include "base/version.h"
+#include "cli/algorithm_table.h"
 #include "cli/command_line.h"
 #include "cli/findings.h"
 #include "cli/options.h"
@@ -45,9 +46,11 @@ std::string print_cores(const MachineFacts& facts) {
   return text;
 }
 
+constexpr size_t kNameWidth = 14;
+
 void print_facts(const MachineFacts& facts) {
   const auto line = [](const char* name, const std::string& text) {
-    std::cout << fmt::format("{:<14}{}\n", name, text);
+    std::cout << fmt::format("{:<{}}{}\n", name, kNameWidth, text);
   };
   static const std::string kNone = "not found";
   line("version", std::string(version()));
@@ -72,9 +75,35 @@ void print_facts(const MachineFacts& facts) {
   line("Python", fmt::format("{}{}{}", path_or(facts.python, kNone), facts.python_packages.empty() ? "" : " with ",
                              fmt::join(facts.python_packages, ", ")));
   for (const PluginReport& plugin : facts.plugins) line(plugin.device.c_str(), text_of(plugin));
+  std::cout << print_algorithm_table(algorithm_table(facts.thread_cores), kNameWidth);
 }
 
 Json json_of(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json names_of(std::span<const Collective> collectives) {
+  Json names = Json::array();
+  for (const Collective one : collectives) names.push_back(name_of(one));
+  return names;
+}
+
+void add_algorithms(Json& all, int cores) {
+  all["algorithms"] = all["collectives"] = Json::array();
+  for (const AlgorithmInfo& info : runtime_algorithms()) {
+    all["algorithms"].push_back({{"name", name_of(info.algorithm)},
+                                 {"ranks", info.ranks},
+                                 {"meaning", info.meaning},
+                                 {"collectives", names_of(info.collectives)}});
+  }
+  for (const AlgorithmRow& row : algorithm_table(cores)) {
+    Json by_bytes = Json::array();
+    for (size_t i = 0; i < row.algorithms.size(); ++i)
+      by_bytes.push_back({{"bytes", kTableBytes[i]}, {"algorithm", name_of(row.algorithms[i])}});
+    all["collectives"].push_back({{"ranks", row.ranks},
+                                  {"collective", name_of(row.collective)},
+                                  {"dtype", name_of(row.dtype)},
+                                  {"by_bytes", by_bytes}});
+  }
+}
 
 Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
   Json all{{"version", version()},
@@ -118,6 +147,7 @@ Json json_of(const MachineFacts& facts, const std::vector<Finding>& findings) {
     all["findings"].push_back(
         {{"broken", one.is_broken}, {"where", one.where}, {"what", one.what}, {"remedy", one.remedy}});
   }
+  add_algorithms(all, facts.thread_cores);
   return all;
 }
 
@@ -145,7 +175,8 @@ void add_doctor(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("doctor", "Print what this machine has, what is wrong, and how to fix it");
   command->add_flag("--json", *json, "For programs");
-  command->footer("Ends with exit code 1 if something is broken.\nExample: partita doctor");
+  command->footer("Also prints which algorithm runs which collective.\nEnds with exit code 1 if something is broken.\n"
+                  "Example: partita doctor");
   command->callback([json] { run_doctor(*json); });
 }
 

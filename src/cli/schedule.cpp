@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/rank_limit.h"
+#include "base/usable_cores.h"
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
@@ -12,6 +14,7 @@
 #include "ir/ops/registry.h"
 #include "ir/orders/draw.h"
 #include "ir/orders/text.h"
+#include "planner/cluster/collective_seconds.h"
 #include "planner/cluster/presets.h"
 #include "planner/simulation/simulate_program.h"
 #include "runtime/launch/place.h"
@@ -39,17 +42,48 @@ std::string print_ranks(const RankGroup& group) {
 
 /// Prediction of a step on a cluster.
 struct Prediction {
-  std::string cluster;
+  std::string name;
+  Cluster cluster;  // for as many ranks as the program has
   StepPrices prices;
   SimulatedStep step;
 };
 
-std::optional<Prediction> predict(const Program& program, const std::string& cluster, int threads) {
-  if (cluster.empty()) return std::nullopt;
-  StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), open_cluster(cluster), threads);
+std::optional<Prediction> predict(const Program& program, const std::string& name, int threads) {
+  if (name.empty()) return std::nullopt;
+  Cluster cluster = resized(open_cluster(name), program.pipeline.ranks());
+  StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster, threads);
   SimulatedStep step = simulate_program(program.pipeline, program.stages, prices, {.memory = true});
-  return Prediction{cluster, std::move(prices), std::move(step)};
+  return Prediction{name, std::move(cluster), std::move(prices), std::move(step)};
 }
+
+/// Names the algorithms of the communications in a stage: those of the predicted cluster or, without a prediction, of
+/// ranks that are threads of one process on this machine.
+class AlgorithmNames {
+ public:
+  AlgorithmNames(const Program& program, size_t stage, const std::string& device, const Prediction* prediction)
+      : mesh_(program.stages[stage].local.mesh),
+        first_rank_(program.pipeline.group_of(static_cast<int>(stage)).first),
+        cluster_(prediction == nullptr ? nullptr : &prediction->cluster),
+        are_threads_(device == "cpu" && program.pipeline.ranks() <= kMaxThreadRanks) {}
+
+  /// Returns the algorithm of a communication; none if the prediction has no name for it or, without one, if an
+  /// accelerator's program may do it or there are more ranks than a process has threads.
+  std::optional<CollectiveAlgorithm> of(const Communication& one) const {
+    const auto bytes = static_cast<double>(one.call_bytes);
+    if (cluster_ != nullptr) {
+      return algorithm_of(one.kind, bytes, place_of(mesh_, one.axes, first_rank_, *cluster_), *cluster_, one.dtype);
+    }
+    if (!are_threads_) return std::nullopt;
+    return choose_algorithm(one.kind, one.dtype, spread_of_threads(mesh_.ways(one.axes), usable_cores().own()))
+        .of(bytes);
+  }
+
+ private:
+  const Mesh& mesh_;
+  const int64_t first_rank_;
+  const Cluster* const cluster_;
+  const bool are_threads_;
+};
 
 /// Returns for each stage the seconds of its forward, backward and weight sections in a micro-batch. Includes the
 /// communication within the stage that is not asynchronous; leaves out asynchronous messages and transfers between
@@ -77,7 +111,7 @@ std::string print_prediction(const Program& program, const Prediction& predictio
   const SimulatedStep& step = prediction.step;
   const auto milliseconds = [](double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); };
   std::string text =
-      fmt::format("predicted on {}: {} a step, {} of it outside of the programs, bubble {:.1f} %\n", prediction.cluster,
+      fmt::format("predicted on {}: {} a step, {} of it outside of the programs, bubble {:.1f} %\n", prediction.name,
                   milliseconds(step.seconds), milliseconds(step.overhead), 100 * step.bubble());
   for (size_t g = 0; g < step.groups.size(); ++g) {
     const SimulatedGroup& group = step.groups[g];
@@ -127,33 +161,34 @@ std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGrap
   return text;
 }
 
-/// Returns a line for each set of communications in the section `of` that have the same kind, reduction and axes, are
-/// alike exposed or overlapped, and run alike in all or only the last micro-batch: their number, the sum of their
-/// bytes, and the most kernels that one overlaps with. "" if there are none.
-std::string print_communications(const StageProgram& stage, Section of) {
+/// Returns a line for each set of communications in the section `of` that have the same kind, reduction, axes and
+/// algorithm, are alike exposed or overlapped, and run alike in all or only the last micro-batch: their number, the sum
+/// of their bytes, and the most kernels that one overlaps with. "" if there are none.
+std::string print_communications(const StageProgram& stage, Section of, const AlgorithmNames& names) {
   struct Sum {
     int64_t count = 0, bytes = 0, kernels = 0;
   };
-  std::map<std::tuple<bool, Collective, Reduce, Axes, bool>, Sum> sums;
+  std::map<std::tuple<bool, Collective, Reduce, Axes, bool, std::optional<CollectiveAlgorithm>>, Sum> sums;
   for (const Communication& one : communications_of(stage.schedule, stage.local)) {
     if (one.section != of) continue;
-    Sum& sum = sums[{one.last, one.kind, one.reduce, one.axes, one.is_exposed()}];
+    Sum& sum = sums[{one.last, one.kind, one.reduce, one.axes, one.is_exposed(), names.of(one)}];
     ++sum.count;
     sum.bytes += one.bytes;
     sum.kernels = std::max(sum.kernels, one.kernels);
   }
   std::string text;
   for (const auto& [key, sum] : sums) {
-    const auto& [last, kind, reduce, axes, exposed] = key;
-    text += fmt::format("            {} {}{} over {{{}}}, {}{}, {}\n", sum.count, name_of(kind),
+    const auto& [last, kind, reduce, axes, exposed, algorithm] = key;
+    text += fmt::format("            {} {}{} over {{{}}}{}, {}{}, {}\n", sum.count, name_of(kind),
                         reduce == Reduce::none ? "" : fmt::format(" {}", name_of(reduce)), stage.local.mesh.print(axes),
-                        print_bytes(sum.bytes), last && is_micro(of) ? " in the last micro-batch" : "",
+                        algorithm ? fmt::format(" by {}", name_of(*algorithm)) : "", print_bytes(sum.bytes),
+                        last && is_micro(of) ? " in the last micro-batch" : "",
                         exposed ? "exposed" : fmt::format("overlapped with up to {} kernels", sum.kernels));
   }
   return text;
 }
 
-std::string print_sections(const StageProgram& stage) {
+std::string print_sections(const StageProgram& stage, const AlgorithmNames& names) {
   const auto work = work_of_sections(stage.local, all_ops());
   std::string text;
   for (const Section section : kSections) {
@@ -161,12 +196,12 @@ std::string print_sections(const StageProgram& stage) {
     if (count == 0) continue;
     text += fmt::format("  {:<9} {} x {} instructions, {:.4g} GFLOP\n{}", section_name(section, stage.local),
                         repeats(section) ? stage.local.mesh.micro_batches() : 1, count,
-                        work[static_cast<size_t>(section)], print_communications(stage, section));
+                        work[static_cast<size_t>(section)], print_communications(stage, section, names));
   }
   return text;
 }
 
-std::string print_stage(const Program& program, size_t index) {
+std::string print_stage(const Program& program, size_t index, const AlgorithmNames& names) {
   const StageProgram& stage = program.stages[index];
   const LocalGraph& local = stage.local;
   const int number = static_cast<int>(index);
@@ -176,7 +211,7 @@ std::string print_stage(const Program& program, size_t index) {
                       print_bytes(stage.schedule.state_bytes));
   if (local.is_stage())
     text += fmt::format("  in flight {}\n", print_in_flight(program.pipeline, number, local, stage.schedule));
-  return text + print_sections(stage);
+  return text + print_sections(stage, names);
 }
 
 std::string print_transfers(const Program& program) {
@@ -201,12 +236,15 @@ std::string print_transfers(const Program& program) {
 
 /// Returns a summary for people: the order of the stages or the number of micro-batches, the memory and sections of
 /// each stage, the transfers between stages and, if given, the prediction. print(Schedule) prints everything that runs.
-std::string print_overview(const Program& program, Order order, const std::optional<Prediction>& prediction) {
+std::string print_overview(const Program& program, const JobConfig& config,
+                           const std::optional<Prediction>& prediction) {
+  const Order order = config.plan.options.pipeline.order;
   const bool has_stages = program.stages.size() > 1;
   std::string text = has_stages ? print_order(program, order, prediction)
                                 : fmt::format("micro-batches: {}\n", program.stages[0].local.mesh.micro_batches());
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
-    text += print_stage(program, stage) + (has_stages ? "\n" : "");
+    const AlgorithmNames names(program, stage, config.ranks.device, prediction ? &*prediction : nullptr);
+    text += print_stage(program, stage, names) + (has_stages ? "\n" : "");
   }
   if (has_stages) text += print_transfers(program);
   if (prediction) text += (has_stages ? "\n" : "") + print_prediction(program, *prediction);
@@ -220,7 +258,7 @@ void run_schedule(const ScheduleFlags& flags) {
   for (const std::string& warning : program.warnings) warn(warning);
   std::cout << (flags.full ? print_stages(program.pipeline, program.stages,
                                           [](const StageProgram& stage) { return print(stage.schedule, stage.local); })
-                           : print_overview(program, job.config().plan.options.pipeline.order,
+                           : print_overview(program, job.config(),
                                             predict(program, flags.cluster, job.config().ranks.threads)));
 }
 
@@ -229,7 +267,8 @@ void run_schedule(const ScheduleFlags& flags) {
 void add_schedule(CLI::App& app) {
   const auto flags = std::make_shared<ScheduleFlags>();
   CLI::App* command = add_command(
-      app, "schedule", "Print what the ranks of a training run, send and reduce, and when, without running it", flags,
+      app, "schedule",
+      "Print what the ranks of a training run, send and reduce, by which algorithms, and when, without running it", flags,
       run_schedule);
   add_job_flags(*command, flags->job, decides_program);
   command->add_flag("--full", flags->full, "Print every instruction and buffer of each stage instead");

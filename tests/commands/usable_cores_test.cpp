@@ -16,16 +16,6 @@ int usable() {
   return ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
 }
 
-/// Lets this process run on the first `count` of its cores.
-void keep_cores(int count) {
-  cpu_set_t mask;
-  ::sched_getaffinity(0, sizeof mask, &mask);
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &mask) && --count < 0) CPU_CLR(core, &mask);
-  }
-  ::sched_setaffinity(0, sizeof mask, &mask);
-}
-
 /// Variables of rank 0 of two on this host.
 void be_a_rank() {
   ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);

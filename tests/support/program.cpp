@@ -1,7 +1,7 @@
-#include "support/places.h"
 #include "support/program.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
+
+#include "support/places.h"
 
 namespace partita {
 namespace {
@@ -69,6 +71,15 @@ Outcome run_program(const std::vector<std::string>& arguments, const std::functi
   std::vector<std::string> words{kProgram};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return run_command(words, before);
+}
+
+void keep_cores(int count) {
+  cpu_set_t mask;
+  ::sched_getaffinity(0, sizeof mask, &mask);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &mask) && --count < 0) CPU_CLR(core, &mask);
+  }
+  ::sched_setaffinity(0, sizeof mask, &mask);
 }
 
 bool has_warning(const Outcome& outcome, const std::string& text) {

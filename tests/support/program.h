@@ -25,6 +25,9 @@ Outcome run_command(const std::vector<std::string>& words, const std::function<v
 /// Runs the program with these arguments, like `run_command`.
 Outcome run_program(const std::vector<std::string>& arguments, const std::function<void()>& before = nullptr);
 
+/// Lets this process run on the first `count` of its cores.
+void keep_cores(int count);
+
 /// True when a warning holds the text.
 bool has_warning(const Outcome& outcome, const std::string& text);
 

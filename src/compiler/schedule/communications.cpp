@@ -23,6 +23,11 @@ int64_t kernels_until_wait(const Schedule& schedule, size_t start) {
   return kernels;
 }
 
+int64_t call_bytes(const LocalGraph& local, NodeId node, const Communication& one) {
+  if (one.kind == Collective::all_gather) return local.largest(local.graph.nodes[node].outputs[0]).bytes();
+  return reduces(one.kind) ? one.bytes : largest_staging(local, node).send;
+}
+
 }  // namespace
 
 std::vector<Communication> communications_of(const Schedule& schedule, const LocalGraph& local) {
@@ -38,12 +43,16 @@ std::vector<Communication> communications_of(const Schedule& schedule, const Loc
       one.reduce = node.attrs.as<CollectiveAttrs>().reduce;
       one.axes = axes_of(node, local.mesh);
       one.bytes = max_wire_bytes(local, node);
+      one.call_bytes = call_bytes(local, instruction.node, one);
+      one.dtype = node.attrs.as<CollectiveAttrs>().wire.value_or(local.largest(node.inputs[0]).dtype);
       if (starts_one) one.kernels = kernels_until_wait(schedule, i);
     } else if (instruction.kind == Instruction::reduce || instruction.kind == Instruction::start) {
       const Bucket& bucket = schedule.buckets[instruction.bucket];
       one.reduce = bucket.reduce;
       one.axes = bucket.axes;
       one.bytes = wire_bytes(bucket.bytes, bucket.dtype, bucket.wire);
+      one.call_bytes = one.bytes;
+      one.dtype = bucket.wire.value_or(bucket.dtype);
       if (instruction.kind == Instruction::start) one.kernels = kernels_until_wait(schedule, i);
     } else {
       continue;

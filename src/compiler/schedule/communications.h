@@ -11,8 +11,11 @@ struct Communication {
   Section section = Section::once;  // section in which it begins
   Collective kind = Collective::all_reduce;
   Reduce reduce = Reduce::none;
+  DType dtype = DType::f32;  // type of the elements on the wire
   Axes axes;
-  int64_t bytes = 0;    // bytes of the largest operand of a rank, as they are sent
+  int64_t bytes = 0;  // bytes of the largest operand of a rank, as they are sent
+  /// Bytes by which the algorithm is chosen: those of the result of an all-gather, else those that are sent.
+  int64_t call_bytes = 0;
   bool last = false;    // whether it runs only in the last micro-batch
   int64_t kernels = 0;  // number of kernels that run before it is waited for; 0: it is exposed
 

@@ -9,16 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/collective.h"
+#include "base/collective_algorithm.h"
 #include "base/dtype.h"
 #include "base/names.h"
 #include "ir/work/work.h"
 
 namespace partita {
-
-/// An algorithm with which a library reduces and gathers. A price uses the fastest of those that the library has.
-enum class CollectiveAlgorithm { ring, tree, hierarchical, in_network };
-constexpr auto value_names(CollectiveAlgorithm) { return names("ring", "tree", "hierarchical", "in_network"); }
 
 /// A point of an efficiency curve: the share of a maximal rate that work of this size reaches.
 struct CurvePoint {
@@ -120,13 +116,18 @@ inline constexpr std::string_view kOwnSoftware = "partita";
 /// Costs that the software adds to kernels and messages.
 struct SoftwareCosts {
   std::string name{kOwnSoftware};
+  /// The algorithms with which the library reduces and gathers. A price uses the fastest one, and of those of this
+  /// project's runtime the one that runs.
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
-  double step_overhead = 0;      // seconds of a training step that no kernel accounts for
-  double rank_overhead = 0;      // further seconds of a step of several ranks, whose cores also read rows
-  double host_overhead = 0;      // seconds for the host to issue a kernel; hidden if the device takes longer
-  double rank_skew = 0;          // seconds that a collective of a layer waits for each of its ranks but the first
-  double transfer_overhead = 0;  // seconds of a transfer between stages, in addition to the message
-  double product_overlap = 0;    // share of a layer's own collectives that its products can hide
+  double step_overhead = 0;  // seconds of a training step that no kernel accounts for
+  double rank_overhead = 0;  // further seconds of a step of several ranks, whose cores also read rows
+  double host_overhead = 0;  // seconds for the host to issue a kernel; hidden if the device takes longer
+  double rank_skew = 0;      // seconds that a collective of a layer waits for each of its ranks but the first
+  /// Seconds in which a core turns to another rank; a collective of the runtime waits for it for each rank of a host
+  /// that has no core of its own.
+  double switch_overhead = 0;
+  double transfer_overhead = 0;         // seconds of a transfer between stages, in addition to the message
+  double product_overlap = 0;           // share of a layer's own collectives that its products can hide
   bool reduces_after_backward = false;  // gradients are reduced after the backward pass instead of overlapped with it
   /// From level 2 of optimizer sharding on, gradients of one of several micro-batches are reduced overlapped with later
   /// computation.

@@ -50,6 +50,7 @@ void visit_software(AnySoftware& software, Visit& visit) {
   visit.number("rank_overhead", software.rank_overhead, kSeconds);
   visit.number("host_overhead", software.host_overhead, kSeconds);
   visit.number("rank_skew", software.rank_skew, kSeconds);
+  visit.number("switch_overhead", software.switch_overhead, kSeconds);
   visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
   visit.number("product_overlap", software.product_overlap, kShareOrNone);
   visit.flag("reduces_behind", software.reduces_after_backward);

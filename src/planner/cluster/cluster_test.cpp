@@ -69,8 +69,27 @@ TEST(Cluster, TellsWhatCannotBe) {
             "[cluster] protocol: no protocol, got none, expected one or more");
   EXPECT_EQ(
       fault_of([](Cluster& cluster) { cluster.software.algorithms.clear(); }),
-      "[cluster] software.algorithms: none is chosen, got none, expected some of ring tree hierarchical in_network");
+      "[cluster] software.algorithms: none is chosen, got none, expected some of ring tree hierarchical in_network "
+      "last_rank direct shared_memory exchange chain host_shares dissemination");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.name = ""; }), "[cluster] name: bad text, got '', expected a name");
+}
+
+// Every call has an algorithm.
+TEST(Cluster, AlgorithmsOfTheRuntime) {
+  const auto listed = [](std::vector<CollectiveAlgorithm> algorithms, bool is_one_host) {
+    return fault_of([&](Cluster& cluster) {
+      cluster.software.algorithms = algorithms;
+      if (is_one_host) cluster.levels.pop_back();
+    });
+  };
+  EXPECT_EQ(listed({CollectiveAlgorithm::direct, CollectiveAlgorithm::chain}, false),
+            "[cluster] software.algorithms: ranks of several hosts have no algorithm, got direct chain, expected also "
+            "exchange");
+  EXPECT_EQ(listed({CollectiveAlgorithm::last_rank}, true),
+            "[cluster] software.algorithms: ranks of a host have no algorithm, got last_rank, expected also direct or "
+            "exchange");
+  EXPECT_EQ(listed({CollectiveAlgorithm::direct}, true), "");
+  EXPECT_EQ(listed({CollectiveAlgorithm::exchange, CollectiveAlgorithm::chain}, false), "");
 }
 
 TEST(Cluster, CurvesAreMonotone) {
@@ -139,7 +158,7 @@ TEST(Presets, KeepTheirNumbers) {
       {"h200", "0f38d1fda22444a466958d82ccfb35ed"},      {"b200", "e7986921d008c8a82b8f1fe0ce6f3ef8"},
       {"ascend910", "87e56e038b2654eff7b0c80cd39e67c8"}, {"v5e", "787efddb06ba24f90db786fcd569abc7"},
       {"v5p", "5c3a039de235fd3189819b0373dd7948"},       {"v6e", "a1c3425375d40de49989d8d21775f45f"},
-      {"cpu", "ebad6d38aeee597139f7971e286350c0"},
+      {"cpu", "fb0f5f8af0e274bdfb569e80fe2d0e98"},
   };
   for (const auto& [name, checksum] : texts) {
     EXPECT_EQ(checksum_of_text(print(cluster_named(name))), checksum) << name;

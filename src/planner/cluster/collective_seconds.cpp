@@ -5,52 +5,11 @@
 #include <limits>
 
 #include "planner/cluster/compute_seconds.h"
+#include "planner/cluster/crossed_levels.h"
+#include "planner/cluster/runtime_seconds.h"
 
 namespace partita {
 namespace {
-
-/// A level that a group crosses, with the rates that one protocol reaches there.
-struct Crossed {
-  size_t level = 0;
-  double parts = 1;    // parts of the level that have members
-  double inner = 1;    // members in one of these parts
-  double latency = 0;  // seconds of a step
-  double tree_latency = 0;
-  double bandwidth = 0;  // bytes/s out of a part, for this group
-  double reduce = 0;     // bytes/s of a rank if the level reduces in the network; 0: it does not
-  double copy = 0;       // seconds per byte of copying a rank's own buffer
-};
-
-double bandwidth_of(const LinkLevel& level, size_t l, const GroupPlace& place, const LinkProtocol& protocol) {
-  const double sharing = std::max<double>(1, static_cast<double>(place.sharing[l]));
-  const double links = std::min(static_cast<double>(place.inside[l]), static_cast<double>(level.links) / sharing);
-  double bandwidth = level.bandwidth * links * protocol.bandwidth_share;
-  if (!level.share_by_members.empty()) bandwidth *= level.share_by_members.at(place.members[l] - 2);
-  if (level.total_bandwidth > 0) {
-    const double senders = std::max<double>(1, static_cast<double>(place.crossing[l] * place.members[l]));
-    bandwidth = std::min(bandwidth, level.total_bandwidth / senders);
-  }
-  return protocol.max_bandwidth > 0 ? std::min(bandwidth, protocol.max_bandwidth) : bandwidth;
-}
-
-std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& cluster, size_t protocol) {
-  std::vector<Crossed> crossed;
-  double inner = 1;
-  for (size_t l = 0; l < cluster.levels.size(); ++l) {
-    if (place.members[l] == 1) continue;
-    const LinkLevel& level = cluster.levels[l];
-    const LinkProtocol& way = cluster.protocols[protocol];
-    const std::vector<double>& trees = level.tree_latency.empty() ? level.latency : level.tree_latency;
-    crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol], trees[protocol],
-                       bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share,
-                       level.copy_bandwidth > 0 ? 1 / level.copy_bandwidth : 0});
-    inner *= static_cast<double>(place.members[l]);
-  }
-  return crossed;
-}
-
-/// Returns how many times 1 has to be doubled to reach at least `count`.
-double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
 
 /// Returns the seconds of one pass of `bytes`, the whole buffer, around a ring through all ranks. Each rank sends
 /// `bytes` * (ranks - 1) / ranks. As many bytes leave each part of every level, since the ring leaves each part once.
@@ -148,7 +107,7 @@ std::optional<double> reduction_seconds(CollectiveAlgorithm algorithm, Collectiv
     case CollectiveAlgorithm::ring: return passes * ring_pass(levels, ranks, bytes);
     case CollectiveAlgorithm::hierarchical: return hierarchical_pass(levels, bytes, passes);
     case CollectiveAlgorithm::tree: return all ? std::optional(tree_reduce(levels, bytes, share)) : std::nullopt;
-    case CollectiveAlgorithm::in_network: break;
+    default: break;
   }
   const bool can = all && levels.front().reduce > 0;
   return can ? std::optional(network_reduce(levels, bytes, share)) : std::nullopt;
@@ -186,36 +145,51 @@ bool is_free(Collective kind) { return is_local(kind) || kind == Collective::spl
 }  // namespace
 
 std::vector<CollectiveOption> collective_options(Collective kind, double bytes, const GroupPlace& place,
-                                                 const Cluster& cluster) {
+                                                 const Cluster& cluster, DType dtype) {
   std::vector<CollectiveOption> options;
   if (is_free(kind) || place.ranks == 1) return options;
   const double ranks = static_cast<double>(place.ranks);
   const double reached = measured_share(kind, bytes, place, cluster);
-  if (const auto share = cluster.software.link_share.find(kind); share != cluster.software.link_share.end()) {
-    bytes /= share->second;
-  }
+  const auto found = cluster.software.link_share.find(kind);
+  const double share = found == cluster.software.link_share.end() ? 1 : found->second;
+  const std::vector<CollectiveAlgorithm>& listed = cluster.software.algorithms;
+  const bool has_library = !std::all_of(listed.begin(), listed.end(), is_of_runtime);
+  const bool is_message = kind == Collective::send || kind == Collective::recv;
   for (size_t p = 0; p < cluster.protocols.size(); ++p) {
     const std::vector<Crossed> levels = crossed_levels(place, cluster, p);
     if (levels.empty()) return options;  // between parts of one rank
     const double overhead = cluster.protocols[p].overhead;
-    if (!has_algorithms(kind)) {
+    if (!is_message) {
+      if (const auto one = runtime_seconds(kind, bytes, share, dtype, place, cluster, p))
+        options.push_back({one->algorithm, p, one->seconds / reached});
+    }
+    if (is_message || (has_library && !has_algorithms(kind))) {
       options.push_back(
-          {CollectiveAlgorithm::ring, p, (overhead + other_seconds(kind, bytes, levels, ranks, cluster)) / reached});
+          {std::nullopt, p, (overhead + other_seconds(kind, bytes / share, levels, ranks, cluster)) / reached});
       continue;
     }
-    for (const CollectiveAlgorithm algorithm : cluster.software.algorithms) {
-      const auto seconds = reduction_seconds(algorithm, kind, bytes, levels, ranks, cluster);
+    for (const CollectiveAlgorithm algorithm : listed) {
+      if (is_of_runtime(algorithm)) continue;
+      const auto seconds = reduction_seconds(algorithm, kind, bytes / share, levels, ranks, cluster);
       if (seconds) options.push_back({algorithm, p, (overhead + *seconds) / reached});
     }
   }
   return options;
 }
 
-double seconds_of(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
-  const std::vector<CollectiveOption> options = collective_options(kind, bytes, place, cluster);
+double seconds_of(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster, DType dtype) {
+  const std::vector<CollectiveOption> options = collective_options(kind, bytes, place, cluster, dtype);
   double least = options.empty() ? 0 : std::numeric_limits<double>::infinity();
   for (const CollectiveOption& option : options) least = std::min(least, option.seconds);
   return least;
+}
+
+std::optional<CollectiveAlgorithm> algorithm_of(Collective kind, double bytes, const GroupPlace& place,
+                                                const Cluster& cluster, DType dtype) {
+  const std::vector<CollectiveOption> options = collective_options(kind, bytes, place, cluster, dtype);
+  const auto fastest = std::min_element(options.begin(), options.end(),
+                                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  return fastest == options.end() ? std::nullopt : fastest->algorithm;
 }
 
 }  // namespace partita

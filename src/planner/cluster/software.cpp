@@ -107,6 +107,7 @@ void use_software(Cluster& cluster, std::string_view name) {
   costs.tree_share = library.tree_share;
   costs.link_share = library.link_share;
   costs.messages_at_once = library.messages_at_once;
+  costs.switch_overhead = library.switch_overhead;
   cluster.software = std::move(costs);
   std::erase_if(cluster.fitted, [](const std::string& key) { return key.starts_with("software."); });
   for (const std::string& field : found->fitted) cluster.fitted.push_back("software." + field);

@@ -48,6 +48,22 @@ TEST(ClusterToml, ReadsFilesWithoutAKeyAsTheirVersionDid) {
   }
 }
 
+// Files name the algorithms of other libraries, as those of earlier versions do for processors, or of the runtime.
+TEST(ClusterToml, ReadsTheNamesOfAlgorithms) {
+  const Cluster cluster = cluster_named("cpu:2");
+  std::string text = print(cluster);
+  const std::string names =
+      R"(["last_rank", "direct", "shared_memory", "exchange", "chain", "host_shares", "dissemination"])";
+  const size_t at = text.find(names);
+  ASSERT_NE(at, std::string::npos) << text;
+  const Cluster old = parse_cluster(text.replace(at, names.size(), R"(["ring", "hierarchical"])"), "my.toml");
+  EXPECT_EQ(old.software.algorithms,
+            (std::vector<CollectiveAlgorithm>{CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical}));
+  Cluster same = old;
+  same.software.algorithms = cluster.software.algorithms;
+  EXPECT_EQ(same, cluster);
+}
+
 TEST(ClusterToml, KeepsStrangeTexts) {
   Cluster cluster = cluster_named("cpu");
   cluster.device.op_factor = {{"max_pool", 20}};

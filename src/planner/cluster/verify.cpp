@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -110,6 +111,22 @@ void check_level(FieldCheck& check, const Cluster& cluster, size_t l) {
                 fmt::format("none or {}, for 2 to {} members", level.size - 1, level.size));
 }
 
+/// Checks that the algorithms of this project's runtime, if there are any, include one that runs every call.
+void check_algorithms(FieldCheck& check, const Cluster& cluster) {
+  const std::vector<CollectiveAlgorithm>& listed = cluster.software.algorithms;
+  const auto has = [&](CollectiveAlgorithm one) {
+    return std::find(listed.begin(), listed.end(), one) != listed.end();
+  };
+  if (std::none_of(listed.begin(), listed.end(), is_of_runtime) || has(CollectiveAlgorithm::exchange)) return;
+  std::vector<std::string_view> names;
+  for (const CollectiveAlgorithm one : listed) names.push_back(name_of(one));
+  const std::string got = fmt::format("{}", fmt::join(names, " "));
+  check.require(cluster.levels.size() <= 1, "software.algorithms", "ranks of several hosts have no algorithm", got,
+                "also exchange");
+  check.require(has(CollectiveAlgorithm::direct), "software.algorithms", "ranks of a host have no algorithm", got,
+                "also direct or exchange");
+}
+
 void check_measured(FieldCheck& check, const SoftwareCosts& software) {
   for (const auto& [kind, groups] : software.measured) {
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -126,6 +143,7 @@ void check_whole(FieldCheck& check, const Cluster& cluster) {
   check.require(!cluster.device.peak.empty(), "device.peak", "no rate of any type", "none", "a table of types");
   check.require(cluster.reserve_memory < cluster.device.memory, "reserve_memory", "no memory is left",
                 fmt::format("{}", cluster.reserve_memory), fmt::format("less than {}", cluster.device.memory));
+  check_algorithms(check, cluster);
   check_measured(check, cluster.software);
   check.require(!cluster.protocols.empty(), "protocol", "no protocol", "none", "one or more");
   check.require(!cluster.levels.empty(), "level", "no level", "none", "one or more, innermost first");

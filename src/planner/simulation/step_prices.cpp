@@ -83,7 +83,8 @@ class StagePricing {
     const Bucket& bucket = schedule_.buckets[static_cast<size_t>(instruction.bucket)];
     const auto bytes = static_cast<double>(wire_bytes(bucket.bytes, bucket.dtype, bucket.wire));
     const double rounding = bucket.wire ? seconds_of_rounding(2 * bucket.bytes) : 0;
-    return rounding + seconds_of(Collective::all_reduce, bytes, place(bucket.axes), cluster_);
+    const DType sent = bucket.wire.value_or(bucket.dtype);
+    return rounding + seconds_of(Collective::all_reduce, bytes, place(bucket.axes), cluster_, sent);
   }
 
   double collective(const Instruction& instruction) {
@@ -98,8 +99,9 @@ class StagePricing {
                : speed_.seconds(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)));
     const GroupPlace& where = place(axes_of(node, local_.mesh));
     const Type type = local_.largest(whole);
-    const auto bytes = static_cast<double>(wire_bytes(type.bytes(), type.dtype, node.attrs.as<CollectiveAttrs>().wire));
-    return packing + skew(where) + seconds_of(kind, bytes, where, cluster_);
+    const std::optional<DType> wire = node.attrs.as<CollectiveAttrs>().wire;
+    const auto bytes = static_cast<double>(wire_bytes(type.bytes(), type.dtype, wire));
+    return packing + skew(where) + seconds_of(kind, bytes, where, cluster_, wire.value_or(type.dtype));
   }
 
   const GroupPlace& place(const Axes& axes) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "base/collective.h"
+#include "base/collective_algorithm.h"
 #include "base/dtype.h"
 #include "base/reduce.h"
 #include "runtime/comm/event_count.h"
@@ -47,7 +47,7 @@ struct PendingMessage {
 /// The carrier of one group. Several threads may use carriers of one world concurrently, each thread its own.
 class Carrier {
  public:
-  static constexpr int64_t kMaxBytes = int64_t{64} << 20;  // per message
+  static constexpr int64_t kMaxBytes = kMaxMessageBytes;
 
   virtual ~Carrier() = default;
   virtual int rank() const = 0;

@@ -93,8 +93,8 @@ double NetworkLowering::exposed_gradients(const LoweringKey& key) {
     parameters += count * costs.units[u].parameters;
   }
   const GroupPlace& place = part.places.tensor({.tensor = key.tensor}, 0);
-  const double sums =
-      seconds_of(Collective::all_reduce, parameters * options_.precision.sent_gradient, place, part.cluster);
+  const double sent = options_.precision.sent_gradient;
+  const double sums = seconds_of(Collective::all_reduce, parameters * sent, place, part.cluster, summed_dtype(sent));
   return groups * std::max(kMinExposed, 1 - backward / sums);
 }
 

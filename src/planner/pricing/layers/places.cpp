@@ -53,9 +53,9 @@ int64_t Places::fewest_alike(int64_t groups, int64_t ranks_of_group) const {
   return groups <= 2 * period ? groups : period + groups % period;
 }
 
-double Places::seconds(Collective kind, double bytes, const GroupPlace& place) {
-  const auto [cached, fresh] = seconds_.try_emplace({&place, kind, bytes}, 0);
-  if (fresh) cached->second = seconds_of(kind, bytes, place, cluster_);
+double Places::seconds(Collective kind, double bytes, const GroupPlace& place, DType dtype) {
+  const auto [cached, fresh] = seconds_.try_emplace({&place, kind, bytes, dtype}, 0);
+  if (fresh) cached->second = seconds_of(kind, bytes, place, cluster_, dtype);
   return cached->second;
 }
 

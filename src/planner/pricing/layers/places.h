@@ -36,8 +36,8 @@ class Places {
   /// Returns the smallest number of groups whose placements and shared links equal those of all `groups` groups. Groups
   /// are `ranks_of_group` contiguous ranks each, one after the other from rank 0.
   int64_t fewest_alike(int64_t groups, int64_t ranks_of_group) const;
-  /// Seconds of a collective at a placement that this object returned.
-  double seconds(Collective kind, double bytes, const GroupPlace& place);
+  /// Seconds of a collective of elements of `dtype` at a placement that this object returned.
+  double seconds(Collective kind, double bytes, const GroupPlace& place, DType dtype = DType::f32);
 
  private:
   enum class Sharing { tensor, batch };
@@ -48,7 +48,7 @@ class Places {
   std::map<std::tuple<Ranks, Sharing, int64_t>, const GroupPlace*> groups_;
   std::map<std::tuple<int64_t, int64_t, int64_t>, const GroupPlace*> between_;
   std::set<GroupPlace> places_;  // each placement once, since many groups have equal ones
-  std::map<std::tuple<const GroupPlace*, Collective, double>, double> seconds_;
+  std::map<std::tuple<const GroupPlace*, Collective, double, DType>, double> seconds_;
 };
 
 }  // namespace partita

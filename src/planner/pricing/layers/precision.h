@@ -33,6 +33,9 @@ struct Precision {
   static Precision on(const Cluster& cluster, DType dtype, ReduceDType reductions);
 };
 
+/// Returns a float type of this many bytes, by which the algorithm of a sum over ranks is chosen.
+inline DType summed_dtype(double bytes) { return bytes <= 2 ? DType::bf16 : DType::f32; }
+
 /// Whether kernels of this kind take and make 16 bits on every processor: those that the pass `fold_casts` frees of
 /// their casts.
 bool folds_casts(WorkKind kind);

@@ -56,7 +56,9 @@ class LayerLowering {
       const ValueId whole = *kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
       PerRow bytes = values_.bytes_of(whole);
       if (late) bytes.fixed *= request_.precision.sent_gradient / request_.precision.activation;
-      lowered_.messages_.push_back({values_.unit(n), backward, late, *kind, bytes, axes(n), values_.is_recomputed(n)});
+      const DType summed = summed_dtype(late ? request_.precision.sent_gradient : request_.precision.activation);
+      lowered_.messages_.push_back(
+          {values_.unit(n), backward, late, *kind, bytes, axes(n), values_.is_recomputed(n), summed});
       if (late || !values_.is_regathered(node.outputs[0])) return;
       lowered_.messages_.push_back(
           {values_.unit(n), /*backward=*/true, /*late=*/false, *kind, values_.bytes_of(whole), axes(n)});
@@ -228,11 +230,11 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, con
     const double bytes = message.bytes.at(rows);
     if (message.late) {
       constexpr double kBytes = kBucketBytes;
-      unit.late[message.kind] += bytes * seconds_of(message.kind, kBytes, place, cluster) / kBytes;
+      unit.late[message.kind] += bytes * seconds_of(message.kind, kBytes, place, cluster, message.dtype) / kBytes;
       continue;
     }
     const double skew = software.rank_skew * static_cast<double>(place.ranks - 1);
-    section.communication[message.kind] += seconds_of(message.kind, bytes, place, cluster) + skew;
+    section.communication[message.kind] += seconds_of(message.kind, bytes, place, cluster, message.dtype) + skew;
     issuing[message.unit][message.backward ? 1 : 0] += skew;
   }
   for (size_t u = 0; u < costs.units.size(); ++u) {

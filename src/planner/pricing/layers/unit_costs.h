@@ -93,6 +93,7 @@ class LoweredLayers {
     PerRow bytes;
     size_t axes = 0;          // index in `axes_`
     bool recomputed = false;  // whether it is recomputation
+    DType dtype = DType::f32;
   };
   /// Seconds on the device, and the number of kernels that the host issues.
   struct KernelCosts {

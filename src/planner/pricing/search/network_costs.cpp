@@ -109,12 +109,13 @@ LayerMessages NetworkCosts::find_layer_messages(const Configuration& configurati
   for (int64_t group = 0; group < places.fewest_alike(configuration.pipeline, ranks.count()); ++group)
     all.push_back(&places.batch(ranks, group * ranks.count()));
   // A layer may be of any group, and another place may be the fastest for small messages than for large ones.
+  const DType summed = summed_dtype(precision.sent_gradient);
   const auto sum = [&](Collective kind, double element) {
     double seconds = 0;
     for (size_t u = 0; u < costs.units.size(); ++u) {
       double fastest = std::numeric_limits<double>::infinity();
       for (const GroupPlace* place : all)
-        fastest = std::min(fastest, places.seconds(kind, costs.units[u].parameters * element, *place));
+        fastest = std::min(fastest, places.seconds(kind, costs.units[u].parameters * element, *place, summed));
       seconds += static_cast<double>(folded().units[u].count) * fastest;
     }
     return seconds;

@@ -96,10 +96,11 @@ const SecondsByKind& StageSeconds::gradients(size_t unit, int64_t group, int64_t
   if (!fresh) return cached->second;
   SecondsByKind& result = cached->second;
   const double parameters = stages_.costs().units[unit].parameters;
-  const double gradients = parameters * stages_.request().precision.sent_gradient,
-               weights = parameters * stages_.request().precision.weight;
+  const Precision& precision = stages_.request().precision;
+  const double gradients = parameters * precision.sent_gradient, weights = parameters * precision.weight;
+  const DType summed = summed_dtype(precision.sent_gradient);
   const auto seconds = [&](Collective kind, double bytes) {
-    return stages_.request().places.seconds(kind, bytes, where);
+    return stages_.request().places.seconds(kind, bytes, where, summed);
   };
   const auto rounds = static_cast<double>(stages_.micro_batches());
   if (zero == 0) result[Collective::all_reduce] += seconds(Collective::all_reduce, gradients);

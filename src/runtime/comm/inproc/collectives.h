@@ -4,12 +4,10 @@
 
 #include <span>
 
+#include "base/rank_limit.h"
 #include "runtime/comm/call.h"
 
 namespace partita {
-
-/// Maximum number of rank threads in one process.
-inline constexpr int kMaxThreadRanks = 256;
 
 using Calls = std::span<const Call* const>;
 
@@ -17,8 +15,7 @@ using Calls = std::span<const Call* const>;
 /// for point-to-point calls.
 void move_data(Calls calls, int rank);
 
-/// Returns the sum of the counts of all calls, in bytes of the first call's type: decides whether sharing the work
-/// pays.
+/// Returns the sum of the counts of all calls, in bytes of the first call's type.
 int64_t bytes_moved(Calls calls);
 
 }  // namespace partita

@@ -4,20 +4,13 @@
 #include <exception>
 
 namespace partita {
-namespace {
-
-// Sharing the work needs a second meeting, which is cheap only if nobody has to block.
-constexpr int64_t kAloneBytesSpinning = 8 * 1024;
-constexpr int64_t kAloneBytesBlocking = 128 * 1024;
-
-}  // namespace
 
 Group::Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks, int cores)
     : world_(std::move(world)),
       world_ranks_(std::move(world_ranks)),
       cores_(cores),
       policy_(wait_policy(size(), cores)),
-      alone_bytes_(policy_.spins > 0 ? kAloneBytesSpinning : kAloneBytesBlocking),
+      spread_(spread_of_threads(size(), cores)),
       arrivals_(world_ranks_.size()) {
   for (const Arrival& arrival : arrivals_) calls_.push_back(&arrival.call);
 }
@@ -82,12 +75,17 @@ void Group::do_closed(uint64_t meeting) {
     disagreement_ = fmt::format("[{}] ranks disagree: {}", name_of(calls_[0]->kind), *text);
   } else if (calls_[0]->kind == Collective::split) {
     make_parts();
-  } else if (bytes_moved(calls_) > alone_bytes_) {
+  } else if (algorithm() == CollectiveAlgorithm::direct) {
     return advance(pack(meeting, Phase::moving));
   } else {
     for (int r = 0; r < size(); ++r) move_data(calls_, r);
   }
   advance(pack(meeting + 1, Phase::open));
+}
+
+CollectiveAlgorithm Group::algorithm() const {
+  const double mean_bytes = static_cast<double>(bytes_moved(calls_)) / size();
+  return choose_algorithm(calls_[0]->kind, calls_[0]->dtype, spread_).of(mean_bytes);
 }
 
 void Group::give_up_closed(uint64_t meeting) noexcept {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/collective_algorithm.h"
 #include "runtime/comm/call.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/event_count.h"
@@ -72,6 +73,8 @@ class Group : public Wakeable {
   /// ranks; if there is much, lets each do its part (`moving`). Else stores the difference in `disagreement_`, with
   /// which all ranks fail.
   void do_closed(uint64_t meeting);
+  /// Returns the algorithm of the closed meeting, whose calls fit together.
+  CollectiveAlgorithm algorithm() const;
   void give_up_closed(uint64_t meeting) noexcept;
   void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);
   void finish_part(uint64_t meeting);
@@ -89,7 +92,7 @@ class Group : public Wakeable {
   const std::vector<int> world_ranks_;
   const int cores_;
   const WaitPolicy policy_;
-  const int64_t alone_bytes_;  // below this, sharing the work costs more than it saves
+  const RankSpread spread_;
   std::vector<Arrival> arrivals_;
   std::vector<const Call*> calls_;  // pointers to the calls in arrivals_
   alignas(128) std::atomic<uint64_t> state_{0};

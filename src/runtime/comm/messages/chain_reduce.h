@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/collective_algorithm.h"
 #include "runtime/comm/call.h"
 #include "runtime/comm/messages/call_messages.h"
 
@@ -33,7 +34,7 @@ struct MessagePiece {
 /// contributions of this host, `count` elements each. This rank receives the sum over the earlier hosts from rank
 /// `previous`, adds its own and sends the result to rank `next`, chunk by chunk. -1 if there is no such rank.
 struct ChainPart {
-  static constexpr int64_t kChunkBytes = int64_t{256} << 10;
+  static constexpr int64_t kChunkBytes = kChainChunkBytes;
 
   std::span<const void* const> own;
   int64_t count = 0;

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/collective_algorithm.h"
+
 namespace partita {
 
 /// The ranks of each host in such a group. Contributions can be summed host by host in group order: what a host adds
@@ -18,6 +20,8 @@ struct HostBlocks {
   /// the group is on one host, if the ranks of a host are not consecutive, or if each host has a single rank.
   static std::optional<HostBlocks> of(std::span<const uint64_t> keys, int rank);
 
+  /// Returns how a group with these blocks lies on hosts, given that the ranks of each share memory.
+  RankSpread spread() const { return {begins.back(), count(), shares(), most()}; }
   /// Returns the number of hosts.
   int count() const { return static_cast<int>(begins.size()) - 1; }
   /// Returns the first group rank on this host.

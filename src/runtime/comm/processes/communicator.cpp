@@ -45,8 +45,10 @@ class ProcessCommunicator final : public CheckedCommunicator {
     for (const int other : world_ranks()) keys.push_back(shared_world_->host->keys[other]);
     if (std::all_of(keys.begin(), keys.end(), [&](uint64_t key) { return key == keys[0]; })) {
       shared_ = share_memory(gather, 0, size());
+      spread_ = {.ranks = size(), .min_per_host = size(), .max_per_host = size(), .share_memory = shared_ != nullptr};
     } else if (const auto blocks = HostBlocks::of(keys, this->rank())) {
       if (auto near = share_memory(gather, blocks->begin(), blocks->size())) {
+        spread_ = blocks->spread();
         by_host_.emplace(*blocks, std::move(near), messages_, this->rank());
       }
     }
@@ -136,12 +138,12 @@ class ProcessCommunicator final : public CheckedCommunicator {
   }
 
   void run(const Call& call, Timeout timeout) override {
-    if (shared_) {
-      shared_->run(call, timeout);
-    } else if (by_host_ && by_host_->takes(call)) {
-      by_host_->run(call, timeout);
-    } else {
-      messages_.run(call, timeout);
+    const auto bytes = static_cast<double>(call.count) * static_cast<double>(size_of(call.dtype));
+    switch (choose_algorithm(call.kind, call.dtype, spread_).of(bytes)) {
+      case CollectiveAlgorithm::shared_memory: return shared_->run(call, timeout);
+      case CollectiveAlgorithm::chain:
+      case CollectiveAlgorithm::host_shares: return by_host_->run(call, timeout);
+      default: return messages_.run(call, timeout);
     }
   }
   void send_to(int to, const Call& call, Timeout timeout) override { messages_.send(call, to, timeout); }
@@ -159,6 +161,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   const std::shared_ptr<SharedWorld> shared_world_;
   const std::unique_ptr<Carrier> carrier_;
   MessageGroup messages_;
+  RankSpread spread_{.share_memory = false};
   SharedMemory shared_;                     // memory of the whole group; null if it spans hosts
   std::optional<HostCollectives> by_host_;  // if the group spans hosts and some have several ranks
 };

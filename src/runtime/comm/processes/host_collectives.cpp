@@ -7,11 +7,6 @@
 #include "runtime/comm/rank_parts.h"
 
 namespace partita {
-namespace {
-
-constexpr int64_t kMinBytes = int64_t{64} << 10;  // shorter calls are faster with messages alone
-
-}  // namespace
 
 HostCollectives::HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemoryCommunicator> near,
                                  MessageGroup& messages, int rank)
@@ -20,21 +15,6 @@ HostCollectives::HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemory
       messages_(messages),
       rank_(rank),
       place_(rank - blocks_.begin()) {}
-
-bool HostCollectives::takes(const Call& call) const {
-  if (call.count * static_cast<int64_t>(size_of(call.dtype)) < kMinBytes) return false;
-  // Sums of 16-bit floats are rounded once, at the end; by host, partial sums would be rounded too.
-  const bool is_rounded = call.dtype == DType::bf16 || call.dtype == DType::f16;
-  const int hosts = blocks_.count();
-  switch (call.kind) {
-    case Collective::all_gather:
-    case Collective::broadcast: return true;
-    case Collective::all_reduce: return !is_rounded;
-    // With messages alone a host sends (hosts - 1) / hosts of a buffer per rank; by host it sends one buffer.
-    case Collective::reduce_scatter: return !is_rounded && blocks_.shares() * (hosts - 1) > hosts;
-    default: return false;
-  }
-}
 
 void HostCollectives::run(const Call& call, Timeout timeout) {
   timeout_ = timeout;

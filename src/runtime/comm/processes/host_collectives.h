@@ -35,11 +35,8 @@ class HostCollectives {
   /// `rank` is this rank in the group.
   HostCollectives(HostBlocks blocks, std::shared_ptr<SharedMemoryCommunicator> near, MessageGroup& messages, int rank);
 
-  /// Whether a call runs host by host; all ranks of the group decide the same. True for all_gather and broadcast of 64
-  /// KiB or more. Also true for an all_reduce of that size unless of 16-bit floats, whose bits would differ, and for
-  /// such a reduce_scatter if fewer bytes pass between hosts.
-  bool takes(const Call& call) const;
-  /// Runs a call for which `takes` is true. Throws RankFailures; `messages` then refuses further calls.
+  /// Runs an all_reduce or reduce_scatter as a chain, an all_gather or a broadcast by host_shares. Other calls throw
+  /// InternalError. Throws RankFailures; `messages` then refuses further calls.
   void run(const Call& call, Timeout timeout);
 
   /// Declares to the ranks of this host that this rank makes no further call.

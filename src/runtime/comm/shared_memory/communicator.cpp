@@ -10,8 +10,6 @@
 namespace partita {
 namespace {
 
-constexpr int kMaxDirect = 2;  // largest group in which each rank combines a whole chunk and meets once
-
 int64_t chunks_of(int64_t elements, int64_t per_chunk) {
   return std::max<int64_t>(1, (elements + per_chunk - 1) / per_chunk);
 }
@@ -125,7 +123,7 @@ void SharedMemoryCommunicator::all_reduce(const Call& call) {
     synchronize();
     for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r);
     void* result = data;
-    if (size() <= kMaxDirect) {
+    if (!shares_reduction(size())) {
       reduce_elements(sources, {&result, 1}, 0, count, call.dtype, call.reduce);
       continue;
     }

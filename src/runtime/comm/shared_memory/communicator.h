@@ -25,7 +25,7 @@ namespace partita {
 class SharedMemoryCommunicator final : public Wakeable {
  public:
   /// Maximum number of ranks in a group; the size of a segment grows with the square of the ranks.
-  static constexpr int kMaxRanks = 64;
+  static constexpr int kMaxRanks = kMaxSharedRanks;
   /// Returns the bytes of a segment for a group of this many ranks.
   static size_t bytes(int ranks) { return SegmentLayout::bytes(ranks); }
   /// Initializes a segment. It begins at a multiple of 128 bytes in every process. Call it once, before any rank uses

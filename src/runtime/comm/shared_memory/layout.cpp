@@ -1,19 +1,11 @@
 #include "runtime/comm/shared_memory/layout.h"
 
-#include <algorithm>
 #include <new>
 
 namespace partita {
 namespace {
 
-// A chunk is small enough to stay in the caches, and large enough that copying it costs much more than a meeting.
-constexpr size_t kMaxChunkBytes = 256 * 1024;
-constexpr size_t kAllChunkBytes = 4 * 1024 * 1024;  // two per rank
-
-size_t chunk_bytes_for(int ranks) {
-  return std::min(kMaxChunkBytes, kAllChunkBytes / (2 * static_cast<size_t>(ranks)) / kSegmentLine * kSegmentLine);
-}
-
+size_t chunk_bytes_for(int ranks) { return static_cast<size_t>(shared_chunk_bytes(ranks)); }
 size_t round_to_lines(size_t bytes) { return (bytes + kSegmentLine - 1) / kSegmentLine * kSegmentLine; }
 /// Bytes of the lists of a rank, in whole lines: for two calls, two lists each with one number per rank.
 size_t list_bytes_for(int ranks) { return round_to_lines(4 * sizeof(int64_t) * static_cast<size_t>(ranks)); }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/collective.h"
+#include "base/collective_algorithm.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/reduce.h"
@@ -13,7 +13,7 @@
 
 namespace partita {
 
-inline constexpr size_t kSegmentLine = 128;  // in bytes; keeps ranks from sharing a cache line
+inline constexpr size_t kSegmentLine = kSharedLineBytes;
 
 /// A call without pointers, which other processes can read. The lists of its counts, or members, are stored elsewhere.
 struct Announcement {
