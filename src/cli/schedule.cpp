@@ -268,8 +268,8 @@ void add_schedule(CLI::App& app) {
   const auto flags = std::make_shared<ScheduleFlags>();
   CLI::App* command = add_command(
       app, "schedule",
-      "Print what the ranks of a training run, send and reduce, by which algorithms, and when, without running it", flags,
-      run_schedule);
+      "Print what the ranks of a training run, send and reduce, by which algorithms, and when, without running it",
+      flags, run_schedule);
   add_job_flags(*command, flags->job, decides_program);
   command->add_flag("--full", flags->full, "Print every instruction and buffer of each stage instead");
   command
