@@ -175,8 +175,9 @@ void add_doctor(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("doctor", "Print what this machine has, what is wrong, and how to fix it");
   command->add_flag("--json", *json, "For programs");
-  command->footer("Also prints which algorithm runs which collective.\nEnds with exit code 1 if something is broken.\n"
-                  "Example: partita doctor");
+  command->footer(
+      "Also prints which algorithm runs which collective.\nEnds with exit code 1 if something is broken.\n"
+      "Example: partita doctor");
   command->callback([json] { run_doctor(*json); });
 }
 
