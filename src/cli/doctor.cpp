@@ -87,7 +87,8 @@ Json names_of(std::span<const Collective> collectives) {
 }
 
 void add_algorithms(Json& all, int cores) {
-  all["algorithms"] = all["collectives"] = Json::array();
+  all["algorithms"] = Json::array();
+  all["collectives"] = Json::array();
   for (const AlgorithmInfo& info : runtime_algorithms()) {
     all["algorithms"].push_back({{"name", name_of(info.algorithm)},
                                  {"ranks", info.ranks},

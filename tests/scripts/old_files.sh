@@ -21,7 +21,7 @@ near() {
   paste -d' ' "$1" "$2" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-5 || d < -1e-5) bad = 1 } END { exit bad || NR == 0 }'
 }
 # settings FILE: the lines of a configuration, each with its section, in an order of their own
-settings() { awk '/^\[/ { section = $0 } / = / { print section, $0 }' "$1" | LC_ALL=C sort; }
+settings() { awk '/^\[/ { section = $0; next } NF { print section, $0 }' "$1" | LC_ALL=C sort; }
 # keys FILE: the JSON keys of all levels
 keys() { grep -oE '"[A-Za-z_0-9]+" *:' "$1" | tr -d '": ' | sort -u; }
 

@@ -123,8 +123,8 @@ struct SoftwareCosts {
   double rank_overhead = 0;  // further seconds of a step of several ranks, whose cores also read rows
   double host_overhead = 0;  // seconds for the host to issue a kernel; hidden if the device takes longer
   double rank_skew = 0;      // seconds that a collective of a layer waits for each of its ranks but the first
-  /// Seconds in which a core turns to another rank; a collective of the runtime waits for it for each rank of a host
-  /// that has no core of its own.
+  /// Seconds that a core takes to switch to another rank; a collective of the runtime waits for it for each rank of a
+  /// host that has no core of its own.
   double switch_overhead = 0;
   double transfer_overhead = 0;         // seconds of a transfer between stages, in addition to the message
   double product_overlap = 0;           // share of a layer's own collectives that its products can hide

@@ -89,6 +89,11 @@ TEST(Cluster, AlgorithmsOfTheRuntime) {
             "[cluster] software.algorithms: ranks of a host have no algorithm, got last_rank, expected also direct or "
             "exchange");
   EXPECT_EQ(listed({CollectiveAlgorithm::direct}, true), "");
+  EXPECT_EQ(fault_of([](Cluster& cluster) {
+              cluster.software.algorithms = {CollectiveAlgorithm::direct};
+              for (size_t l = 1; l < cluster.levels.size(); ++l) cluster.levels[l].size = 1;
+            }),
+            "");
   EXPECT_EQ(listed({CollectiveAlgorithm::exchange, CollectiveAlgorithm::chain}, false), "");
 }
 

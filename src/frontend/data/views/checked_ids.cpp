@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/number.h"
-#include "frontend/data/views/index_view.h"
+#include "frontend/data/views/source_view.h"
 
 namespace partita {
 namespace {

@@ -1,6 +1,6 @@
 #include "frontend/data/views/rename.h"
 
-#include "frontend/data/views/index_view.h"
+#include "frontend/data/views/source_view.h"
 
 namespace partita {
 namespace {

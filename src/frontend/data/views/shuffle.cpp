@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/philox.h"
-#include "frontend/data/views/index_view.h"
+#include "frontend/data/views/source_view.h"
 
 namespace partita {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "frontend/data/views/index_view.h"
+#include "frontend/data/views/source_view.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,4 @@
-#include "frontend/data/views/index_view.h"
+#include "frontend/data/views/source_view.h"
 
 namespace partita {
 
