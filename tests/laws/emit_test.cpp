@@ -12,6 +12,7 @@
 #include "ir/ops/wide.h"
 #include "laws/emitted.h"
 #include "laws/special_numbers.h"
+#include "support/matches.h"
 
 namespace partita::laws {
 namespace {
@@ -37,6 +38,20 @@ TEST(Emission, ComputesWhatTheReferenceComputes) {
       for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
         const double tolerance = dtype == DType::f64 ? 1e-12 : dtype == DType::f32 ? 1e-5 : 0;
         EXPECT_EQ(check_emitted(Case(*op, with_floats(*op, sample, dtype)), tolerance), "");
+      }
+    }
+  }
+}
+
+// Without a plugin: what follows the operands of a line is separated from them as StableHLO wants it.
+TEST(Emission, OperandsAreFollowedByASeparator) {
+  for (const OpDef* op : written_ops()) {
+    for (const Sample& sample : op->samples) {
+      const Case node(*op, sample);
+      const std::string text = module_of_node(all_ops(), node.op, node.attrs, node.input_types, node.output_types);
+      for (const Match& line : matches_of(text, "= stablehlo\\.\\w+ %[\\w#]+(?:, %[\\w#]+)*(.*)")) {
+        const std::string& rest = line.groups[1];
+        EXPECT_TRUE(rest.starts_with(" : ") || rest.starts_with(", ") || rest.starts_with(" [")) << line.groups[0];
       }
     }
   }

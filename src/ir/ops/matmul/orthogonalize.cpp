@@ -113,7 +113,7 @@ class Products {
   Hlo sum(const Hlo& a, int of_a, const Hlo& b, int of_b) const {
     const Type result = type(a.type.shape[static_cast<size_t>(3 - of_a)], b.type.shape[static_cast<size_t>(3 - of_b)]);
     const std::string dims =
-        fmt::format("batching_dims = [0] x [0], contracting_dims = [{}] x [{}]{}", of_a, of_b, kFullPrecision);
+        fmt::format(", batching_dims = [0] x [0], contracting_dims = [{}] x [{}]{}", of_a, of_b, kFullPrecision);
     return call_.body.add_typed("stablehlo.dot_general", {a, b}, dims, result);
   }
   /// Returns factor a + other b.
