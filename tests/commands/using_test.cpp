@@ -369,6 +369,7 @@ TEST(Help, GroupsWrapsAndSaysDefaults) {
   const std::string help = run_program({"train", "--help"}).output;
   expect_parts(
       help, {"\nTraining:\n", "\nOptimizer:\n", "\nFiles:\n", "--[no-]eval", "[default: fast]", "--clip-norm NUMBER"});
+  expect_parts(help, {"--optimizer adadelta|", "|\n      momentum|"});  // too long for a line
   std::string words;
   std::istringstream all(help);
   for (std::string word; all >> word;) words += word + " ";
