@@ -1,5 +1,7 @@
 #include "symbols.h"
 
+#include <set>
+
 #include "compiler/autodiff/differentiate.h"
 #include "compiler/autodiff/optimizer.h"
 #include "ir/ops/constant.h"
@@ -20,6 +22,11 @@ Builder& checked(Builder* builder, bool open) {
 }  // namespace
 
 Trace::Trace() : own_(std::make_unique<Builder>(all_ops(), "eager")), builder_(own_.get()) {}
+
+Trace::Trace(uint64_t seed) : Trace() {
+  own_context_ = std::make_unique<Context>(*own_, Context::Options{.training = true, .seed = seed});
+  context_ = own_context_.get();
+}
 
 std::shared_ptr<Trace> Trace::of(Builder& builder) { return std::shared_ptr<Trace>(new Trace(builder)); }
 std::shared_ptr<Trace> Trace::of(Context& context) { return std::shared_ptr<Trace>(new Trace(context)); }
@@ -178,6 +185,37 @@ Symbol count_step(const TracePtr& trace) {
   return {trace, trace->builder().state("step", Type{DType::i64, {}}, counter).id()};
 }
 
+bool is_constant(const Graph& graph, NodeId node) { return graph.nodes[static_cast<size_t>(node)].op == "constant"; }
+
+/// The numbers of the values that nodes [begin, end) compute; constants are made again where they are used.
+std::vector<ValueId> computed(Trace& trace, NodeId begin, NodeId end) {
+  const Graph& graph = trace.builder().graph();
+  std::vector<ValueId> ids;
+  for (NodeId node = begin; node < end; ++node) {
+    if (is_constant(graph, node)) continue;
+    const auto& made = graph.nodes[static_cast<size_t>(node)].outputs;
+    ids.insert(ids.end(), made.begin(), made.end());
+  }
+  return ids;
+}
+
+/// The numbers of the values that nodes before `begin` compute and that others, outputs or states use.
+std::vector<ValueId> used_after(Trace& trace, NodeId begin) {
+  const Graph& graph = trace.builder().graph();
+  std::set<ValueId> ids;
+  const auto use = [&](ValueId id) {
+    const NodeId producer = id < 0 ? -1 : graph.values[static_cast<size_t>(id)].producer;
+    if (producer >= 0 && producer < begin && !is_constant(graph, producer)) ids.insert(id);
+  };
+  for (size_t node = static_cast<size_t>(begin); node < graph.nodes.size(); ++node) {
+    for (const ValueId id : graph.nodes[node].inputs) use(id);
+  }
+  for (const Output& output : graph.outputs) use(output.value);
+  for (const State& state : graph.states) use(state.exit);
+  for (const Value& value : trace.context().updated_statistics()) use(value.id());
+  return {ids.begin(), ids.end()};
+}
+
 void set_phase(const TracePtr& trace, const std::string& name) {
   trace->builder().phase = name == "update" ? Phase::update : Phase::forward;
 }
@@ -186,6 +224,7 @@ void bind_symbol(py::module_& module) {
   py::class_<Symbol>(module, "Symbol", "A value of a graph under construction.")
       .def_property_readonly("dtype", [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
       .def_property_readonly("shape", [](const Symbol& symbol) { return py::tuple(py::cast(symbol.value().shape())); })
+      .def_readonly("id", &Symbol::id, "Its number in the graph.")
       .def_property_readonly(
           "node",
           [](const Symbol& symbol) {
@@ -204,6 +243,16 @@ void bind_symbol(py::module_& module) {
 void bind_trace(py::module_& module) {
   py::class_<Trace, TracePtr>(module, "Trace", "A graph under construction.")
       .def(py::init<>())
+      .def_static("of_types", [](uint64_t seed) { return std::make_shared<Trace>(seed); })
+      .def("computed", &computed)
+      .def("used_after", &used_after)
+      .def("symbol",
+           [](const TracePtr& trace, ValueId id) {
+             return Symbol{trace, id};
+           })
+      .def("give", [](Trace& trace, const Symbol& value,
+                      const Symbol& given) { trace.context().give(value.value(), given.value()); })
+      .def("freeze_states", [](Trace& trace) { trace.context().freeze_states(); })
       .def_property_readonly("builds_network", &Trace::builds_network)
       .def_property_readonly("training", [](Trace& trace) { return trace.context().options().training; })
       .def("input",

@@ -15,6 +15,8 @@ class Trace {
  public:
   /// A trace for ops that run immediately: it owns a graph over arrays.
   Trace();
+  /// A trace of a network that is never run: it tells the types of results, and what is refused.
+  explicit Trace(uint64_t seed);
   /// Returns a trace of a network that is being built.
   static std::shared_ptr<Trace> of(Context& context);
   /// Returns a trace of updates that are added to a training.
@@ -37,6 +39,7 @@ class Trace {
   explicit Trace(Context& context) : builder_(&context.builder()), context_(&context) {}
 
   std::unique_ptr<Builder> own_;
+  std::unique_ptr<Context> own_context_;
   Builder* builder_;
   Context* context_ = nullptr;
   bool open_ = true;

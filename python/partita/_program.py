@@ -1,85 +1,33 @@
-"""Functions as programs: traced once for each signature, compiled, and run with their states in place."""
+"""Functions as programs. In graph mode a function is traced once for each signature, compiled, and run with its states
+in place. Otherwise its Python runs in every step (`_record.py`)."""
 
 import functools
-from collections import OrderedDict
 
-from partita import _core, _trace, context
+from partita import _core, _step, _trace, context
 from partita._captured import Captured, signature, version_of
-from partita._parallelism import Parallelism
+from partita._executable import Executable, feeders, is_alone, require_rows
+from partita._structure import Structure
 from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
-from partita.communication import management as ranks
 
-_MANY_VARIANTS = 8  # of a function for arguments of the same kinds
+MANY_VARIANTS = 8  # of a function for arguments of the same kinds
 _MOST_COMPILED = 64  # of a function
-_TENSOR = object()  # with its number, in place of a tensor
 
 
-def rebuilt(value, change):
-    """A tuple, list or dict with other elements."""
-    kind = type(value)
-    if isinstance(value, dict):
-        made = [(key, change(one)) for key, one in value.items()]
-        return kind(made) if kind in (dict, OrderedDict) else dict(made)
-    made = [change(one) for one in value]
-    if hasattr(kind, "_make"):  # a named tuple
-        return kind._make(made)
-    return kind(made) if kind in (list, tuple) else list(made) if isinstance(value, list) else tuple(made)
-
-
-class _Structure:
-    """A result with its tensors numbered, so that others can be put in their places."""
-
-    def __init__(self, value):
-        self.tensors, self.others = [], []
-        self.made = self._number(value)
-
-    def _number(self, value):
-        if isinstance(value, Tensor):
-            self.tensors.append(value)
-            return _TENSOR, len(self.tensors) - 1
-        if isinstance(value, (tuple, list, dict)):
-            return rebuilt(value, self._number)
-        self.others.append(value)
-        return value
-
-    def filled(self, tensors):
-        """The result with these tensors."""
-
-        def fill(made):
-            if isinstance(made, tuple) and len(made) == 2 and made[0] is _TENSOR:
-                return tensors[made[1]]
-            return rebuilt(made, fill) if isinstance(made, (tuple, list, dict)) else made
-
-        return fill(self.made)
-
-
-class _Compiled:
+class _Compiled(Executable):
     """A function for one signature, and for the values that it had captured then."""
 
-    keeps_values = False  # parameters take theirs when they are asked for
-
     def __init__(self, function, args, kwargs, rows):
-        self.build = self.structure = None
-        given = _Structure((args, kwargs))
-        self._alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone" or not ranks.is_process()
-        ways = 1 if self._alone or not rows else self._feeders()
-        options = {
-            "training.seed": _seed.seed_or_default(),
-            "ranks.threads": context.get_context("threads"),
-            "ranks.kernels": context.get_context("kernels"),
-            "ranks.deterministic": context.get_context("deterministic") == "ON",
-            "ranks.device": context.device_option(self._alone),
-        }
-        if not self._alone:
-            options.update(Parallelism().options)
+        self.structure = None
+        given = Structure((args, kwargs))
+        ways = feeders() if rows else 1
 
-        def build(trace):
-            self.build = _trace.Build(trace, training=True)
-            with self.build:
+        def fill(trace):
+            build = _trace.Build(trace, training=True)
+            with build:
                 symbols = []
-                self._require_rows(given.tensors, ways)
+                require_rows(given.tensors, ways)
                 for i, tensor in enumerate(given.tensors):
                     shape = list(tensor.shape)
                     if ways > 1 and shape:
@@ -87,36 +35,16 @@ class _Compiled:
                     symbol = trace.network_input(f"input{i}", tensor.dtype.core, shape, rows and bool(shape))
                     symbols.append(Tensor._from_symbol(symbol))
                 own_args, own_kwargs = given.filled(symbols)
-                self.structure = _Structure(function(*own_args, **own_kwargs))
+                self.structure = Structure(function(*own_args, **own_kwargs))
+                build.set_place()
                 for i, tensor in enumerate(self.structure.tensors):
-                    shape = list(tensor.shape)
-                    copy = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), tensor)
-                    trace.output(f"output{i}", copy._symbol)
-            for scope, precision in self.build.precisions.items():
+                    trace.output(f"output{i}", _core.functions.reshape(build.symbol(tensor), list(tensor.shape)))
+            for scope, precision in build.scopes.precisions.items():
                 trace.set_precision(scope, precision)
+            return build
 
-        self._known = {}
-        self._core = _core.Stepper(context.option_texts(options), self._alone, build, self._initial)
-        self._parameters = {}
-        counting = [one for one in self.build.rates.values() if one.counts_steps]
-        self._counting = counting if "step" in self._core.states() else []
-        for name in self._core.states():
-            if name in self.build.parameters:
-                self._parameters[name] = self.build.parameters[name]
-                self._known[name] = version_of(self._parameters[name])
-            elif self.build.rates:
-                self._share(name, self._owner(name))
+        super().__init__(fill)
         self._remember(function, given.others)
-        self._written = [name for name in self._core.written() if name in self._parameters]
-
-    @staticmethod
-    def _require_rows(tensors, ways):
-        counts = [tensor.shape[0] for tensor in tensors if tensor.shape]
-        if ways > 1 and len(set(counts)) > 1:
-            raise ValueError(
-                f"[jit] the arguments differ in their number of rows, got first dimensions {counts}, expected "
-                f"{counts[0]} of each, or scalars: a tensor that is not a batch must be a parameter or captured"
-            )
 
     def _remember(self, function, arguments):
         """Records the values that the trace depended on, to find out later whether they changed."""
@@ -156,70 +84,21 @@ class _Compiled:
             and all(one.requires_grad == required for one, required in self._required)
         )
 
-    def _owner(self, name):
-        """The optimizer that a state belongs to: that of its parameter; the first one that counts has the steps."""
-        optimizers = [*self._counting, *self.build.rates.values()]
-        for optimizer in optimizers:
-            if any(name.startswith(one.name + ".") for one in optimizer.parameters):
-                return optimizer
-        return optimizers[0]
-
-    def _share(self, name, optimizer):
-        """A state of the optimizer: that of an earlier program, or the one that begins here."""
-        if name in optimizer.states:
-            self._known[name] = -1
-        else:
-            optimizer.state(name, self._core.state(name))
-            self._known[name] = version_of(optimizer.states[name])
-        self._parameters[name] = optimizer.states[name]
-
-    def _initial(self):
-        return {name: one.array for name, one in self.build.parameters.items()}
-
-    @staticmethod
-    def _feeders():
-        get = context.get_auto_parallel_context
-        whole = get("full_batch") or get("dataset_strategy") == "full_batch"
-        return 1 if whole else max(1, ranks.group_size_or_one() // max(1, get("pipeline_stages")))
-
     def __call__(self, tensors):
-        for name, parameter in self._parameters.items():
-            if self._known[name] != version_of(parameter):
-                self._core.set_state(name, parameter.array)
-                self._known[name] = version_of(parameter)
-        inputs = [(f"input{i}", tensor.array) for i, tensor in enumerate(tensors)]
-        steps = {optimizer.global_step for optimizer in self._counting}
-        if len(steps) > 1:
-            raise RuntimeError(
-                f"[jit] the optimizers of a program have taken different numbers of steps, got {sorted(steps)} steps, "
-                "expected the same number by each, or a program for each"
-            )
-        for name, optimizer in self.build.rates.items():
-            inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
-        arrays = self._core.run(inputs)
-        for name in self._written:
-            parameter = self._parameters[name]
-            parameter._belong_to(self, name)
-            self._known[name] = version_of(parameter)
-        for optimizer in self.build.rates.values():
-            optimizer.__dict__["global_step"] += 1
-        for optimizer in self._counting[1:]:
-            optimizer.state("step", Tensor(optimizer.global_step, self._parameters["step"].dtype).array)
+        arrays = self.run([(f"input{i}", tensor.array) for i, tensor in enumerate(tensors)])
         return self.structure.filled([Tensor._from_array(array) for array in arrays])
-
-    def value_of(self, name):
-        """Current value of the parameter that had this name when the program was compiled."""
-        return self._core.state(name)
 
 
 class Program:
     """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
-    its own rows, unless `rows` is False. In a network that is being built it acts like any other function."""
+    its own rows, unless `rows` is False. In a network that is being built it acts like any other function. With
+    `is_graph` it is traced once in any mode."""
 
-    def __init__(self, function, rows=True):
+    def __init__(self, function, rows=True, is_graph=False):
         functools.update_wrapper(self, function, updated=())
-        self._function, self._rows = function, rows
+        self._function, self._rows, self._is_graph = function, rows, is_graph
         self._compiled = {}  # by signatures of arguments: those of different captured values, the last used first
+        self._trees = {}  # by types of arguments: the calls that steps made
         self._of_owners = {}  # of a method: programs of objects without attributes of their own
 
     def program_parts(self):
@@ -238,15 +117,17 @@ class Program:
             programs = owner.__dict__["_programs"] = {}
             found = None
         if found is None:
-            found = programs[self] = Program(self._function.__get__(owner, kind))
+            found = programs[self] = Program(self._function.__get__(owner, kind), self._rows, self._is_graph)
         return found
 
     def __call__(self, *args, **kwargs):
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
-        given = _Structure((args, kwargs))
+        if not self._is_graph and context.get_context("mode") == context.PYNATIVE_MODE:
+            return _step.take(self._function, args, kwargs, self._trees, self._rows)
+        given = Structure((args, kwargs))
         types = tuple((one.shape, one.dtype) for one in given.tensors)
-        key = signature(given.made), types, context.program_state(), _seed.seed_or_default()
+        key = signature(given.made), types, context.program_state(), _seed.seed_or_default(), is_alone()
         variants = self._compiled.setdefault(key, [])
         captured = {}
         for i, compiled in enumerate(variants):
@@ -264,10 +145,10 @@ class Program:
 
     def _limit(self, variants):
         """Programs of values that come no more are given up."""
-        if len(variants) > _MANY_VARIANTS:
+        if len(variants) > MANY_VARIANTS:
             variants.pop()
         counts = [len(one) for one in self._compiled.values()]
-        if max(len(variants) + 1, len(counts)) in (_MANY_VARIANTS + 1, _MOST_COMPILED + 1):
+        if max(len(variants) + 1, len(counts)) in (MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
                 f"[jit] '{getattr(self, '__name__', type(self._function).__name__)}' is compiled again and again, got "
                 f"{sum(counts)} programs of it, expected few: pass numbers that change as tensors"

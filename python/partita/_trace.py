@@ -1,31 +1,41 @@
-"""How a call of an op becomes nodes of a network that is being built, or runs at once."""
+"""How a call of an op becomes nodes of a network that is being built, a part of a step that is recorded, or runs at
+once."""
+
+import collections
 
 from partita import _core
 from partita._current import current, set_current, user_line
-from partita.common import dtype as mstype
+from partita._own_gradient import OwnGradient, Same
 from partita.common.tensor import Tensor
 
+# Where in a network the next node stands. The path is the scope without names that `name_of` made; the precision is
+# that of products in the scope.
+Here = collections.namedtuple("Here", "scope path stage recompute precision")
 
-class Build:
-    """One build of a network: what its symbols belong to, and where in the network the next node stands."""
 
-    def __init__(self, trace, training, trained=None, groups=1, precision="f32", names=None):
-        self.trace, self.training = trace, training
-        self.groups = groups  # of rows that one rank has in one micro-batch
-        self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
-        self.parameters = {}  # by name
-        self.rates = {}  # inputs that are learning rates, by name: the optimizers
-        self.cells = {}  # that were called, or made updates, as keys
-        self.constants = []  # tensors whose values stand in the program
-        self.scope, self.stage, self.recompute = "net", -1, ""
-        self.path = "net"  # the scope without names that `name_of` made
-        self.precision = precision  # of products in the scope
+class Scopes:
+    """The scopes in which cells stand, and their precisions."""
+
+    def __init__(self, names=None):
         self.precisions = {}  # by scopes: where they change
-        self._used = {}  # precisions of the scopes in which cells stand
-        self._names = {} if names is None else names  # that `name_of` made, by their cells
+        self.used = {}  # precisions of the scopes in which cells stand
+        self.names = {} if names is None else names  # that `name_of` made, by their cells
+
+
+class Building:
+    """What cells and ops ask of the network that a thread builds, or of the step that it records."""
+
+    def __init__(self, training, groups, precision, scopes):
+        self.training = training
+        self.scopes = scopes
+        self.groups = groups  # of rows that one rank has in one micro-batch
+        self.here = Here("net", "net", -1, "", precision)
+        self.phase = "forward"
+        self.rates = {}  # inputs that are learning rates, by name: the optimizers
+        self.constants = []  # tensors whose values stand in the program
         self._outer = []  # what was built before each entry
-        self._symbols = {}  # of parameters and constant tensors, by their identity
-        self._kept = []  # so that identities stay theirs
+
+    is_recorded = False  # whether its Python runs in every step
 
     def __enter__(self):
         self._outer.append(current())
@@ -35,34 +45,131 @@ class Build:
     def __exit__(self, *_):
         set_current(self._outer.pop())
 
-    def note(self, cell):
-        """The program is made of what a cell is now."""
-        self.cells[cell] = None
+    def run(self, body, operands):
+        """Adds `body(trace, *symbols)`, which gives symbols, alone or in a list or tuple. Returns tensors in their
+        places."""
+        raise NotImplementedError
+
+    def do(self, key, action, *operands):
+        """Adds `action(build, *symbols)`, as `run` does. Actions with equal keys do the same to the same operands."""
+        raise NotImplementedError
+
+    def inner(self, cell, end, stage, recompute):
+        """Where the nodes of a cell, or of an op if it is None, stand within the present place."""
+        here = self.here
+        scope, path, precision = here.scope + end, here.path + end, here.precision
+        if cell is not None:
+            precision = cell._precision_within(here.precision)
+            if not cell._keeps_digits or precision == here.precision:
+                scope = self._scope_of(cell, end, precision)
+            elif not scope.startswith("loss"):
+                scope = f"loss{end}"
+        stage = here.stage if stage is None else stage
+        return Here(scope, path, stage, here.recompute or (scope if recompute else ""), precision)
 
     def name_of(self, cell):
         """A name for a cell that has none, or that of another cell. No attribute has the same one."""
         kind = type(cell).__name__
-        return self._names.setdefault(cell, f"{kind if kind.isascii() else 'cell'}-{len(self._names) + 1}")
+        return self.scopes.names.setdefault(
+            cell, f"{kind if kind.isascii() else 'cell'}-{len(self.scopes.names) + 1}"
+        )
 
-    def scope_of(self, cell, end, precision):
+    def _scope_of(self, cell, end, precision):
         """The scope of a cell that computes in this precision. Cells of one name but different precisions get scopes of
         their own, as does a cell without a name in another precision than what is around it."""
-        scope = self.scope + end
-        if self._used.setdefault(scope, precision if end else self.precision) != precision:
+        scope, outer = self.here.scope + end, self.here.precision
+        if self.scopes.used.setdefault(scope, precision if end else outer) != precision:
             scope = f"{scope}/{self.name_of(cell)}"
-            self.precisions[scope] = precision
-        elif precision != self.precision:
-            self.precisions[scope] = precision
+            self.scopes.precisions[scope] = precision
+        elif precision != outer:
+            self.scopes.precisions[scope] = precision
         return scope
+
+    def array_of_updated(self, parameter):
+        """Makes a parameter have the value that an update in this step gives it, if that is possible."""
+
+    def annotate(self, tensor, text):
+        """Annotates the node that made a tensor; nothing happens if none did."""
+        if tensor._symbol is not None:
+            self.do(("annotate", text), lambda build, symbol: symbol.annotate(text), tensor)
+
+    def rate(self, optimizer):
+        """Returns the learning rate of an optimizer in this step. Raises NotImplementedError if it was asked for."""
+        if optimizer in self.rates.values():
+            where = type(optimizer).__name__
+            raise NotImplementedError(
+                f"[{where}] an optimizer is called twice in one program, got it again, expected one call"
+            )
+        self.rates[f"learning_rate{len(self.rates)}"] = optimizer
+        return self.do(("rate", Same(optimizer)), lambda build: build.add_rate(optimizer))
+
+    def with_gradient(self, where, function, gradient, args):
+        """Calls the function with a gradient of its own and returns its results. `gradient(*args, out, dout)` replaces
+        the gradients of its ops. It returns the gradients of the arguments that are tensors: a tensor, or a tuple of
+        tensors with None where there is no gradient."""
+        inputs = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
+        begun = [args[i] for i in inputs]
+        self.do(("begin",), lambda build, *symbols: build.begin_own_gradient(), *begun)
+        out = function(*args)
+        several = isinstance(out, (tuple, list))
+        results = list(out) if several else [out]
+        for one in results:
+            if not isinstance(one, Tensor):
+                raise TypeError(
+                    f"[{where}] the result is not a tensor, got {type(one).__name__}, expected a Tensor or a tuple of "
+                    "them"
+                )
+        others = [None if isinstance(one, Tensor) else one for one in args]
+        own = OwnGradient(where, gradient, others, inputs, several)
+        made = self.do(own.key(), own.add, *begun, *results)
+        return type(out)(made) if several else made[0]
+
+
+class Build(Building):
+    """One build of a network: what its symbols belong to."""
+
+    def __init__(self, trace, training, trained=None, groups=1, precision="f32", names=None):
+        super().__init__(training, groups, precision, Scopes(names))
+        self.trace = trace
+        self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
+        self.parameters = {}  # by their names in the program
+        self.cells = {}  # that were called, or made updates, as keys
+        self._symbols = {}  # of parameters and constant tensors, by their identity
+        self._kept = []  # so that identities stay theirs
+        self._begins = []  # of gradients of their own
+        self.replay = None  # what adds the calls of a step, if they are not new
+
+    @property
+    def builds_network(self):
+        return self.trace.builds_network
+
+    def note(self, cell):
+        """The program is made of what a cell is now."""
+        self.cells[cell] = None
 
     def set_place(self):
         """Before nodes are made: where they stand."""
+        here = self.here
         file, line = user_line()
-        self.trace.set_place(self.scope, file, line, self.stage, self.recompute)
+        self.trace.set_place(here.scope, file, line, here.stage, here.recompute)
+
+    def run(self, body, operands):
+        return self.do(None, lambda build, *symbols: body(build.trace, *symbols), *operands)
+
+    def do(self, key, action, *operands):
+        self.set_place()
+        symbols = [self.symbol(one) if isinstance(one, Tensor) else one for one in operands]
+        with InPhase(self.trace, self.phase):
+            made = action(self, *symbols)
+        return None if made is None else as_tensors(made, Tensor._from_symbol)
+
+    def differentiate(self, total, tensors):
+        """d total / d each of the tensors."""
+        return self.do(None, differentiate, total, *tensors)
 
     def symbol(self, tensor):
         """The symbol of a tensor, a parameter or a constant."""
-        if tensor._symbol is not None:
+        if tensor._symbol is not None and tensor._init is None:
             return tensor._symbol
         found = self._symbols.get(id(tensor))
         if found is None:
@@ -71,94 +178,51 @@ class Build:
             self._kept.append(tensor)
         return found
 
+    def name_in_program(self, parameter):
+        """The name of the state of a parameter: its own, with a number if another parameter has it."""
+        name, count = parameter.name, 1
+        while self.parameters.setdefault(name, parameter) is not parameter:
+            count += 1
+            name = f"{parameter.name}~{count}"
+        return name
+
     def _parameter(self, parameter):
-        other = self.parameters.setdefault(parameter.name, parameter)
-        if other is not parameter:
-            raise ValueError(
-                f"[parameter] two parameters have the same name, got '{parameter.name}' again, expected different names"
-            )
+        name = self.name_in_program(parameter)
         trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
         split = 0 if parameter.layerwise_parallel else -1
-        return self.trace.state(parameter.name, parameter.dtype.core, parameter.shape, trained, split)
+        return self.trace.state(name, parameter.dtype.core, parameter.shape, trained, split)
 
-    def with_gradient(self, where, function, gradient, args):
-        """Calls the function with a gradient of its own and returns its results. `gradient(*args, out, dout)` replaces
-        the gradients of its ops. It returns the gradients of the arguments that are tensors: a tensor, or a tuple of
-        tensors with None where there is no gradient."""
-        inputs = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
-        begun = [self.symbol(args[i]) for i in inputs]
-        begin, place = self.trace.nodes, (self.scope, self.path, self.precision)
-        out = function(*args)
-        several = isinstance(out, (tuple, list))
-        results = []
-        for one in out if several else [out]:
-            if not isinstance(one, Tensor):
-                raise TypeError(
-                    f"[{where}] the result is not a tensor, got {type(one).__name__}, expected a Tensor or a tuple of "
-                    "them"
-                )
-            results.append(self._computed(one, begin, results))
-
-        def of_inputs(trace, inputs_then, outputs_then, arrived):
-            with _Later(self, trace, f"{where}.bprop", place):
-                given = list(args)
-                for i, symbol in zip(inputs, inputs_then):
-                    given[i] = Tensor._from_symbol(symbol)
-                made = [Tensor._from_symbol(one) for one in outputs_then]
-                wanted = [
-                    Tensor._from_symbol(one) if one is not None else self._no_gradient(trace, result)
-                    for one, result in zip(arrived, made)
-                ]
-                found = gradient(*given, *((tuple(made), tuple(wanted)) if several else (made[0], wanted[0])))
-                if found is None:
-                    raise TypeError(f"[{where}.bprop] no gradients, got None, expected a Tensor, or a tuple of them")
-                found = list(found) if isinstance(found, (tuple, list)) else [found]
-                if len(found) not in (len(inputs), len(args)):
-                    raise ValueError(
-                        f"[{where}.bprop] wrong number of gradients, got {len(found)}, expected {len(inputs)}, one "
-                        "for each input"
-                    )
-                if len(found) == len(args):
-                    found = [found[i] for i in inputs]
-                return [None if one is None else self._gradient(where, one) for one in found]
-
-        self.trace.own_gradient(begin, begun, results, of_inputs)
-        tensors = [Tensor._from_symbol(one) for one in results]
-        return type(out)(tensors) if several else tensors[0]
-
-    @staticmethod
-    def _no_gradient(trace, result):
-        """Zero gradient of a result that nothing uses."""
-        dtype = result.dtype if mstype.is_float(result.dtype) else mstype.float32
-        return Tensor._from_symbol(trace.constant(0.0, dtype.core, list(result.shape)))
-
-    @staticmethod
-    def _gradient(where, found):
-        """The symbol of a gradient."""
-        if not isinstance(found, Tensor):
-            raise TypeError(
-                f"[{where}.bprop] a gradient is not a tensor, got {type(found).__name__}, expected a Tensor or None"
-            )
-        return current().symbol(found)
-
-    def _computed(self, tensor, begin, others):
-        """The symbol of a result, of a node from `begin` on, and none of the others."""
-        symbol = self.symbol(tensor)
-        if symbol.node >= begin and symbol.name not in [one.name for one in others]:
-            return symbol
-        return _core.functions.reshape(symbol, list(symbol.shape))
-
-    def replace(self, parameter, symbol):
-        """Makes the symbol the value of a parameter from here on: an update."""
-        self._symbols[id(parameter)] = symbol
+    def replace(self, parameter, value):
+        """Makes a tensor the value of a parameter from here on: an update."""
+        self._symbols[id(parameter)] = value._symbol
 
     def statistic(self, parameter):
         """Symbol of a running statistic, as the last call of its layer in this build left it."""
-        self.parameters.setdefault(parameter.name, parameter)
-        return self.trace.statistic(parameter.name, parameter.shape)
+        return self.trace.statistic(self.name_in_program(parameter), parameter.shape)
+
+    def update_statistic(self, parameter, value):
+        """Makes a symbol the value of a running statistic after the step."""
+        self.trace.update_statistic(self.name_in_program(parameter), value)
+
+    def add_rate(self, optimizer):
+        """Adds the input that is the learning rate of an optimizer."""
+        names = [name for name, one in self.rates.items() if one is optimizer]
+        name = names[0] if names else f"learning_rate{len(self.rates)}"
+        self.rates[name] = optimizer
+        return self.trace.network_input(name, "f32", [], False)
+
+    def begin_own_gradient(self):
+        self._begins.append(self.trace.nodes)
+
+    def end_own_gradient(self):
+        return self._begins.pop()
+
+    def later(self, trace, where, here):
+        """A build of nodes that are added when the network is differentiated."""
+        return _Later(self, trace, where, here)
 
     def _constant(self, tensor):
-        array = tensor._array
+        array = tensor.settle()._array
         if tensor.size == 1:
             self.constants.append(tensor)
             return self.trace.constant(array.at(0), array.dtype, array.shape)
@@ -170,15 +234,15 @@ class Build:
 class _Later(Build):
     """Nodes that are added to a network when it is built: those of a gradient."""
 
-    def __init__(self, build, trace, where, place):
+    def __init__(self, build, trace, where, here):
         super().__init__(trace, build.training, build.trained, build.groups)
         self._where = where
-        self.scope, self.path, self.precision = place
-        self.precisions, self._names, self._used = build.precisions, build._names, build._used
+        self.here, self.replay = here, build.replay
+        self.scopes = build.scopes
         self.parameters, self.cells, self.constants = build.parameters, build.cells, build.constants
 
     def _parameter(self, parameter):
-        if parameter.name not in self.parameters:
+        if not any(one is parameter for one in self.parameters.values()):
             raise ValueError(
                 f"[{self._where}] construct does not use this parameter, got '{parameter.name}', expected it as an "
                 "input"
@@ -197,6 +261,28 @@ class _Later(Build):
         return _core.functions.host_function(self.trace, name, give, operands, types, [list(tensor.shape)], "")[0]
 
 
+class InPhase:
+    """Within it nodes are of a phase. That of a gradient, which the library adds, stays as it is."""
+
+    __slots__ = ("_trace", "_phase")
+
+    def __init__(self, trace, phase):
+        self._trace, self._phase = trace, phase
+
+    def __enter__(self):
+        if self._phase != "forward":
+            self._trace.set_phase(self._phase)
+
+    def __exit__(self, *_):
+        if self._phase != "forward":
+            self._trace.set_phase("forward")
+
+
+def differentiate(build, total, *values):
+    """The action of `Building.differentiate`."""
+    return tuple(build.trace.differentiate(total, list(values)))
+
+
 class place:
     """Within it nodes stand in a scope, on a stage, and are recomputed, as a cell or an op says. A cell in another
     precision than what is around it has a scope of its own; losses, which keep their digits, stand in scope "loss"."""
@@ -205,42 +291,40 @@ class place:
 
     def __init__(self, build, name, stage, recompute, cell=None):
         self.build = build
-        end, precision = f"/{name}" if name else "", build.precision
-        scope, path = build.scope + end, build.path + end
-        if cell is not None:
-            precision = cell._precision_within(build.precision)
-            if not cell._keeps_digits or precision == build.precision:
-                scope = build.scope_of(cell, end, precision)
-            elif not scope.startswith("loss"):
-                scope = f"loss{end}"
-        stage = build.stage if stage is None else stage
-        self.new = scope, path, stage, build.recompute or (scope if recompute else ""), precision
+        self.new = build.inner(cell, f"/{name}" if name else "", stage, recompute)
 
     def __enter__(self):
         build = self.build
-        self.saved = build.scope, build.path, build.stage, build.recompute, build.precision
-        build.scope, build.path, build.stage, build.recompute, build.precision = self.new
+        self.saved, build.here = build.here, self.new
 
     def __exit__(self, *_):
-        build = self.build
-        build.scope, build.path, build.stage, build.recompute, build.precision = self.saved
+        self.build.here = self.saved
 
 
-def run(body, *tensors):
-    """`body(trace, *symbols)` gives symbols, alone or in a list or tuple; the result has tensors in their places."""
+def run(body, *operands):
+    """`body(trace, *symbols)` gives symbols, alone or in a list or tuple; the result has tensors in their places.
+    Operands are tensors, and floats, which may become inputs of a program: see `number`. All else that the body uses it
+    must know by value; no tensors."""
     build = current()
     if build is not None:
-        build.set_place()
-        return _tensors(body(build.trace, *[build.symbol(tensor) for tensor in tensors]), Tensor._from_symbol)
+        return build.run(body, operands)
     trace = _core.Trace()
     trace.set_place("", *user_line(), -1, "")
-    made = body(trace, *[trace.input(tensor.array) for tensor in tensors])
+    made = body(trace, *[one if type(one) is float else trace.input(one.array) for one in operands])
     several = isinstance(made, (list, tuple))
     arrays = [Tensor._from_array(array) for array in trace.run(list(made) if several else [made])]
     return type(made)(arrays) if several else arrays[0]
 
 
-def _tensors(made, wrap):
+def number(trace, value, dtype):
+    """The symbol of an operand of `run` that is a float or, in a program that gets it anew in each step, an input."""
+    if type(value) is float:
+        return trace.constant(value, dtype, [])
+    return value if value.dtype == dtype else _core.functions.cast(value, dtype)
+
+
+def as_tensors(made, wrap):
+    """A symbol, or a list or tuple of them, with `wrap` of each."""
     if isinstance(made, (list, tuple)):
         return type(made)(wrap(one) for one in made)
     return wrap(made)

@@ -1,9 +1,12 @@
 #include "training/stepper.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/collectives.h"
+#include "frontend/network/functions.h"
+#include "ir/graph/rewrite.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/registry.h"
 #include "job/norm_values.h"
@@ -28,17 +31,40 @@ void count_calls(Builder& builder) {
   }
 }
 
+/// Returns the graph in which inputs replace values that another program has computed (`Context::give`).
+Graph with_given_values(const Graph& graph, const std::vector<std::pair<ValueId, ValueId>>& given) {
+  Rewrite rewrite(graph, all_ops());
+  std::map<ValueId, ValueId> inputs(given.begin(), given.end());
+  for (const Node& node : graph.nodes) {
+    rewrite.set(node, rewrite.builder().copy_node(graph, node, rewrite[node.inputs]));
+    for (const ValueId made : node.outputs) {
+      if (const auto found = inputs.find(made); found != inputs.end()) rewrite.set(made, rewrite[found->second]);
+    }
+  }
+  for (const State& state : graph.states) {  // a state cannot become an input itself
+    if (!inputs.contains(state.exit)) continue;
+    rewrite.builder().phase = Phase::update;
+    rewrite.set(state.exit, reshape(rewrite[state.exit], graph.type(state.exit).shape));
+  }
+  return rewrite.finish();
+}
+
 Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
   Builder builder(all_ops(), "step");
   Context context(builder, {.dtype = config.training.dtype, .training = true, .seed = config.training.seed});
   builder.scope = "net";
   build(context);
   context.store_statistics();
-  count_calls(builder);
+  if (!context.states_are_frozen()) count_calls(builder);
   if (builder.graph().outputs.empty()) {
     throw InvalidArgument("[step] nothing to compute, got no outputs, expected at least 1");
   }
-  Graph graph = remove_dead_nodes(builder.take());
+  Graph graph = builder.take();
+  if (context.states_are_frozen()) {
+    for (State& state : graph.states) state.exit = -1;
+  }
+  if (!context.given().empty()) graph = with_given_values(graph, context.given());
+  graph = remove_dead_nodes(std::move(graph));
   const bool learns = std::ranges::any_of(graph.nodes, [](const Node& node) {
     return node.phase == Phase::backward && all_ops().at(node.op).traits.batch_statistics;
   });

@@ -1,5 +1,6 @@
 """Parameters: tensors with a name that a training updates."""
 
+from partita._current import current
 from partita.common import seed as _seed
 from partita.common.initializer import initializer
 from partita.common.tensor import Tensor
@@ -123,6 +124,9 @@ class Parameter(Tensor):
 
     @property
     def array(self):
+        build = current()
+        if build is not None and build.is_recorded:
+            build.array_of_updated(self)
         if self._holder is not None:
             holder, name = self._holder
             self._array = holder.value_of(name)

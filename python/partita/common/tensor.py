@@ -21,6 +21,9 @@ class Tensor:
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
         self._array = self._symbol = self._init = None
+        build = current()
+        if build is not None and build.is_recorded:
+            build.born.append(self)
         if init is not None:
             if shape is None or dtype is None:
                 raise ValueError(
@@ -61,6 +64,9 @@ class Tensor:
     def array(self):
         """The array of the library; drawn now where it was to be."""
         if self._array is None:
+            if self._is_recorded:
+                self._array = self._init.array_of(self)
+                return self._array
             if self._symbol is not None:
                 raise TypeError(
                     "[construct] a value of the network is not known while it is built, got a symbolic "
@@ -71,6 +77,27 @@ class Tensor:
         if build is not None:
             build.constants.append(self)  # what Python makes of the values stands in the program
         return self._array
+
+    @property
+    def _is_recorded(self):
+        """Whether it is a result of a step whose Python runs every time: its value can be asked for."""
+        return self._symbol is not None and self._init is not None
+
+    @property
+    def _is_symbolic(self):
+        """Whether it is a value of a network that is built: it has no value yet."""
+        return self._symbol is not None and self._init is None
+
+    def settle(self):
+        """Makes a result of a step that ended a tensor like any other, and returns the tensor."""
+        if self._is_recorded:
+            self._array, self._symbol, self._init = self.array, None, None
+        return self
+
+    @property
+    def version(self):
+        """How often the values were changed in place, as far as the tensor was told."""
+        return version_of(self)
 
     def init_data(self, slice_index=None, shape=None, opt_shard_group=None):
         """Draws the values that an initializer stands for."""
@@ -162,7 +189,7 @@ class Tensor:
         return Tensor._from_array(self.array.copy())
 
     def __deepcopy__(self, memo):
-        made = self.copy() if self._symbol is None else self
+        made = self if self._is_symbolic else self.copy()
         memo[id(self)] = made
         return made
 
@@ -194,14 +221,14 @@ class Tensor:
     # Of Python.
 
     def __repr__(self):
-        if self._symbol is not None:
+        if self._is_symbolic:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
         if self.has_init:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, not drawn yet)"
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_brackets(self._readable())})"
 
     def __str__(self):
-        return repr(self) if self._symbol is not None else str(self.asnumpy())
+        return repr(self) if self._is_symbolic else str(self.asnumpy())
 
     def __bool__(self):
         self._refuse_symbolic("its truth")
@@ -224,7 +251,7 @@ class Tensor:
         return int(self.asnumpy().item())
 
     def _refuse_symbolic(self, wanted):
-        if self._symbol is None:
+        if not self._is_symbolic:
             return
         file, line = user_line()
         raise TypeError(

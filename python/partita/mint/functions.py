@@ -25,7 +25,8 @@ def equal(input, other):
     """Whether two tensors have the same shape and elements; within a network a tensor."""
     same = input.shape == other.shape
     found = F.all(F.equal(input, other)) if same else Tensor(False)
-    return found if _trace.current() is not None else bool(found)
+    build = _trace.current()
+    return bool(found) if build is None or build.is_recorded else found
 
 
 def sum(input, dim=None, keepdim=False, *, dtype=None):

@@ -6,7 +6,8 @@ from partita import _core, _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
 from partita._precision import is_half, note_cell
-from partita._program import Program, rebuilt
+from partita._program import Program
+from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
@@ -319,8 +320,8 @@ def _cut(value, strategy):
     if not isinstance(value, Tensor) or strategy is None:
         return value
     same = _trace.run(lambda trace, x: _core.functions.reshape(x, list(value.shape)), value)
-    if same._symbol is not None:
-        same._symbol.annotate(annotation_text("shard", (strategy,)))
+    if _trace.current() is not None:
+        _trace.current().annotate(same, annotation_text("shard", (strategy,)))
     return same
 
 

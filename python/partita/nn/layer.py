@@ -330,32 +330,35 @@ class _BatchNorm(Cell):
             )
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         build = _trace.current()
-        if build is not None and build.trace.builds_network:
+        if build is not None and build.builds_network:
             return self._in_network(build, x, of_batch and build.training)
         return self._at_once(x, of_batch)
 
     def _in_network(self, build, x, of_batch):
-        mean, variance = build.statistic(self.moving_mean), build.statistic(self.moving_variance)
+        moving_mean, moving_variance, epsilon, momentum = self.moving_mean, self.moving_variance, self.eps, self.momentum
+        values = x.size // x.shape[1]
 
-        def body(trace, a, gamma, beta):
+        def add(build, a, gamma, beta):
+            trace = build.trace
+            mean, variance = build.statistic(moving_mean), build.statistic(moving_variance)
             if not of_batch:
-                return _apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=self.eps)[0]
+                return _apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=epsilon)[0]
             groups = trace.statistics_groups()
-            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=self.eps, groups=groups)
-            count = x.size // x.shape[1] // groups
+            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=epsilon, groups=groups)
             running = _apply(
                 trace,
                 "running_statistics",
                 [mean, variance, batch_mean, rstd],
-                momentum=1.0 - self.momentum,
-                epsilon=self.eps,
-                count=count,
+                momentum=1.0 - momentum,
+                epsilon=epsilon,
+                count=values // groups,
             )
-            trace.update_statistic(self.moving_mean.name, running[0])
-            trace.update_statistic(self.moving_variance.name, running[1])
+            build.update_statistic(moving_mean, running[0])
+            build.update_statistic(moving_variance, running[1])
             return y
 
-        return F.run(body, x, self.gamma, self.beta)
+        statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
+        return build.do(("batch_norm", *statistics, epsilon, momentum, of_batch), add, x, self.gamma, self.beta)
 
     def _at_once(self, x, of_batch):
         def body(trace, a, gamma, beta, mean, variance):

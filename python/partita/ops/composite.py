@@ -21,9 +21,7 @@ def _positions(grad_position):
 
 def _gradients(build, total, tensors):
     """d total / d each of the tensors."""
-    build.set_place()
-    symbols = build.trace.differentiate(build.symbol(total), [build.symbol(one) for one in tensors])
-    return tuple(Tensor._from_symbol(symbol) for symbol in symbols)
+    return tuple(build.differentiate(total, tensors))
 
 
 def _of_its_own(tensor):

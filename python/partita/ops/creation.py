@@ -8,7 +8,7 @@ from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.ops.support import F, as_tensor, attributes, axis_of, run
+from partita.ops.support import F, as_tensor, attributes, axis_of, number, run
 
 
 def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
@@ -42,7 +42,13 @@ def ones(shape, dtype=None):
 def full(size, fill_value, *, dtype=None):
     dtype = mstype.to_dtype(dtype or (mstype.int64 if isinstance(fill_value, numbers.Integral) else mstype.float32))
     sizes = [size] if isinstance(size, numbers.Integral) else list(size)
-    return run(lambda trace: trace.constant(float(fill_value), dtype.core, sizes))
+
+    def body(trace, value):
+        if type(value) is float:
+            return trace.constant(value, dtype.core, sizes)
+        return F.apply(trace, "broadcast_to", [number(trace, value, dtype.core)], attributes(shape=sizes))[0]
+
+    return run(body, float(fill_value))
 
 
 def fill(type, shape, value):

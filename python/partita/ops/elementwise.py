@@ -8,7 +8,7 @@ import numpy as np
 from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.ops.support import F, as_tensor, attributes, is_number, number_dtype, run
+from partita.ops.support import F, as_tensor, attributes, is_number, number, number_dtype, run
 
 
 def _unary(name, of_integers=None):
@@ -83,13 +83,13 @@ def _binary(name):
             input = as_tensor(input, name)
             dtype = number_dtype(input, other)
             if not _has_digits(other, dtype):
-                return run(lambda trace, a: function(a, trace.constant(float(other), dtype.core, [])), input)
+                return run(lambda trace, a, b: function(a, number(trace, b, dtype.core)), input, float(other))
             other = Tensor(other, dtype)
         if is_number(input):
             other = as_tensor(other, name)
             dtype = number_dtype(other, input)
             if not _has_digits(input, dtype):
-                return run(lambda trace, b: function(trace.constant(float(input), dtype.core, []), b), other)
+                return run(lambda trace, a, b: function(number(trace, a, dtype.core), b), float(input), other)
             input = Tensor(input, dtype)
         return run(lambda trace, a, b: function(a, b), as_tensor(input, name), as_tensor(other, name))
 
@@ -145,7 +145,15 @@ def minimum(input, other):
 def _scaled(x, factor, offset):
     if x.dtype in (mstype.float16, mstype.bfloat16):  # a number meets a tensor in the type of the tensor
         factor, offset = F.rounded(factor, x.dtype.core), F.rounded(offset, x.dtype.core)
-    return run(lambda trace, a: F.scale(a, factor, offset), x)
+    dtype = x.dtype.core
+
+    def body(trace, a, factor, offset):
+        if type(factor) is float and type(offset) is float:
+            return F.scale(a, factor, offset)
+        scaled = a if factor == 1.0 else F.mul(a, number(trace, factor, dtype))
+        return scaled if offset == 0.0 else F.add(scaled, number(trace, offset, dtype))
+
+    return run(body, x, factor, offset)
 
 
 def _scales(x, number):

@@ -32,10 +32,11 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     """Convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw]."""
     x, w = as_tensor(input, "conv2d"), as_tensor(weight, "conv2d")
     strides, dilations = pair("conv2d", "stride", stride), pair("conv2d", "dilation", dilation)
+    kernel, groups = list(w.shape[2:]), int(groups)
 
     def body(trace, a, b):
-        pads = pads_of("conv2d", pad_mode, padding, a, list(w.shape[2:]), strides, dilations)
-        attrs = attributes(stride=strides, dilation=dilations, pads=pads, groups=int(groups))
+        pads = pads_of("conv2d", pad_mode, padding, a, kernel, strides, dilations)
+        attrs = attributes(stride=strides, dilation=dilations, pads=pads, groups=groups)
         return F.apply(trace, "conv2d", [a, b], attrs)[0]
 
     y = run(body, x, w)
@@ -142,17 +143,17 @@ def dropout(input, p=0.5, training=True, seed=None):
     if not 0 <= p < 1:
         raise ValueError(f"[dropout] out of range, got {p}, expected 0 <= p < 1")
     build = _trace.current()
-    if not training or p == 0 or (build is not None and build.trace.builds_network and not build.training):
+    if not training or p == 0 or (build is not None and build.builds_network and not build.training):
         return x
     if build is None:
         mask = Tensor(
             _core.initial("uniform", [0.0, 1.0], "f32", x.shape, seeds.seed_or_default(), seeds.next_name("dropout"))
         )
         return mul(x, mul(cast(greater_equal(mask, p), x.dtype), 1.0 / (1.0 - p)))
-    name = build.path.replace("/", ".")
+    name, rate = build.here.path.replace("/", "."), float(p)
     return run(
         lambda trace, a: F.apply(
-            trace, "dropout", [a, trace.step()], attributes(rate=float(p), key=_signed(trace.random_key(name)))
+            trace, "dropout", [a, trace.step()], attributes(rate=rate, key=_signed(trace.random_key(name)))
         )[0],
         x,
     )

@@ -36,8 +36,8 @@ class Primitive:
             result = self.compute(*args)
         if self._annotation:
             first = result[0] if isinstance(result, tuple) else result
-            if isinstance(first, Tensor) and first._symbol is not None:
-                first._symbol.annotate(self._annotation)
+            if isinstance(first, Tensor):
+                build.annotate(first, self._annotation)
         return result
 
     def shard(self, in_strategy=None, out_strategy=None):

@@ -11,7 +11,7 @@ from partita.common.tensor import Tensor
 F = _core.functions
 
 
-run = _trace.run
+run, number = _trace.run, _trace.number
 
 
 def is_number(value):

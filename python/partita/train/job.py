@@ -60,7 +60,7 @@ class NetworkJob:
         found = {}
         for purpose in purposes if cells_have_precisions() else ():
             _core.build_network(name, self._forward, minimised, *rows, purpose, context.option_texts(options))
-            found = {**self._build.precisions, **found}
+            found = {**self._build.scopes.precisions, **found}
         return found
 
     def _forward(self, trace, column, _):
@@ -72,13 +72,13 @@ class NetworkJob:
 
     def _minimised(self, trace, column, outputs):
         build = self._build
-        build.scope, build.path = "loss" if outputs else self._own_loss_scope, "loss"
+        build.here = build.here._replace(scope="loss" if outputs else self._own_loss_scope, path="loss")
         with build:
             loss = self._loss(
                 lambda name: Tensor._from_symbol(column(name)),
                 {name: Tensor._from_symbol(symbol) for name, symbol in outputs},
             )
-            build.scope = "loss"
+            build.here = build.here._replace(scope="loss")
             if isinstance(loss, tuple):
                 loss = loss[0]
             if isinstance(loss, Tensor) and loss.ndim > 0:

@@ -1,11 +1,14 @@
 """Functions and methods as programs, under their documented names."""
 
+import functools
+
 from partita._program import Program
 
 
 def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgraph=False, backend="", **others):
     """A function, or a method of a cell, as one program: traced, compiled for each signature, run as a whole."""
-    return Program(function) if function is not None else Program
+    make = functools.partial(Program, is_graph=True)
+    return make(function) if function is not None else make
 
 
 ms_function = jit

@@ -81,6 +81,14 @@ void Context::store_statistics() {
   }
 }
 
+std::vector<Value> Context::updated_statistics() const {
+  std::vector<Value> values;
+  for (const auto& [name, statistic] : statistics_) {
+    if (statistic.exit) values.push_back(statistic.exit);
+  }
+  return values;
+}
+
 Value Context::call(const std::string& name, Layer& child, Value x) {
   const std::vector<Value> results = call(name, child, std::vector<Value>{x});
   if (results.size() == 1) return results[0];

@@ -83,6 +83,16 @@ class Context {
     precisions_.emplace_back(scope, precision);
   }
   const ScopePrecisions& precisions() const { return precisions_; }
+  /// Makes the program read `given`, one of its inputs, wherever it would compute `value`, which the program of an
+  /// earlier part of the step has computed. Only a Stepper obeys it.
+  void give(Value value, Value given) { given_.emplace_back(value.id(), given.id()); }
+  const std::vector<std::pair<ValueId, ValueId>>& given() const { return given_; }
+  /// Makes the program leave all states as they are: it is the beginning of a step that another program ends. Only a
+  /// Stepper obeys it.
+  void freeze_states() { states_are_frozen_ = true; }
+  bool states_are_frozen() const { return states_are_frozen_; }
+  /// Returns the values that statistics will have after the step, of those that were updated.
+  std::vector<Value> updated_statistics() const;
   /// Returns the number of the step, an i64 scalar: the state "step", which the training counts. Throws InvalidArgument
   /// if an input or a parameter is called "step".
   Value step();
@@ -111,6 +121,8 @@ class Context {
   std::map<std::string, int> key_counts_;
   std::vector<AddedLoss> added_losses_;
   ScopePrecisions precisions_;
+  std::vector<std::pair<ValueId, ValueId>> given_;  // (value, input in its place)
+  bool states_are_frozen_ = false;
 };
 
 /// Base of all layers. It remembers where in the user's source it was made.

@@ -95,6 +95,7 @@ class Optimizer(FileStates, Cell):
         "loaded_rate",
         "loaded_scale",
         "_scale_after",
+        "_known_options",
     }
 
     def program_state(self):
@@ -123,11 +124,6 @@ class Optimizer(FileStates, Cell):
             options.update({"optimizer.weight_decay": self._decay_of(name), "optimizer.no_decay": []})
         return context.option_texts(options)
 
-    def _rate_of(self, trace, name, rate):
-        """The symbol of the learning rate of one parameter."""
-        own = self._group_of(name)[1] if self.groups else None
-        return rate if own is None else trace.constant(own, "f32", [])
-
     @property
     def counts_steps(self):
         """Whether updates depend on the number of steps. For updates made of ops this is known once they are built."""
@@ -148,14 +144,8 @@ class Optimizer(FileStates, Cell):
                 f"[{where}] wrong number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
             )
         build = _trace.current()
-        if self in build.rates.values():
-            raise NotImplementedError(
-                f"[{where}] an optimizer is called twice in one program, got it again, expected one call"
-            )
+        rate = build.rate(self)
         build.note(self)
-        name = f"learning_rate{len(build.rates)}"
-        rate = build.trace.network_input(name, "f32", [], False)
-        build.rates[name] = self
         for parameter, gradient in zip(self.parameters, gradients):
             if not parameter.requires_grad:
                 continue  # frozen since the optimizer was made
@@ -169,9 +159,7 @@ class Optimizer(FileStates, Cell):
                     f"[{where}] a gradient has the wrong shape, got {gradient.shape} for '{parameter.name}', "
                     f"expected {parameter.shape}"
                 )
-            build.set_place()
-            symbols = build.symbol(parameter), build.symbol(gradient), rate
-            build.replace(parameter, self.add_update(build.trace, *symbols))
+            build.replace(parameter, self._updated(build, parameter.name, parameter, gradient, rate))
         return Tensor(True)
 
     @property
@@ -198,24 +186,48 @@ class Optimizer(FileStates, Cell):
         raise NotImplementedError
 
     def add_update(self, trace, parameter, gradient, rate):
-        """Adds the nodes that update one parameter. Returns the symbol of its new value."""
-        name = parameter.name
-        rate = self._rate_of(trace, name, rate)
+        """Adds the nodes that update one parameter, all of them symbols. Returns the symbol of its new value."""
+        with _trace.Build(trace, training=True) as build:
+            tensors = [Tensor._from_symbol(one) for one in (parameter, gradient, rate)]
+            return self._updated(build, parameter.name, *tensors)._symbol
+
+    def _updated(self, build, name, parameter, gradient, rate):
+        """The new value of a parameter of this name in the network or step that is built."""
         if not self.is_composed:
-            return trace.update(self._options_of(name), parameter, gradient, rate)
-        trace.set_phase("update")
-        build = _trace.current()
-        states = _States(trace, parameter, self._decay_of(name))
-        with build if build is not None else _trace.Build(trace, training=True):
-            p, g, r = (Tensor._from_symbol(one) for one in (parameter, gradient, rate))
-            if self.decays_gradients and states.weight_decay:
-                g = g + p * states.weight_decay
-            following = self.update(p, g, r, states)
-            self.__dict__["_counts"] |= states.counts
-            trace.store(parameter, following._symbol)
-            states.store()
-        trace.set_phase("forward")
-        return following._symbol
+            options = self._options_now(name)
+            key = "update", _trace.Same(options)
+
+            def add(build, parameter, gradient, rate):
+                own = self._group_of(name)[1] if self.groups else None
+                rate = rate if own is None else build.trace.constant(own, "f32", [])
+                return build.trace.update(options, parameter, gradient, rate)
+
+            return build.do(key, add, parameter, gradient, rate)
+        own = self._group_of(name)[1] if self.groups else None
+        before, build.phase = build.phase, "update"
+        states = _States(build, parameter, self._decay_of(name))
+        g, r = gradient, rate if own is None else Tensor(own, mstype.float32)
+        if self.decays_gradients and states.weight_decay:
+            g = g + parameter * states.weight_decay
+        following = self.update(parameter, g, r, states)
+        self.__dict__["_counts"] |= states.counts
+        build.do(("store",), _store, parameter, following)
+        states.store()
+        build.phase = before
+        return following
+
+    def _options_now(self, name):
+        """The options of the update of one parameter, as texts: the same object as long as nothing of the optimizer
+        changes."""
+        known = self.__dict__.get("_known_options")
+        if known is None or known[0] != self._changes:
+            state = self.program_state()
+            if known is None or known[1] != state:
+                known = self._changes, state, {}
+            known = self.__dict__["_known_options"] = self._changes, *known[1:]
+        if name not in known[2]:
+            known[2][name] = self._options_of(name)
+        return known[2][name]
 
     decays_gradients = True
 
@@ -332,30 +344,39 @@ def _rates(where, given):
     return rates
 
 
+def _store(build, state, value):
+    build.trace.store(state, value)
+
+
 class _States:
     """The states that an optimizer keeps for one parameter, while its update is built."""
 
-    def __init__(self, trace, parameter, weight_decay):
-        self._trace, self._parameter, self._kept = trace, parameter, {}
+    def __init__(self, build, parameter, weight_decay):
+        self._build, self._parameter, self._kept = build, parameter, {}
         self.weight_decay, self.counts = weight_decay, False
 
     def __call__(self, name, begin=0.0):
-        symbol = self._trace.optimizer_state(self._parameter, name, list(self._parameter.shape), float(begin))
-        self._kept[name] = [symbol, None]
-        return Tensor._from_symbol(symbol)
+        begin, shape = float(begin), list(self._parameter.shape)
+        state = self._build.do(
+            ("state", name, begin),
+            lambda build, parameter: build.trace.optimizer_state(parameter, name, shape, begin),
+            self._parameter,
+        )
+        self._kept[name] = [state, None]
+        return state
 
     def keep(self, name, value):
-        self._kept[name][1] = value._symbol
+        self._kept[name][1] = value
 
     @property
     def step(self):
         self.counts = True
-        return Tensor._from_symbol(self._trace.count_step()).astype("f4")
+        return self._build.do(("count",), lambda build: build.trace.count_step()).astype("f4")
 
     def store(self):
-        for symbol, value in self._kept.values():
+        for state, value in self._kept.values():
             if value is not None:
-                self._trace.store(symbol, value)
+                self._build.do(("store",), _store, state, value)
 
 
 def require_betas(where, beta1, beta2, eps):

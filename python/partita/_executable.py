@@ -1,0 +1,124 @@
+"""Compiled programs: what they are compiled with, and how parameters and states of optimizers move in and out."""
+
+from partita import _core, context
+from partita._captured import version_of
+from partita._parallelism import Parallelism
+from partita.common import seed as _seed
+from partita.common.tensor import Tensor
+from partita.communication import management as ranks
+
+
+def is_alone():
+    """Whether programs run on this process alone."""
+    return context.get_auto_parallel_context("parallel_mode") == "stand_alone" or not ranks.is_process()
+
+
+def feeders():
+    """The number of processes that pass rows of their own to a program of all of them."""
+    if is_alone():
+        return 1
+    get = context.get_auto_parallel_context
+    whole = get("full_batch") or get("dataset_strategy") == "full_batch"
+    return 1 if whole else max(1, ranks.group_size_or_one() // max(1, get("pipeline_stages")))
+
+
+def require_rows(tensors, ways):
+    """Raises ValueError unless the tensors of a program of several processes are batches of as many rows."""
+    counts = [tensor.shape[0] for tensor in tensors if tensor.shape]
+    if ways > 1 and len(set(counts)) > 1:
+        raise ValueError(
+            f"[jit] the arguments differ in their number of rows, got first dimensions {counts}, expected "
+            f"{counts[0]} of each, or scalars: a tensor that is not a batch must be a parameter or captured"
+        )
+
+
+class Executable:
+    """A program whose graph `fill(trace)` makes; it returns the build. Parameters that the program changes belong to it
+    until something else asks for their values."""
+
+    keeps_values = False  # parameters take theirs when they are asked for
+
+    def __init__(self, fill):
+        self.build = None
+        alone = is_alone()
+        options = {
+            "training.seed": _seed.seed_or_default(),
+            "ranks.threads": context.get_context("threads"),
+            "ranks.kernels": context.get_context("kernels"),
+            "ranks.deterministic": context.get_context("deterministic") == "ON",
+            "ranks.device": context.device_option(alone),
+        }
+        if not alone:
+            options.update(Parallelism().options)
+
+        def build(trace):
+            self.build = fill(trace)
+
+        self._known = {}
+        self._core = _core.Stepper(context.option_texts(options), alone, build, self._initial)
+        self._parameters = {}
+        counting = [one for one in self.build.rates.values() if one.counts_steps]
+        self._counting = counting if "step" in self._core.states() else []
+        for name in self._core.states():
+            if name in self.build.parameters:
+                self._parameters[name] = self.build.parameters[name]
+                self._known[name] = version_of(self._parameters[name])
+            elif self.build.rates:
+                self._share(name)
+        self._written = [name for name in self._core.written() if name in self._parameters]
+
+    def _initial(self):
+        return {name: one.array for name, one in self.build.parameters.items()}
+
+    def _share(self, name):
+        """A state of an optimizer: that of an earlier program, or the one that begins here."""
+        optimizer, known_as = self._owner(name)
+        if known_as in optimizer.states:
+            self._known[name] = -1
+        else:
+            optimizer.state(known_as, self._core.state(name))
+            self._known[name] = version_of(optimizer.states[known_as])
+        self._parameters[name] = optimizer.states[known_as]
+
+    def _owner(self, name):
+        """(the optimizer that a state belongs to, the name by which it knows it). It is that of its parameter; the
+        first one that counts has the steps."""
+        optimizers = [*self._counting, *self.build.rates.values()]
+        owners = [one for one in self.build.parameters if name.startswith(one + ".")]
+        if owners:
+            owner = max(owners, key=len)
+            parameter = self.build.parameters[owner]
+            for optimizer in optimizers:
+                if any(one is parameter for one in optimizer.parameters):
+                    return optimizer, parameter.name + name[len(owner) :]
+        return optimizers[0], name
+
+    def run(self, inputs):
+        """Runs the program on (name, array) of each input but the learning rates. Returns the arrays of its outputs.
+        Raises RuntimeError if the optimizers of the program have taken different numbers of steps."""
+        for name, parameter in self._parameters.items():
+            if self._known[name] != version_of(parameter):
+                self._core.set_state(name, parameter.array)
+                self._known[name] = version_of(parameter)
+        steps = {optimizer.global_step for optimizer in self._counting}
+        if len(steps) > 1:
+            raise RuntimeError(
+                f"[jit] the optimizers of a program have taken different numbers of steps, got {sorted(steps)} steps, "
+                "expected the same number by each, or a program for each"
+            )
+        for name, optimizer in self.build.rates.items():
+            inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
+        arrays = self._core.run(inputs)
+        for name in self._written:
+            parameter = self._parameters[name]
+            parameter._belong_to(self, name)
+            self._known[name] = version_of(parameter)
+        for optimizer in self.build.rates.values():
+            optimizer.__dict__["global_step"] += 1
+        for optimizer in self._counting[1:]:
+            optimizer.state("step", Tensor(optimizer.global_step, self._parameters["step"].dtype).array)
+        return arrays
+
+    def value_of(self, name):
+        """Current value of the parameter that had this name when the program was compiled."""
+        return self._core.state(name)

@@ -1,0 +1,453 @@
+"""Steps as they are recorded: the Python of a step runs in every step, and what it calls becomes a program.
+
+The first time, each call of an op is also added to a network that is never run. It tells the types of results, and what
+is refused. Calls are kept in a tree. Later steps follow it as long as they make the same calls, so that a call costs a
+comparison. Where steps differ the tree branches. A number or a tensor that is another one than before becomes an input
+of the program."""
+
+import math
+import sys
+
+import numpy as np
+
+from partita import _core
+from partita._current import user_line
+from partita._trace import Build, Building, InPhase, Scopes, differentiate
+from partita.common.tensor import Tensor
+
+# References to a result that no tensor stands for: those of its call, of a variable, and of the argument that counts.
+_REFERENCES = 3
+
+
+class Recorded:
+    """The result of a call: what `Tensor._symbol` is in a step that is recorded."""
+
+    __slots__ = ("slot", "shape", "dtype")
+
+    def __init__(self, slot, shape, dtype):
+        self.slot, self.shape, self.dtype = slot, shape, dtype
+
+
+class External:
+    """What calls use besides results of others: an argument of the step, a parameter, a tensor or a number. Parameters
+    are states of the program. Tensors and numbers are constants until they change, and inputs from then on."""
+
+    __slots__ = ("value", "shape", "dtype", "version", "requires_grad", "is_argument", "varies")
+
+    def __init__(self, value, varies=False, is_argument=False):
+        self.value, self.varies, self.is_argument = value, varies or is_argument, is_argument
+        if type(value) is not float:
+            self.shape, self.dtype, self.version = value.shape, value.dtype, value.version
+            self.requires_grad = value.is_parameter and value.requires_grad
+        if self.varies:
+            self.value = None  # of which the shape is enough
+
+    def accepts(self, value):
+        """Whether another value can be in the place of this one."""
+        if type(value) is float:
+            return type(self.value) is float
+        if type(self.value) is float:
+            return False
+        if value.is_parameter or (self.value is not None and self.value.is_parameter):
+            same = value is self.value and value.requires_grad == self.requires_grad
+            return same and value.shape == self.shape and value.dtype is self.dtype
+        return value.shape == self.shape and value.dtype is self.dtype
+
+    def note(self, value):
+        """Hears of its value in a step."""
+        if self.varies:
+            return
+        if type(value) is float:
+            self.varies = not _is_same_number(value, self.value)
+        elif not value.is_parameter and (value is not self.value or value.version != self.version):
+            self.varies, self.value = True, None
+
+    def add_to(self, build, number, rows):
+        """Adds it to a network, as the value of this number. Returns its symbol, or the number as it is."""
+        if not self.varies:
+            return self.value if type(self.value) is float else build.symbol(self.value)
+        if type(self.value) is float:
+            return build.trace.network_input(f"value{number}", "f64", [], False)
+        shape = list(self.shape)
+        return build.trace.network_input(f"value{number}", self.dtype.core, shape, rows and self.is_argument and shape != [])
+
+
+def _is_same_number(a, b):
+    if a == 0:
+        return b == 0 and math.copysign(1, a) == math.copysign(1, b)
+    return a == b or (a != a and b != b)
+
+
+class Call:
+    """A call of an op in the tree of calls. `kind` says whether it gives "one" tensor, a "list" or a "tuple" of them,
+    or None."""
+
+    __slots__ = ("key", "text", "slots", "here", "phase", "line", "action", "externals", "results", "kind")
+    __slots__ += ("following", "programs", "gradients", "continued")
+
+    def __init__(self, key=None, slots=(), here=None, phase="forward", action=None, externals=()):
+        self.key, self.slots, self.here, self.phase = key, slots, here, phase
+        self.text = repr(key) if _is_delicate(key) else None
+        self.line, self.action, self.externals = user_line(), action, externals
+        self.results, self.kind = (), None
+        self.continued = None  # the beginning of the segment after this call, if it was the last of one
+        self.following = []  # calls that came next, the last one first
+        self.programs = {}  # of steps that ended here or needed values here: see Step._program
+        self.gradients = []  # that users wrote, which a differentiation called
+
+    def gives(self, made, count):
+        """Knows what its action gives: results from number `count` on."""
+        self.kind = None if made is None else type(made).__name__ if isinstance(made, (tuple, list)) else "one"
+        symbols = enumerate(listed(made), count)
+        self.results = tuple(Recorded(slot, tuple(one.shape), one.dtype) for slot, one in symbols)
+
+    def is_like(self, key, slots, here, phase, fresh):
+        """Whether this is what is called now. `fresh` are values that no earlier call of the step has used."""
+        if self.slots != slots or self.key != key or self.here != here or self.phase != phase:
+            return False
+        if self.text is not None and self.text != repr(key):
+            return False
+        if not fresh and not self.externals:
+            return True
+        if len(fresh) != len(self.externals):
+            return False
+        for one, value in zip(self.externals, fresh):
+            if not one.accepts(value):
+                return False
+        for one, value in zip(self.externals, fresh):
+            one.note(value)
+        return True
+
+
+def _is_delicate(key):
+    """Whether a key has numbers that are equal to others: 0 and -0."""
+    if isinstance(key, (tuple, list)):
+        return any(_is_delicate(one) for one in key)
+    return isinstance(key, float) and (key == 0 or key != key)
+
+
+def _require_values(key):
+    """Raises TypeError for a key with a tensor or an array, which do not tell by `==` whether they are the same."""
+    if isinstance(key, (tuple, list)):
+        for one in key:
+            _require_values(one)
+    elif isinstance(key, (Tensor, _core.Symbol, np.ndarray)):
+        raise TypeError(f"[record] a call is known by a {type(key).__name__}, expected it as an operand")
+
+
+class Tree:
+    """The calls that steps of one function have made, for arguments of the same types, and their programs."""
+
+    def __init__(self, arguments, precision, seed):
+        self.root = Call(externals=[External(one, is_argument=True) for one in arguments])
+        self.precision, self.seed = precision, seed
+        self.places = {}  # where cells stand
+        self.scopes = Scopes()
+        self.steps = 0
+        self.programs = []  # (the call that has it, its key), the last used last
+        self.compiled = 0  # programs
+
+
+class GradientCalls:
+    """The calls of a gradient that a user wrote: `own`, from tensors of the types of `symbols`."""
+
+    def __init__(self, own, symbols):
+        self.own = own
+        self.arguments = [Recorded(i, tuple(one.shape), one.dtype) for i, one in enumerate(symbols)]
+        self.calls = []
+        self.results = []  # slots, None where there is no gradient
+
+
+class Replay:
+    """Calls that are added to a network, in their order. `recording` is that of new ones."""
+
+    def __init__(self, build, root, rows=False, recording=None):
+        self.build, self._rows, self._recording = build, rows, recording
+        build.replay = self
+        self.table = {}  # symbols by slots, numbers as they are
+        self.externals = []
+        self._count = 0
+        self._gradients = None  # of the call that is added, whose turn has not come
+        self._call = None
+        self._add_externals(root, build, self.table)
+
+    def _add_externals(self, call, build, table):
+        for one in call.externals:
+            self.externals.append(one)
+            number = len(self.externals)
+            table[-number] = one.add_to(build, number, self._rows)
+
+    def add(self, call):
+        """Adds a call. Returns what its action gives."""
+        made = self._add(call, self.build, self.table)
+        for symbol in listed(made):
+            self.table[self._count] = symbol
+            self._count += 1
+        return made
+
+    def _add(self, call, build, table):
+        here, trace = call.here, build.trace
+        self._add_externals(call, build, table)
+        build.here, build.phase = here, call.phase
+        trace.set_place(here.scope, *call.line, here.stage, here.recompute)
+        outer = self._call, self._gradients
+        self._call, self._gradients = call, iter(tuple(call.gradients))
+        with build, InPhase(trace, call.phase):
+            made = call.action(build, *[table[slot] for slot in call.slots])
+        self._call, self._gradients = outer
+        return made
+
+    def add_gradient(self, own, build, symbols):
+        """Adds the calls of a gradient that a user wrote, for the differentiation that is added. Returns the symbols of
+        the gradients."""
+        table = dict(enumerate(symbols))
+        found, count = next(self._gradients, None), len(symbols)
+        if found is None:
+            call, found = self._call, GradientCalls(own, symbols)
+            call.gradients.append(found)
+            GradientRecording(self._recording, found, lambda one: self._add(one, build, table), table).record()
+            return [None if slot is None else table[slot] for slot in found.results]
+        for call in found.calls:
+            for symbol in listed(self._add(call, build, table)):
+                table[count] = symbol
+                count += 1
+        return [None if slot is None else table[slot] for slot in found.results]
+
+
+def listed(made):
+    """What an action gives as a list."""
+    return list(made) if isinstance(made, (tuple, list)) else [] if made is None else [made]
+
+
+class Segment:
+    """Calls of a step that become one program, and the arrays of their results that are known: `Tensor._init` of these
+    results. `recording` is None when the program has run."""
+
+    __slots__ = ("recording", "arrays")
+
+    def __init__(self, recording):
+        self.recording, self.arrays = recording, {}
+
+    def array_of(self, tensor):
+        """The array of a result. Runs what was recorded if it is not known yet. Raises TypeError if nothing held the
+        tensor when the step ended."""
+        slot = tensor._symbol.slot
+        if slot not in self.arrays:
+            if self.recording is None:
+                raise TypeError(
+                    "[construct] a value of a step that failed is not known, got a symbolic tensor, expected a result "
+                    "of a step that ended"
+                )
+            self.recording.need(slot)
+        return self.arrays[slot]
+
+
+class Recording(Building):
+    """The calls of one step, as they are made."""
+
+    builds_network = True
+    is_recorded = True
+
+    def __init__(self, tree, arguments):
+        super().__init__(True, 1, tree.precision, tree.scopes)
+        self.tree = tree
+        self.born = []  # tensors made in this step
+        self.begin(tree.root, arguments)
+
+    def begin(self, root, arguments):
+        """Begins a segment: calls that become one program."""
+        self.segment = Segment(self)
+        self.root = self.call = root
+        self.calls = []
+        self.values = list(arguments)  # of externals
+        self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
+        self.updated = {}  # parameters that the segment updates, by their identity
+        self._count = 0  # of results
+        self._scratch = None
+
+    def run(self, body, operands):
+        closure = body.__closure__
+        key = (body.__code__, [cell.cell_contents for cell in closure]) if closure else body.__code__
+        return self._called(key, operands, lambda build, *symbols: body(build.trace, *symbols))
+
+    def do(self, key, action, *operands):
+        return self._called(key, operands, action)
+
+    def differentiate(self, total, tensors):
+        """d total / d each of the tensors."""
+        return self._called("differentiate", (total, *tensors), differentiate)
+
+    def need(self, slot):
+        """Makes the array of a result known. Raises TypeError if that is possible only when the step has ended."""
+        raise TypeError(
+            "[bprop] a value is not known while gradients are recorded, got a symbolic tensor, expected ops on it"
+        )
+
+    def _called(self, key, operands, action):
+        if self.updated and any(id(one) in self.updated for one in operands):
+            self.commit()
+        before = len(self.values)
+        slots = tuple([self.slot_of(one) for one in operands])
+        fresh = self.values[before:]
+        for one in self.call.following:
+            if one.is_like(key, slots, self.here, self.phase, fresh):
+                if not one.gradients or self._has_same_gradients(one):
+                    break
+        else:
+            one = self._new_call(key, slots, before, action)
+            self.call.following.insert(0, one)
+        self.call = one
+        self.calls.append(one)
+        self._count += len(one.results)
+        return self._tensors(one)
+
+    def _tensors(self, call):
+        if call.kind == "one":
+            return self._tensor(call.results[0])
+        return None if call.kind is None else [list, tuple][call.kind == "tuple"](map(self._tensor, call.results))
+
+    def _tensor(self, result):
+        tensor = Tensor.__new__(Tensor)
+        tensor._array, tensor._symbol, tensor._init = None, result, self.segment
+        return tensor
+
+    def slot_of(self, operand):
+        """The number of an operand: from 0 on that of a result, below 0 that of a value that no call made."""
+        if type(operand) is float:
+            self.values.append(operand)
+            return -len(self.values)
+        if operand._init is self.segment:
+            return operand._symbol.slot
+        found = self.slots.get(id(operand))
+        if found is None:
+            if operand._symbol is not None:
+                operand.settle()  # it is of another segment
+            self.values.append(operand)
+            found = self.slots[id(operand)] = -len(self.values)
+        return found
+
+    def _new_call(self, key, slots, before, action):
+        fresh = self.values[before:]
+        call = self._call_of(key, slots, fresh, action)
+        try:
+            if self._scratch is None:
+                self._scratch = Replay(Build(_core.Trace.of_types(self.tree.seed), True), self.root, recording=self)
+                for earlier in self.calls:
+                    self._scratch.add(earlier)
+            made = self._scratch.add(call)
+        except BaseException:
+            self._scratch = None
+            for one in fresh:
+                self.slots.pop(id(one), None)
+            del self.values[before:]
+            raise
+        call.gives(made, self._count)
+        return call
+
+    def _call_of(self, key, slots, fresh, action):
+        _require_values(key)
+        call = Call(key, slots, self.here, self.phase, action)
+        born = {id(one) for one in self.born}
+        call.externals = [External(one, id(one) in born and type(one) is not float) for one in fresh]
+        return call
+
+    def _has_same_gradients(self, call):
+        """Calls the gradients that users wrote and that a differentiation called before. Returns whether they make the
+        same calls."""
+        before = len(self.values)
+        try:
+            for one in call.gradients:
+                GradientRecording(self, one).follow()
+        except _Differs:
+            del self.values[before:]
+            return False
+        return True
+
+    def replace(self, parameter, value):
+        """Makes a tensor the value of a parameter from here on: an update."""
+        self.slots[id(parameter)] = value._symbol.slot
+        self.updated[id(parameter)] = parameter
+
+    def commit(self):
+        """Ends the segment, because what comes needs parameters that it updates. Raises TypeError where that is not
+        possible."""
+        self.need(None)
+
+    def note(self, cell):
+        """Does nothing: what a cell is shows in what it calls."""
+
+    def inner(self, cell, end, stage, recompute):
+        """Where the nodes of a cell stand within the present place."""
+        key = cell, self.here, end, stage, recompute, None if cell is None else cell._precision_within("")
+        found = self.tree.places.get(key)
+        if found is None:
+            found = self.tree.places[key] = super().inner(cell, end, stage, recompute)
+        return found
+
+    def live(self):
+        """Slots of the results for which tensors stand."""
+        slots = []
+        for call in self.calls:
+            for result in call.results:
+                if sys.getrefcount(result) > _REFERENCES:
+                    slots.append(result.slot)
+        return slots
+
+
+class _Differs(BaseException):
+    """A gradient of a user makes other calls than before."""
+
+
+class GradientRecording(Recording):
+    """The calls of a gradient that a user wrote, within those of a step. With `add`, which adds a call to a network,
+    they are new, and `table` gets the symbols."""
+
+    def __init__(self, outer, found, add=None, table=None):
+        super().__init__(outer.tree, ())
+        self.values, self.here = outer.values, outer.here
+        self._found, self._add, self._table = found, add, table
+        self._left = iter(found.calls)
+        self._count = len(found.arguments)
+
+    def record(self):
+        """Records the calls."""
+        self._found.results = self._called_by_user()
+
+    def follow(self):
+        """Makes the calls again. Raises _Differs if they are others."""
+        if self._called_by_user() != self._found.results or next(self._left, None) is not None:
+            raise _Differs
+
+    def _called_by_user(self):
+        with self:
+            found = self._found.own.of([self._tensor(one) for one in self._found.arguments])
+            return [None if one is None else self._slot_of_result(one) for one in found]
+
+    def _slot_of_result(self, tensor):
+        if tensor._init is not self.segment:
+            shape = list(tensor.shape)
+            tensor = self.run(lambda trace, x: _core.functions.reshape(x, shape), [tensor])
+        return tensor._symbol.slot
+
+    def _called(self, key, operands, action):
+        before = len(self.values)
+        slots = tuple([self.slot_of(one) for one in operands])
+        fresh = self.values[before:]
+        if self._add is None:
+            call = next(self._left, None)
+            if call is None or not call.is_like(key, slots, self.here, self.phase, fresh):
+                raise _Differs
+            if call.gradients and not self._has_same_gradients(call):
+                raise _Differs
+        else:
+            call = self._recorded(key, slots, fresh, action)
+        self._count += len(call.results)
+        return self._tensors(call)
+
+    def _recorded(self, key, slots, fresh, action):
+        call = self._call_of(key, slots, fresh, action)
+        made = self._add(call)
+        call.gives(made, self._count)
+        self._table.update(enumerate(listed(made), self._count))
+        self._found.calls.append(call)
+        return call

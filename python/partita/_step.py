@@ -1,0 +1,230 @@
+"""A step of a function whose Python runs every time: it is recorded, then its program runs."""
+
+import numpy as np
+
+from partita import _core, context
+from partita._current import current, set_current
+from partita._executable import Executable, feeders, require_rows
+from partita._record import Call, Recorded, Recording, Replay, Tree
+from partita._structure import Structure
+from partita._trace import Build
+from partita._warnings import warn
+from partita.common import seed as _seed
+from partita.common.tensor import Tensor
+
+_MANY_PROGRAMS = 16  # of a function for arguments of the same types
+
+
+def take(function, args, kwargs, trees, rows):
+    """Calls a function in a step of its own and returns what it gives. `trees` are those of earlier steps. With `rows`
+    every process passes its own rows."""
+    given = Structure((args, kwargs))
+    ways = feeders() if rows else 1
+    types = tuple([(one.shape, one.dtype.core) for one in given.tensors])
+    key = types, ways, context.program_state(), _seed.seed_or_default()
+    arguments = given.tensors
+    if ways > 1:
+        require_rows(arguments, ways)
+        arguments = [_of_all(one, ways) for one in arguments]
+        args, kwargs = given.filled(arguments)
+    if key not in trees:
+        trees[key] = Tree(arguments, "f32", _seed.seed_or_default())
+    step = Step(trees[key], arguments, rows)
+    if ways > 1:
+        step.give(arguments, given.tensors)
+    try:
+        with step:
+            result = function(*args, **kwargs)
+        step.finish(result)
+    finally:
+        step.close()
+    return result
+
+
+def _of_all(tensor, ways):
+    """The rows of all processes, of which this one knows its own."""
+    if not tensor.shape:
+        return tensor
+    made = Tensor.__new__(Tensor)
+    shape = (tensor.shape[0] * ways, *tensor.shape[1:])
+    made._array, made._symbol, made._init = None, Recorded(None, shape, tensor.dtype.core), None
+    return made
+
+
+class _StepProgram(Executable):
+    """The program of a step up to a call: of all of it, or of a beginning whose values the step needs at once."""
+
+    def __init__(self, step, asked, is_beginning):
+        self._externals, self._given, self._computed = [], [], []
+        self._asked = len(asked)
+        super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning))
+        self.varying = tuple(one.varies for one in self._externals)
+        self._counts = "step" in self._core.states() and not self._counting
+        self._next = None if is_beginning else 0  # step that the program counts next
+
+    def _fill(self, trace, step, asked, is_beginning):
+        build = Build(trace, training=True, precision=step.tree.precision)
+        replay = Replay(build, step.root, step.rows)
+        known = 0  # nodes whose values are known by now
+        for i, call in enumerate(step.calls):
+            if i == step.begun:
+                known = trace.nodes
+            replay.add(call)
+        if len(step.calls) == step.begun:
+            known = trace.nodes
+        self._externals = replay.externals
+        for scope, precision in step.scopes.precisions.items():
+            trace.set_precision(scope, precision)
+        if is_beginning:
+            trace.freeze_states()
+            self._computed = trace.computed(known, trace.nodes)
+        trace.set_place("net", "", 0, -1, "")
+        for i, slot in enumerate(asked):
+            trace.output(f"output{i}", _copied(replay.table[slot]))
+        for number in self._computed:
+            trace.output(f"computed{number}", _copied(trace.symbol(number)))
+        if not asked and not self._computed:
+            trace.output("done", trace.constant(1.0, "f32", []))
+        self._give(trace, step, known)
+        return build
+
+    def _give(self, trace, step, known):
+        """Values that the beginnings of the step computed are inputs."""
+        for number in trace.used_after(known):
+            if number in step.computed:
+                symbol = trace.symbol(number)
+                name = f"computed_before{number}"
+                trace.give(symbol, trace.network_input(name, symbol.dtype, list(symbol.shape), False))
+                self._given.append((name, number))
+
+    def is_current(self):
+        """Whether its inputs are what varies."""
+        return self.varying == tuple([one.varies for one in self._externals])
+
+    def take(self, step):
+        """Runs it. Returns the arrays of what was asked for."""
+        inputs = []
+        for i, varies in enumerate(self.varying):
+            if varies:
+                value = step.values[i]
+                array = _core.Array(np.asarray(value)) if type(value) is float else value.array
+                inputs.append((f"value{i + 1}", array))
+        inputs += [(name, step.computed[number]) for name, number in self._given]
+        if self._counts and self._next != step.tree.steps:
+            self._core.set_state("step", _core.Array(np.asarray(step.tree.steps, np.int64)))
+        arrays = self.run(inputs)
+        if self._next is not None:
+            self._next = step.tree.steps + 1
+        step.computed.update(zip(self._computed, arrays[self._asked :]))
+        return arrays[: self._asked]
+
+
+def _copied(symbol):
+    return _core.functions.reshape(symbol, list(symbol.shape))
+
+
+class Step(Recording):
+    """A step that is recorded, and what of it is known."""
+
+    def __init__(self, tree, arguments, rows):
+        self.rows = rows
+        super().__init__(tree, arguments)
+
+    def begin(self, root, arguments):
+        super().begin(root, arguments)
+        self.computed = {}  # arrays by numbers of values of the graph, which beginnings computed
+        self.begun = 0  # calls whose values are known
+        self._beginnings = ()  # numbers of calls of the beginnings that were run
+
+    def give(self, arguments, rows):
+        """Knows the rows of arguments that stand for those of all processes."""
+        for i, (one, own) in enumerate(zip(arguments, rows)):
+            if one is not own:
+                one._symbol.slot, one._init = -1 - i, self.segment
+                self.segment.arrays[-1 - i] = own.array
+                self.values[i] = own
+
+    def need(self, slot):
+        if slot is None:
+            return self.commit()
+        with Outside(self):
+            (self.segment.arrays[slot],) = self._program((slot,), True).take(self)
+        self.begun = len(self.calls)
+        self._beginnings += (self.begun,)
+
+    def commit(self):
+        with Outside(self):
+            self._run()
+        if self.call.continued is None:
+            self.call.continued = Call()
+        self.begin(self.call.continued, ())
+        self.rates = {}
+
+    def array_of_updated(self, parameter):
+        """Makes a parameter have its value, if the step has updated it."""
+        if id(parameter) in self.updated:
+            self.commit()
+
+    def rate(self, optimizer):
+        if optimizer in self.rates.values():
+            self.commit()
+        return super().rate(optimizer)
+
+    def _run(self):
+        """Runs what was recorded, so that all tensors have values that something holds."""
+        segment = self.segment
+        asked = tuple([slot for slot in self.live() if slot not in segment.arrays])
+        if self.calls:
+            segment.arrays.update(zip(asked, self._program(asked, False).take(self)))
+        segment.recording = None
+
+    def _program(self, asked, is_beginning):
+        """The program of the calls so far."""
+        key = asked, is_beginning, self._beginnings
+        programs, found = self.call.programs, self.call.programs.get(key)
+        recent = self.tree.programs
+        if found is None or not found.is_current():
+            found = programs[key] = _StepProgram(self, asked, is_beginning)
+            self.tree.compiled += 1
+            if (self.call, key) not in recent and len(recent) >= _MANY_PROGRAMS:
+                call, old = recent.pop(0)
+                call.programs.pop(old, None)
+                warn("[step] " + _TOO_MANY)
+        if not recent or recent[-1] != (self.call, key):
+            if (self.call, key) in recent:
+                recent.remove((self.call, key))
+            recent.append((self.call, key))
+        return found
+
+    def finish(self, result):
+        """Runs what is left of the step."""
+        self._run()
+        for tensor in Structure(result).tensors:
+            tensor.settle()
+
+    def close(self):
+        """Forgets all but values."""
+        self.segment.recording = None
+        self.tree.steps += 1
+        self.calls, self.values, self.born, self.slots, self.computed = [], [], [], {}, {}
+        self.updated, self._scratch = {}, None
+
+
+_TOO_MANY = (
+    "a function is compiled again and again, got more than "
+    f"{_MANY_PROGRAMS} programs of it for the same types of arguments, expected few: pass numbers that change as operands"
+)
+
+
+class Outside:
+    """Within it a step is not recorded: what is called runs at once."""
+
+    def __init__(self, step):
+        self._step = step
+
+    def __enter__(self):
+        self._before = current()
+        set_current(None)
+
+    def __exit__(self, *_):
+        set_current(self._before)
