@@ -1,5 +1,7 @@
 """Compiled programs: what they are compiled with, and how parameters and states of optimizers move in and out."""
 
+import numpy as np
+
 from partita import _core, context
 from partita._captured import version_of
 from partita._parallelism import Parallelism
@@ -54,7 +56,7 @@ class Executable:
         def build(trace):
             self.build = fill(trace)
 
-        self._known = {}
+        self._known, self._rates = {}, {}
         self._core = _core.Stepper(context.option_texts(options), alone, build, self._initial)
         self._parameters = {}
         counting = [one for one in self.build.rates.values() if one.counts_steps]
@@ -65,7 +67,10 @@ class Executable:
                 self._known[name] = version_of(self._parameters[name])
             elif self.build.rates:
                 self._share(name)
-        self._written = [name for name in self._core.written() if name in self._parameters]
+        self._all = list(self._parameters.items())
+        self._versions = [self._known[name] for name, _ in self._all]
+        changed = set(self._core.written())
+        self._written = [(i, one, (self, name)) for i, (name, one) in enumerate(self._all) if name in changed]
 
     def _initial(self):
         return {name: one.array for name, one in self.build.parameters.items()}
@@ -96,28 +101,37 @@ class Executable:
     def run(self, inputs):
         """Runs the program on (name, array) of each input but the learning rates. Returns the arrays of its outputs.
         Raises RuntimeError if the optimizers of the program have taken different numbers of steps."""
-        for name, parameter in self._parameters.items():
-            if self._known[name] != version_of(parameter):
+        versions = self._versions
+        for i, (name, parameter) in enumerate(self._all):
+            if versions[i] != version_of(parameter):
                 self._core.set_state(name, parameter.array)
-                self._known[name] = version_of(parameter)
+                versions[i] = version_of(parameter)
+        if len(self._counting) > 1:
+            self._require_same_steps()
+        for name, optimizer in self.build.rates.items():
+            inputs.append((name, self._rate(name, optimizer.rate_of(optimizer.global_step))))
+        arrays = self._core.run(inputs)
+        for i, parameter, holder in self._written:
+            versions[i] = parameter._belong_to(holder)
+        for optimizer in self.build.rates.values():
+            optimizer.__dict__["global_step"] += 1
+        for optimizer in self._counting[1:]:
+            optimizer.state("step", Tensor(optimizer.global_step, self._parameters["step"].dtype).array)
+        return arrays
+
+    def _rate(self, name, value):
+        """The array of a learning rate, made when it changes."""
+        if self._rates.get(name, (None,))[0] != value:
+            self._rates[name] = value, _core.Array(np.float32(value))
+        return self._rates[name][1]
+
+    def _require_same_steps(self):
         steps = {optimizer.global_step for optimizer in self._counting}
         if len(steps) > 1:
             raise RuntimeError(
                 f"[jit] the optimizers of a program have taken different numbers of steps, got {sorted(steps)} steps, "
                 "expected the same number by each, or a program for each"
             )
-        for name, optimizer in self.build.rates.items():
-            inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
-        arrays = self._core.run(inputs)
-        for name in self._written:
-            parameter = self._parameters[name]
-            parameter._belong_to(self, name)
-            self._known[name] = version_of(parameter)
-        for optimizer in self.build.rates.values():
-            optimizer.__dict__["global_step"] += 1
-        for optimizer in self._counting[1:]:
-            optimizer.state("step", Tensor(optimizer.global_step, self._parameters["step"].dtype).array)
-        return arrays
 
     def value_of(self, name):
         """Current value of the parameter that had this name when the program was compiled."""

@@ -123,7 +123,7 @@ class Program:
     def __call__(self, *args, **kwargs):
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
-        if not self._is_graph and context.get_context("mode") == context.PYNATIVE_MODE:
+        if not self._is_graph and context.is_eager():
             return _step.take(self._function, args, kwargs, self._trees, self._rows)
         given = Structure((args, kwargs))
         types = tuple((one.shape, one.dtype) for one in given.tensors)

@@ -32,34 +32,34 @@ class External:
     """What calls use besides results of others: an argument of the step, a parameter, a tensor or a number. Parameters
     are states of the program. Tensors and numbers are constants until they change, and inputs from then on."""
 
-    __slots__ = ("value", "shape", "dtype", "version", "requires_grad", "is_argument", "varies")
+    __slots__ = ("value", "shape", "dtype", "version", "requires_grad", "is_argument", "is_parameter", "varies")
 
     def __init__(self, value, varies=False, is_argument=False):
-        self.value, self.varies, self.is_argument = value, varies or is_argument, is_argument
-        if type(value) is not float:
+        self.is_argument = is_argument
+        self.is_parameter = value.__class__ is not float and value.is_parameter and not is_argument
+        self.varies = is_argument or (varies and not self.is_parameter)
+        self.value = None if self.varies else value  # of what varies the shape is enough
+        if value.__class__ is not float:
             self.shape, self.dtype, self.version = value.shape, value.dtype, value.version
-            self.requires_grad = value.is_parameter and value.requires_grad
-        if self.varies:
-            self.value = None  # of which the shape is enough
+            self.requires_grad = self.is_parameter and value.requires_grad
 
     def accepts(self, value):
         """Whether another value can be in the place of this one."""
-        if type(value) is float:
-            return type(self.value) is float
-        if type(self.value) is float:
+        if self.is_parameter:
+            return value is self.value and value.requires_grad == self.requires_grad and value.dtype is self.dtype
+        if value.__class__ is float:
+            return self.value.__class__ is float
+        if self.value.__class__ is float or value.is_parameter:
             return False
-        if value.is_parameter or (self.value is not None and self.value.is_parameter):
-            same = value is self.value and value.requires_grad == self.requires_grad
-            return same and value.shape == self.shape and value.dtype is self.dtype
         return value.shape == self.shape and value.dtype is self.dtype
 
     def note(self, value):
         """Hears of its value in a step."""
-        if self.varies:
+        if self.varies or self.is_parameter:
             return
-        if type(value) is float:
+        if value.__class__ is float:
             self.varies = not _is_same_number(value, self.value)
-        elif not value.is_parameter and (value is not self.value or value.version != self.version):
+        elif value is not self.value or value.version != self.version:
             self.varies, self.value = True, None
 
     def add_to(self, build, number, rows):
@@ -83,7 +83,7 @@ class Call:
     or None."""
 
     __slots__ = ("key", "text", "slots", "here", "phase", "line", "action", "externals", "results", "kind")
-    __slots__ += ("following", "programs", "gradients", "continued")
+    __slots__ += ("following", "programs", "gradients", "continued", "is_plain")
 
     def __init__(self, key=None, slots=(), here=None, phase="forward", action=None, externals=()):
         self.key, self.slots, self.here, self.phase = key, slots, here, phase
@@ -94,21 +94,20 @@ class Call:
         self.following = []  # calls that came next, the last one first
         self.programs = {}  # of steps that ended here or needed values here: see Step._program
         self.gradients = []  # that users wrote, which a differentiation called
+        self.is_plain = False  # whether an equal key and equal operands make another call this one
 
     def gives(self, made, count):
         """Knows what its action gives: results from number `count` on."""
         self.kind = None if made is None else type(made).__name__ if isinstance(made, (tuple, list)) else "one"
         symbols = enumerate(listed(made), count)
         self.results = tuple(Recorded(slot, tuple(one.shape), one.dtype) for slot, one in symbols)
+        self.is_plain = self.text is None and not self.externals and not self.gradients
 
-    def is_like(self, key, slots, here, phase, fresh):
-        """Whether this is what is called now. `fresh` are values that no earlier call of the step has used."""
-        if self.slots != slots or self.key != key or self.here != here or self.phase != phase:
-            return False
+    def accepts(self, key, fresh):
+        """Whether this is what is called now, with an equal key and equal operands. `fresh` are the values that no
+        earlier call of the step has used."""
         if self.text is not None and self.text != repr(key):
             return False
-        if not fresh and not self.externals:
-            return True
         if len(fresh) != len(self.externals):
             return False
         for one, value in zip(self.externals, fresh):
@@ -242,6 +241,11 @@ class Segment:
         return self.arrays[slot]
 
 
+def _of_build(body):
+    """The action of a body that gets the trace."""
+    return lambda build, *symbols: body(build.trace, *symbols)
+
+
 class Recording(Building):
     """The calls of one step, as they are made."""
 
@@ -268,7 +272,7 @@ class Recording(Building):
     def run(self, body, operands):
         closure = body.__closure__
         key = (body.__code__, [cell.cell_contents for cell in closure]) if closure else body.__code__
-        return self._called(key, operands, lambda build, *symbols: body(build.trace, *symbols))
+        return self._called(key, operands, body, True)
 
     def do(self, key, action, *operands):
         return self._called(key, operands, action)
@@ -283,23 +287,39 @@ class Recording(Building):
             "[bprop] a value is not known while gradients are recorded, got a symbolic tensor, expected ops on it"
         )
 
-    def _called(self, key, operands, action):
+    def _called(self, key, operands, action, of_trace=False):
+        """Finds what is called now among what came next before, or adds it. With `of_trace` the first argument of the
+        action is the trace. Called for every op: it is written to be fast."""
         if self.updated and any(id(one) in self.updated for one in operands):
             self.commit()
-        before = len(self.values)
-        slots = tuple([self.slot_of(one) for one in operands])
-        fresh = self.values[before:]
+        segment, values, here, phase = self.segment, self.values, self.here, self.phase
+        before = len(values)
+        slots = tuple(
+            [
+                one._symbol.slot if one.__class__ is not float and one._init is segment else self.slot_of(one)
+                for one in operands
+            ]
+        )
         for one in self.call.following:
-            if one.is_like(key, slots, self.here, self.phase, fresh):
-                if not one.gradients or self._has_same_gradients(one):
-                    break
+            if one.slots != slots or one.key != key or one.phase != phase:
+                continue
+            if (one.here is here or one.here == here) and (one.is_plain and len(values) == before or self._is(one, key, before)):
+                break
         else:
-            one = self._new_call(key, slots, before, action)
+            one = self._new_call(key, slots, before, _of_build(action) if of_trace else action)
             self.call.following.insert(0, one)
         self.call = one
         self.calls.append(one)
-        self._count += len(one.results)
-        return self._tensors(one)
+        results = one.results
+        self._count += len(results)
+        if one.kind != "one":
+            return self._tensors(one)
+        tensor = Tensor.__new__(Tensor)
+        tensor._array, tensor._symbol, tensor._init = None, results[0], segment
+        return tensor
+
+    def _is(self, call, key, before):
+        return call.accepts(key, self.values[before:]) and (not call.gradients or self._has_same_gradients(call))
 
     def _tensors(self, call):
         if call.kind == "one":
@@ -378,11 +398,12 @@ class Recording(Building):
 
     def inner(self, cell, end, stage, recompute):
         """Where the nodes of a cell stand within the present place."""
-        key = cell, self.here, end, stage, recompute, None if cell is None else cell._precision_within("")
-        found = self.tree.places.get(key)
-        if found is None:
+        key = cell, self.here, end, stage, recompute, cell if cell is None else getattr(cell, "_precision", "")
+        try:
+            return self.tree.places[key]
+        except KeyError:
             found = self.tree.places[key] = super().inner(cell, end, stage, recompute)
-        return found
+            return found
 
     def live(self):
         """Slots of the results for which tensors stand."""
@@ -429,18 +450,16 @@ class GradientRecording(Recording):
             tensor = self.run(lambda trace, x: _core.functions.reshape(x, shape), [tensor])
         return tensor._symbol.slot
 
-    def _called(self, key, operands, action):
+    def _called(self, key, operands, action, of_trace=False):
         before = len(self.values)
         slots = tuple([self.slot_of(one) for one in operands])
-        fresh = self.values[before:]
         if self._add is None:
             call = next(self._left, None)
-            if call is None or not call.is_like(key, slots, self.here, self.phase, fresh):
-                raise _Differs
-            if call.gradients and not self._has_same_gradients(call):
+            same = call is not None and call.slots == slots and call.key == key and call.here == self.here
+            if not same or not self._is(call, key, before):
                 raise _Differs
         else:
-            call = self._recorded(key, slots, fresh, action)
+            call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
         self._count += len(call.results)
         return self._tensors(call)
 

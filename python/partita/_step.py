@@ -18,20 +18,22 @@ _MANY_PROGRAMS = 16  # of a function for arguments of the same types
 def take(function, args, kwargs, trees, rows):
     """Calls a function in a step of its own and returns what it gives. `trees` are those of earlier steps. With `rows`
     every process passes its own rows."""
-    given = Structure((args, kwargs))
-    ways = feeders() if rows else 1
-    types = tuple([(one.shape, one.dtype.core) for one in given.tensors])
-    key = types, ways, context.program_state(), _seed.seed_or_default()
-    arguments = given.tensors
+    given = None
+    if kwargs or not all([isinstance(one, Tensor) for one in args]):
+        given = Structure((args, kwargs))
+    own = list(args) if given is None else given.tensors
+    ways, seed = feeders() if rows else 1, _seed.seed_or_default()
+    key = tuple([(one.shape, one.dtype) for one in own]), ways, context.program_state(), seed
+    arguments = own
     if ways > 1:
-        require_rows(arguments, ways)
-        arguments = [_of_all(one, ways) for one in arguments]
-        args, kwargs = given.filled(arguments)
+        require_rows(own, ways)
+        arguments = [_of_all(one, ways) for one in own]
+        args, kwargs = (arguments, {}) if given is None else given.filled(arguments)
     if key not in trees:
-        trees[key] = Tree(arguments, "f32", _seed.seed_or_default())
+        trees[key] = Tree(arguments, "f32", seed)
     step = Step(trees[key], arguments, rows)
     if ways > 1:
-        step.give(arguments, given.tensors)
+        step.give(arguments, own)
     try:
         with step:
             result = function(*args, **kwargs)

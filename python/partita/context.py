@@ -235,11 +235,17 @@ def parallel_settings(settings):
         _parallel.update(before)
 
 
+_OF_PROGRAMS = ("threads", "kernels", "batch_norm", "save_graphs", "device_target", "device_id", "deterministic")
+
+
 def program_state():
     """Equal as long as what the context says of programs is."""
-    own = tuple(repr(get_context(name)) for name in ("threads", "kernels", "batch_norm", "save_graphs"))
-    own += tuple(repr(get_context(name)) for name in ("device_target", "device_id"))
-    return repr(_parallel) if _parallel else "", own
+    return repr(_parallel) if _parallel else "", tuple([_context[name] for name in _OF_PROGRAMS])
+
+
+def is_eager():
+    """Whether the Python of a step runs in every step."""
+    return _context["mode"] == PYNATIVE_MODE
 
 
 def get_auto_parallel_context(attr_key):

@@ -103,11 +103,14 @@ class Parameter(Tensor):
         self._array, self._holder = array, None
         self._count_update()
 
-    def _belong_to(self, holder, name):
-        """Lets a program hold the value from now on, under a name. The value is fetched when it is needed."""
-        self._require_free("a step of another program")
-        self._holder = holder, name
-        self._count_update()
+    def _belong_to(self, holder):
+        """Lets a program hold the value from now on, (program, name there), and returns the version of the value. It is
+        fetched when it is needed."""
+        if self._holder is not holder:
+            self._require_free("a step of another program")
+            self._holder = holder
+        self._updates += 1
+        return self._updates
 
     def _leave(self, holder):
         """Releases the value from a training that has ended or failed. Has no effect if another holder has it."""

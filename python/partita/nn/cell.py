@@ -206,8 +206,13 @@ class Cell(CellSettings):
             if self._is_program(args, kwargs):
                 return self._as_program(*args, **kwargs)
             return self._called(args, kwargs)
-        with _trace.place(build, self._scope_name, self._stage, self._recompute, self):
+        values, before = self.__dict__, build.here
+        name = values["_scope_name"]
+        build.here = build.inner(self, f"/{name}" if name else "", values["_stage"], values["_recompute"])
+        try:
             return self._called(args, kwargs)
+        finally:
+            build.here = before
 
     def _is_program(self, args, kwargs):
         """Whether a call from outside of a program is one: in graph mode, or to round to 16 bits."""
@@ -230,24 +235,26 @@ class Cell(CellSettings):
             return self._called(args, kwargs)
 
     def _called(self, args, kwargs):
-        build = _trace.current()
+        build, values = _trace.current(), self.__dict__
         if build is not None:
             build.note(self)
-        if self._precision == "f32":
+        if values["_precision"] == "f32":
             args, kwargs = _widened(args), _widened(kwargs)
-        before, after = self._hooks
-        for hook in list(before):
+        before, after = values["_hooks"]
+        for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
-        output = self._constructed(build, args, kwargs)
-        for hook in list(after):
+        if build is None or (not hasattr(type(self), "bprop") and "bprop" not in values):
+            output = self.construct(*args, **kwargs)
+        else:
+            output = self._constructed(build, args, kwargs)
+        for hook in list(after) if after else ():
             changed = hook(self, args, output)
             output = output if changed is None else changed
         return output
 
     def _constructed(self, build, args, kwargs):
-        if build is None or not hasattr(self, "bprop"):
-            return self.construct(*args, **kwargs)
+        """Calls `construct` with the gradient that `bprop` computes."""
         if kwargs:
             raise TypeError(
                 f"[{type(self).__name__}.bprop] inputs cannot be passed by name, got {sorted(kwargs)}, expected "
@@ -272,12 +279,6 @@ class Cell(CellSettings):
         inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
         head = f"{type(self).__name__}<{self.extend_repr()}"
         return head + ("\n  " + "\n  ".join(inner) + "\n>" if inner else ">")
-
-    def __hash__(self):
-        return id(self)
-
-    def __eq__(self, other):
-        return self is other
 
 
 class Sharded(Cell):

@@ -130,7 +130,7 @@ class Events:
         if path:
             strategy.write(path, info.layouts, info.cuts)
         for name, parameter in self._job.parameters.items():
-            parameter._belong_to(self, name)
+            parameter._belong_to((self, name))
         self._follow_rate()
         if self._optimizer.loaded_rate is not None:  # one that a callback had set in place of those of all steps
             control.set_learning_rate(self._optimizer.loaded_rate)

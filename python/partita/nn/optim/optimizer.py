@@ -146,20 +146,22 @@ class Optimizer(FileStates, Cell):
         build = _trace.current()
         rate = build.rate(self)
         build.note(self)
-        for parameter, gradient in zip(self.parameters, gradients):
-            if not parameter.requires_grad:
-                continue  # frozen since the optimizer was made
+        taken = [i for i, one in enumerate(self.parameters) if one.requires_grad]  # others were frozen since
+        parameters, gradients = [self.parameters[i] for i in taken], [gradients[i] for i in taken]
+        for parameter, gradient in zip(parameters, gradients):
             if not isinstance(gradient, Tensor):
                 raise TypeError(
                     f"[{where}] a gradient is not a tensor, got {type(gradient).__name__}, expected one for "
                     f"'{parameter.name}'"
                 )
-            if gradient.shape != parameter.shape:
-                raise ValueError(
-                    f"[{where}] a gradient has the wrong shape, got {gradient.shape} for '{parameter.name}', "
-                    f"expected {parameter.shape}"
-                )
-            build.replace(parameter, self._updated(build, parameter.name, parameter, gradient, rate))
+        if self.is_composed:
+            for parameter, gradient in zip(parameters, gradients):
+                self._require_shape(parameter.name, parameter, gradient)
+                build.replace(parameter, self._composed(build, parameter.name, parameter, gradient, rate))
+        elif parameters:
+            made = build.do(*self._update_of([one.name for one in parameters]), *parameters, *gradients, rate)
+            for parameter, value in zip(parameters, made):
+                build.replace(parameter, value)
         return Tensor(True)
 
     @property
@@ -189,20 +191,35 @@ class Optimizer(FileStates, Cell):
         """Adds the nodes that update one parameter, all of them symbols. Returns the symbol of its new value."""
         with _trace.Build(trace, training=True) as build:
             tensors = [Tensor._from_symbol(one) for one in (parameter, gradient, rate)]
-            return self._updated(build, parameter.name, *tensors)._symbol
+            if self.is_composed:
+                return self._composed(build, parameter.name, *tensors)._symbol
+            return build.do(*self._update_of([parameter.name]), *tensors)[0]._symbol
 
-    def _updated(self, build, name, parameter, gradient, rate):
-        """The new value of a parameter of this name in the network or step that is built."""
-        if not self.is_composed:
-            options = self._options_now(name)
-            key = "update", _trace.Same(options)
+    def _require_shape(self, name, parameter, gradient):
+        if tuple(gradient.shape) != tuple(parameter.shape):
+            raise ValueError(
+                f"[{type(self).__name__}] a gradient has the wrong shape, got {tuple(gradient.shape)} for '{name}', "
+                f"expected {tuple(parameter.shape)}"
+            )
 
-            def add(build, parameter, gradient, rate):
+    def _update_of(self, names):
+        """(key, action) of the update of parameters of these names by the library."""
+        options = self._options_now(tuple(names))
+
+        def add(build, *symbols):
+            rate, made = symbols[-1], []
+            for i, (name, texts) in enumerate(zip(names, options)):
+                parameter, gradient = symbols[i], symbols[len(names) + i]
+                self._require_shape(name, parameter, gradient)
                 own = self._group_of(name)[1] if self.groups else None
-                rate = rate if own is None else build.trace.constant(own, "f32", [])
-                return build.trace.update(options, parameter, gradient, rate)
+                own = rate if own is None else build.trace.constant(own, "f32", [])
+                made.append(build.trace.update(texts, parameter, gradient, own))
+            return made
 
-            return build.do(key, add, parameter, gradient, rate)
+        return ("update", _trace.Same(options)), add
+
+    def _composed(self, build, name, parameter, gradient, rate):
+        """The new value of a parameter of this name, made of ops."""
         own = self._group_of(name)[1] if self.groups else None
         before, build.phase = build.phase, "update"
         states = _States(build, parameter, self._decay_of(name))
@@ -216,18 +233,17 @@ class Optimizer(FileStates, Cell):
         build.phase = before
         return following
 
-    def _options_now(self, name):
-        """The options of the update of one parameter, as texts: the same object as long as nothing of the optimizer
+    def _options_now(self, names):
+        """The options of the updates of parameters, as texts: the same object as long as nothing of the optimizer
         changes."""
         known = self.__dict__.get("_known_options")
         if known is None or known[0] != self._changes:
             state = self.program_state()
-            if known is None or known[1] != state:
-                known = self._changes, state, {}
-            known = self.__dict__["_known_options"] = self._changes, *known[1:]
-        if name not in known[2]:
-            known[2][name] = self._options_of(name)
-        return known[2][name]
+            known = self._changes, state, known[2] if known is not None and known[1] == state else {}
+            self.__dict__["_known_options"] = known
+        if names not in known[2]:
+            known[2][names] = [self._options_of(name) for name in names]
+        return known[2][names]
 
     decays_gradients = True
 
