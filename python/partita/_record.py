@@ -11,12 +11,16 @@ import sys
 import numpy as np
 
 from partita import _core
+from partita._agreement import digest_of, stable
 from partita._current import user_line
 from partita._trace import Build, Building, InPhase, Scopes, differentiate
 from partita.common.tensor import Tensor
 
 # References to a result that no tensor stands for: those of its call, of a variable, and of the argument that counts.
 _REFERENCES = 3
+
+
+_UPDATES = ("update", "store", "assign")  # calls that change parameters or states
 
 
 class Recorded:
@@ -83,7 +87,8 @@ class Call:
     or None."""
 
     __slots__ = ("key", "text", "slots", "here", "phase", "line", "action", "externals", "results", "kind")
-    __slots__ += ("following", "programs", "gradients", "continued", "is_plain")
+    __slots__ += ("following", "programs", "gradients", "continued", "is_plain", "digest")
+    __slots__ += ("reaching", "updates_states", "name")
 
     def __init__(self, key=None, slots=(), here=None, phase="forward", action=None, externals=()):
         self.key, self.slots, self.here, self.phase = key, slots, here, phase
@@ -94,12 +99,22 @@ class Call:
         self.following = []  # calls that came next, the last one first
         self.programs = {}  # of steps that ended here or needed values here: see Step._program
         self.gradients = []  # that users wrote, which a differentiation called
+        self.digest = 0  # of the calls up to this one, the same in all processes
+        self.name = ""  # of its first result, for messages
+        self.reaching = None  # see _agreement.py
+        self.updates_states = phase == "update" or (isinstance(key, tuple) and key[0] in _UPDATES)
         self.is_plain = False  # whether an equal key and equal operands make another call this one
+
+    def all_externals(self):
+        """What it uses besides results of others, with what gradients of users that it called use."""
+        inner = [one for own in self.gradients for call in own.calls for one in call.all_externals()]
+        return [*self.externals, *inner]
 
     def gives(self, made, count):
         """Knows what its action gives: results from number `count` on."""
         self.kind = None if made is None else type(made).__name__ if isinstance(made, (tuple, list)) else "one"
-        symbols = enumerate(listed(made), count)
+        symbols = list(enumerate(listed(made), count))
+        self.name = symbols[0][1].name if symbols else ""
         self.results = tuple(Recorded(slot, tuple(one.shape), one.dtype) for slot, one in symbols)
         self.is_plain = self.text is None and not self.externals and not self.gradients
 
@@ -165,7 +180,7 @@ class Replay:
         build.replay = self
         self.table = {}  # symbols by slots, numbers as they are
         self.externals = []
-        self._count = 0
+        self.count = 0
         self._gradients = None  # of the call that is added, whose turn has not come
         self._call = None
         self._add_externals(root, build, self.table)
@@ -180,8 +195,8 @@ class Replay:
         """Adds a call. Returns what its action gives."""
         made = self._add(call, self.build, self.table)
         for symbol in listed(made):
-            self.table[self._count] = symbol
-            self._count += 1
+            self.table[self.count] = symbol
+            self.count += 1
         return made
 
     def _add(self, call, build, table):
@@ -266,7 +281,7 @@ class Recording(Building):
         self.values = list(arguments)  # of externals
         self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
         self.updated = {}  # parameters that the segment updates, by their identity
-        self._count = 0  # of results
+        self.count = 0  # of results
         self._scratch = None
 
     def run(self, body, operands):
@@ -311,7 +326,7 @@ class Recording(Building):
         self.call = one
         self.calls.append(one)
         results = one.results
-        self._count += len(results)
+        self.count += len(results)
         if one.kind != "one":
             return self._tensors(one)
         tensor = Tensor.__new__(Tensor)
@@ -361,7 +376,11 @@ class Recording(Building):
                 self.slots.pop(id(one), None)
             del self.values[before:]
             raise
-        call.gives(made, self._count)
+        call.gives(made, self.count)
+        inner = [stable(one.key) for own in call.gradients for one in own.calls]
+        shapes = [(one.shape, one.dtype) for one in call.results]
+        place = call.here.scope, call.here.stage, call.here.recompute, call.phase
+        call.digest = digest_of(self.call.digest, stable(key), slots, place, shapes, inner)
         return call
 
     def _call_of(self, key, slots, fresh, action):
@@ -428,7 +447,7 @@ class GradientRecording(Recording):
         self.values, self.here = outer.values, outer.here
         self._found, self._add, self._table = found, add, table
         self._left = iter(found.calls)
-        self._count = len(found.arguments)
+        self.count = len(found.arguments)
 
     def record(self):
         """Records the calls."""
@@ -460,13 +479,13 @@ class GradientRecording(Recording):
                 raise _Differs
         else:
             call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
-        self._count += len(call.results)
+        self.count += len(call.results)
         return self._tensors(call)
 
     def _recorded(self, key, slots, fresh, action):
         call = self._call_of(key, slots, fresh, action)
         made = self._add(call)
-        call.gives(made, self._count)
-        self._table.update(enumerate(listed(made), self._count))
+        call.gives(made, self.count)
+        self._table.update(enumerate(listed(made), self.count))
         self._found.calls.append(call)
         return call

@@ -3,8 +3,9 @@
 import numpy as np
 
 from partita import _core, context
+from partita._agreement import agree
 from partita._current import current, set_current
-from partita._executable import Executable, feeders, require_rows
+from partita._executable import Executable, feeders, is_alone, require_rows
 from partita._record import Call, Recorded, Recording, Replay, Tree
 from partita._structure import Structure
 from partita._trace import Build
@@ -95,8 +96,9 @@ class _StepProgram(Executable):
         for number in trace.used_after(known):
             if number in step.computed:
                 symbol = trace.symbol(number)
-                name = f"computed_before{number}"
-                trace.give(symbol, trace.network_input(name, symbol.dtype, list(symbol.shape), False))
+                name, whole = f"computed_before{number}", tuple(symbol.shape)
+                are_rows = _are_rows(tuple(step.computed[number].shape), whole)
+                trace.give(symbol, trace.network_input(name, symbol.dtype, list(whole), are_rows))
                 self._given.append((name, number))
 
     def is_current(self):
@@ -121,6 +123,18 @@ class _StepProgram(Executable):
         return arrays[: self._asked]
 
 
+def _are_rows(own, whole):
+    """Whether a value of this shape is the rows that this process has of a value of all."""
+    if own == whole:
+        return False
+    if own[1:] == whole[1:]:
+        return True
+    raise NotImplementedError(
+        f"[step] a value that is cut otherwise than by rows cannot be read within a step, got a part of shape {own} of "
+        f"{whole}, expected data parallelism, or a read after the step"
+    )
+
+
 def _copied(symbol):
     return _core.functions.reshape(symbol, list(symbol.shape))
 
@@ -130,13 +144,14 @@ class Step(Recording):
 
     def __init__(self, tree, arguments, rows):
         self.rows = rows
+        self.is_shared = not is_alone()  # by processes that run its programs together
         super().__init__(tree, arguments)
 
     def begin(self, root, arguments):
         super().begin(root, arguments)
         self.computed = {}  # arrays by numbers of values of the graph, which beginnings computed
         self.begun = 0  # calls whose values are known
-        self._beginnings = ()  # numbers of calls of the beginnings that were run
+        self.beginnings = ()  # numbers of calls of the beginnings that were run
 
     def give(self, arguments, rows):
         """Knows the rows of arguments that stand for those of all processes."""
@@ -150,9 +165,10 @@ class Step(Recording):
         if slot is None:
             return self.commit()
         with Outside(self):
-            (self.segment.arrays[slot],) = self._program((slot,), True).take(self)
+            asked = agree(self, (slot,), True) if self.is_shared else (slot,)
+            self.segment.arrays.update(zip(asked, self._program(asked, True).take(self)))
         self.begun = len(self.calls)
-        self._beginnings += (self.begun,)
+        self.beginnings += (self.begun,)
 
     def commit(self):
         with Outside(self):
@@ -176,13 +192,19 @@ class Step(Recording):
         """Runs what was recorded, so that all tensors have values that something holds."""
         segment = self.segment
         asked = tuple([slot for slot in self.live() if slot not in segment.arrays])
+        if self.is_shared:
+            asked = agree(self, asked, False)
         if self.calls:
             segment.arrays.update(zip(asked, self._program(asked, False).take(self)))
         segment.recording = None
 
+    def externals(self):
+        """What the calls so far use besides results of others, in the order of their numbers."""
+        return [*self.root.externals, *[one for call in self.calls for one in call.all_externals()]]
+
     def _program(self, asked, is_beginning):
         """The program of the calls so far."""
-        key = asked, is_beginning, self._beginnings
+        key = asked, is_beginning, self.beginnings
         programs, found = self.call.programs, self.call.programs.get(key)
         recent = self.tree.programs
         if found is None or not found.is_current():

@@ -65,6 +65,14 @@ prints 3 "loops in 16 bits: ok" mpirun -n 3 "$python" "$root/tests/python/precis
 mpirun -n 3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 0
 prints 1 "loops over shards: ok" "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 3
 prints 1 "loops over shards: ok" env PARTITA_RANKS=3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 0
+"$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
+for ranks in 2 4; do
+  prints $ranks "steps of processes: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
+  prints $ranks "own numbers: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
+done
+for kind in ops_differ one_has_more one_needs_a_value later; do
+  fails 78 "processes have recorded different steps" timeout 20 mpirun -n 2 "$python" "$root/tests/python/unlike_ranks.py" $kind
+done
 prints 3 "callbacks of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/reading_ranks.py"
 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
 prints 0 "Traceback" mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"

@@ -112,9 +112,9 @@ class Tensor:
 
     @property
     def shape(self):
-        if self._array is not None:
-            return tuple(self._array.shape)
-        return self._init[1] if self._symbol is None else tuple(self._symbol.shape)
+        if self._symbol is not None:  # in a step of several processes the array may be their own rows
+            return tuple(self._symbol.shape)
+        return self._init[1] if self._array is None else tuple(self._array.shape)
 
     @property
     def dtype(self):
