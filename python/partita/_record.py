@@ -62,7 +62,7 @@ class External:
         if self.varies or self.is_parameter:
             return
         if value.__class__ is float:
-            self.varies = not _is_same_number(value, self.value)
+            self.varies = not is_same_number(value, self.value)
         elif value is not self.value or value.version != self.version:
             self.varies, self.value = True, None
 
@@ -76,7 +76,8 @@ class External:
         return build.trace.network_input(f"value{number}", self.dtype.core, shape, rows and self.is_argument and shape != [])
 
 
-def _is_same_number(a, b):
+def is_same_number(a, b):
+    """Whether two floats have the same digits: 0 is not -0, NaN is NaN."""
     if a == 0:
         return b == 0 and math.copysign(1, a) == math.copysign(1, b)
     return a == b or (a != a and b != b)

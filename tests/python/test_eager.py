@@ -7,7 +7,8 @@ import numpy as np
 from support import Case, printed
 
 import partita as ms
-from partita import Parameter, Tensor, nn, ops
+from partita import Parameter, Tensor, nn, ops, train
+from partita import dataset as ds
 
 
 class Noisy(nn.Cell):
@@ -434,6 +435,60 @@ class NeedsValues(Case):
                 first, second = made[0] if whole else made
                 seen.append([float(first), float(second), *generator.weight.asnumpy()[0], *critic.weight.asnumpy()[0]])
         np.testing.assert_allclose(seen[:3], seen[3:], rtol=1e-5)
+
+
+class Trainings(Case):
+    """Model.train compiles a network once and refuses Python that wants more."""
+
+    def trained(self, change, sink=False, mode=ms.PYNATIVE_MODE):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc, self.n = nn.Dense(3, 2), 0
+
+            def construct(self, x):
+                return change(self, self.fc(x))
+
+        ms.set_context(mode=mode)
+        net, rows = Net(), np.random.default_rng(1)
+        optimizer = nn.SGD(net.trainable_params(), 0.01)
+        data = ds.NumpySlicesDataset((rows.random((32, 3)).astype("f4"), rows.random((32, 2)).astype("f4")), ["x", "y"])
+        train.Model(net, nn.MSELoss(), optimizer).train(2, data.batch(8), dataset_sink_mode=sink)
+
+    def test_refuse_what_changes(self):
+        draws = np.random.default_rng(1)
+
+        def counts(net, y):
+            net.n += 1
+            return y * float(net.n)
+
+        def branches(net, y):
+            net.n += 1
+            return ops.relu(y) if net.n > 6 else ops.tanh(y)
+
+        def grows(net, y):
+            net.n += 1
+            return y + y if net.n > 6 else y
+
+        ways = {
+            "a number": lambda net, y: y * random.random(),
+            "a mask": lambda net, y: y * Tensor((draws.random((8, 2)) > 0.5).astype("f4")),
+            "a count": counts,
+            "a branch": branches,
+            "more ops": grows,
+        }
+        for name, way in ways.items():
+            with self.subTest(name):
+                with self.refuses(RuntimeError, "[train] the network changed in step", "test_eager.py:", "a loop of your own"):
+                    self.trained(way)
+                self.trained(way, sink=True)  # which runs a whole epoch as one
+                self.trained(way, mode=ms.GRAPH_MODE)
+
+    def test_take_what_stays(self):
+        def same(net, y):
+            return y * 0.5 + Tensor(np.ones((1, 2), "f4")) * float(len(net.name_cells())) + (1.0 if net.n == 0 else y)
+
+        self.trained(same)
 
 
 if __name__ == "__main__":

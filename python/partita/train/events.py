@@ -2,6 +2,7 @@
 
 import math
 
+from partita import context
 from partita._names import refuse_missing
 from partita.common.tensor import Tensor
 from partita.train import strategy
@@ -49,6 +50,7 @@ class Events:
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._manager = model._loss_scale_manager
         self._optimizer = model._optimizer
+        self._runs_python = not sink and context.is_eager()
         self._rate, self._rates = None, None  # set at the begin, so that checkpoints have the rate
         self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
@@ -147,6 +149,8 @@ class Events:
             self._hear_steps = not self._sink and any(_hears(one, "on_train_step_begin") for one in self.callbacks)
         if self._hear_steps:
             self._call("on_train_step_begin")
+        if self._runs_python:
+            self._job.require_same_network(self.steps + 1)
 
     def step_end(self, info):
         # Between two steps little of Python is in the caches of the processor: a call less counts.

@@ -4,6 +4,7 @@ from partita import _core, _trace, context
 from partita._precision import cells_have_precisions, is_half
 from partita.common.tensor import Tensor
 from partita.train import strategy
+from partita.train.watch import Watch
 
 
 def training_rows(dataset, parallelism):
@@ -38,7 +39,7 @@ class NetworkJob:
         self.losses = 1  # that a training minimises the sum of, where the loss has several elements
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
-        self._build = None
+        self._build = self._watch = None
         self._precision = options.get("training.precision", "f32")
         self._parameters, self._given = {}, set()
         self._names = {}  # of scopes that builds made, by their cells
@@ -65,8 +66,11 @@ class NetworkJob:
 
     def _forward(self, trace, column, _):
         self._build = _trace.Build(trace, trace.training, self._trained, self._groups, self._precision, self._names)
+        self._columns = {}
+        if trace.training:
+            self._trained_build = self._build, self._columns
         with self._build:
-            named = self._outputs(lambda name: Tensor._from_symbol(column(name)))
+            named = self._outputs(lambda name: self._column(column, name))
         self._learn()
         return [(name, _symbol("construct", value)) for name, value in named]
 
@@ -75,7 +79,7 @@ class NetworkJob:
         build.here = build.here._replace(scope="loss" if outputs else self._own_loss_scope, path="loss")
         with build:
             loss = self._loss(
-                lambda name: Tensor._from_symbol(column(name)),
+                lambda name: self._column(column, name),
                 {name: Tensor._from_symbol(symbol) for name, symbol in outputs},
             )
             build.here = build.here._replace(scope="loss")
@@ -89,6 +93,21 @@ class NetworkJob:
                     loss = loss * self.losses
         self._learn()
         return [("loss", _symbol("loss", loss))]
+
+    def _column(self, column, name):
+        symbol = column(name)
+        self._columns[name] = tuple(symbol.shape), symbol.dtype
+        return Tensor._from_symbol(symbol)
+
+    def require_same_network(self, step):
+        """Raises RuntimeError if the Python of the network no longer says what is trained. Called before each step."""
+        if self._watch is None:
+            self._watch = Watch(self._called, *self._trained_build)
+        self._watch.require_same(step)
+
+    def _called(self, column):
+        """Calls the functions of the network as a build does."""
+        self._loss(column, dict(self._outputs(column)))
 
     def _learn(self):
         """Knows the parameters and captured tensors of the program; those that `give` did not know get their values,
