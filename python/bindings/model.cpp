@@ -312,7 +312,8 @@ class PythonModel {
 /// A function of Python as a program, called step by step.
 class PythonStepper {
  public:
-  PythonStepper(const OptionTexts& options, bool alone, const py::function& build, const py::function& initial) {
+  PythonStepper(const OptionTexts& options, bool alone, const py::function& build, const py::function& initial,
+                int64_t groups) {
     const JobConfig config = config_of(options);
     const py::gil_scoped_release release;  // ranks meet
     stepper_.emplace(
@@ -326,7 +327,8 @@ class PythonStepper {
         [&] {
           const py::gil_scoped_acquire gil;
           return states_of(py::cast<std::map<std::string, ArrayPtr>>(initial()));
-        });
+        },
+        groups);
   }
 
   std::vector<ArrayPtr> run(const std::vector<std::pair<std::string, ArrayPtr>>& inputs) {
@@ -440,7 +442,7 @@ void bind_model(py::module_& module) {
       .def("assign", &PythonModel::assign)
       .def("states", &PythonModel::states);
   py::class_<PythonStepper>(module, "Stepper", "A function as a program, called step by step.")
-      .def(py::init<const OptionTexts&, bool, const py::function&, const py::function&>())
+      .def(py::init<const OptionTexts&, bool, const py::function&, const py::function&, int64_t>())
       .def("run", &PythonStepper::run)
       .def("written", &PythonStepper::written)
       .def("states", &PythonStepper::states)

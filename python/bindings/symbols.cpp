@@ -23,8 +23,9 @@ Builder& checked(Builder* builder, bool open) {
 
 Trace::Trace() : own_(std::make_unique<Builder>(all_ops(), "eager")), builder_(own_.get()) {}
 
-Trace::Trace(uint64_t seed) : Trace() {
-  own_context_ = std::make_unique<Context>(*own_, Context::Options{.training = true, .seed = seed});
+Trace::Trace(uint64_t seed, int64_t groups) : Trace() {
+  const Context::Options options{.training = true, .statistics_groups = groups, .seed = seed};
+  own_context_ = std::make_unique<Context>(*own_, options);
   context_ = own_context_.get();
 }
 
@@ -243,7 +244,7 @@ void bind_symbol(py::module_& module) {
 void bind_trace(py::module_& module) {
   py::class_<Trace, TracePtr>(module, "Trace", "A graph under construction.")
       .def(py::init<>())
-      .def_static("of_types", [](uint64_t seed) { return std::make_shared<Trace>(seed); })
+      .def_static("of_types", [](uint64_t seed, int64_t groups) { return std::make_shared<Trace>(seed, groups); })
       .def("computed", &computed)
       .def("used_after", &used_after)
       .def("symbol",

@@ -15,8 +15,9 @@ class Trace {
  public:
   /// A trace for ops that run immediately: it owns a graph over arrays.
   Trace();
-  /// A trace of a network that is never run: it tells the types of results, and what is refused.
-  explicit Trace(uint64_t seed);
+  /// A trace of a network that is never run: it tells the types of results, and what is refused. Batch norms have
+  /// statistics of `groups` groups of rows.
+  Trace(uint64_t seed, int64_t groups);
   /// Returns a trace of a network that is being built.
   static std::shared_ptr<Trace> of(Context& context);
   /// Returns a trace of updates that are added to a training.

@@ -24,6 +24,19 @@ def feeders():
     return 1 if whole else max(1, ranks.group_size_or_one() // max(1, get("pipeline_stages")))
 
 
+def statistics_groups():
+    """The number of groups of rows with batch norms of their own: one for each rank that has rows, under data
+    parallelism, as in trainings, unless the context says `batch_norm="global"`. Raises ValueError for "local" in other
+    modes."""
+    mode, kind = context.get_auto_parallel_context("parallel_mode"), context.get_context("batch_norm")
+    if mode in ("data_parallel", "hybrid_parallel"):
+        stages = max(1, context.get_auto_parallel_context("pipeline_stages"))
+        return 1 if kind == "global" else max(1, ranks.ranks_of_job() // stages)
+    if kind == "local" and mode != "stand_alone":
+        raise ValueError(f"[batch_norm] has no effect here, got 'local' under {mode}, expected data_parallel, or 'global'")
+    return 1
+
+
 def require_rows(tensors, ways):
     """Raises ValueError unless the tensors of a program of several processes are batches of as many rows."""
     counts = [tensor.shape[0] for tensor in tensors if tensor.shape]
@@ -40,7 +53,7 @@ class Executable:
 
     keeps_values = False  # parameters take theirs when they are asked for
 
-    def __init__(self, fill):
+    def __init__(self, fill, groups=1):
         self.build = None
         alone = is_alone()
         options = {
@@ -57,7 +70,7 @@ class Executable:
             self.build = fill(trace)
 
         self._known, self._rates = {}, {}
-        self._core = _core.Stepper(context.option_texts(options), alone, build, self._initial)
+        self._core = _core.Stepper(context.option_texts(options), alone, build, self._initial, groups)
         self._parameters = {}
         counting = [one for one in self.build.rates.values() if one.counts_steps]
         self._counting = counting if "step" in self._core.states() else []

@@ -5,7 +5,7 @@ import functools
 
 from partita import _core, _step, _trace, context
 from partita._captured import Captured, signature, version_of
-from partita._executable import Executable, feeders, is_alone, require_rows
+from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
 from partita._structure import Structure
 from partita._warnings import warn
 from partita.common import seed as _seed
@@ -21,10 +21,10 @@ class _Compiled(Executable):
     def __init__(self, function, args, kwargs, rows):
         self.structure = None
         given = Structure((args, kwargs))
-        ways = feeders() if rows else 1
+        ways, groups = (feeders(), statistics_groups()) if rows else (1, 1)
 
         def fill(trace):
-            build = _trace.Build(trace, training=True)
+            build = _trace.Build(trace, training=True, groups=groups)
             with build:
                 symbols = []
                 require_rows(given.tensors, ways)
@@ -43,7 +43,7 @@ class _Compiled(Executable):
                 trace.set_precision(scope, precision)
             return build
 
-        super().__init__(fill)
+        super().__init__(fill, groups)
         self._remember(function, given.others)
 
     def _remember(self, function, arguments):

@@ -153,14 +153,18 @@ def _require_values(key):
 class Tree:
     """The calls that steps of one function have made, for arguments of the same types, and their programs."""
 
-    def __init__(self, arguments, precision, seed):
+    def __init__(self, arguments, precision, seed, groups=1):
         self.root = Call(externals=[External(one, is_argument=True) for one in arguments])
-        self.precision, self.seed = precision, seed
+        self.precision, self.seed, self.groups = precision, seed, groups
         self.places = {}  # where cells stand
         self.scopes = Scopes()
         self.steps = 0
         self.programs = []  # (the call that has it, its key), the last used last
         self.compiled = 0  # programs
+
+    def scratch(self):
+        """A build of a network that is never run."""
+        return Build(_core.Trace.of_types(self.seed, self.groups), True, groups=self.groups)
 
 
 class GradientCalls:
@@ -269,7 +273,7 @@ class Recording(Building):
     is_recorded = True
 
     def __init__(self, tree, arguments):
-        super().__init__(True, 1, tree.precision, tree.scopes)
+        super().__init__(True, tree.groups, tree.precision, tree.scopes)
         self.tree = tree
         self.born = []  # tensors made in this step
         self.begin(tree.root, arguments)
@@ -367,7 +371,7 @@ class Recording(Building):
         call = self._call_of(key, slots, fresh, action)
         try:
             if self._scratch is None:
-                self._scratch = Replay(Build(_core.Trace.of_types(self.tree.seed), True), self.root, recording=self)
+                self._scratch = Replay(self.tree.scratch(), self.root, recording=self)
                 for earlier in self.calls:
                     self._scratch.add(earlier)
             made = self._scratch.add(call)

@@ -5,7 +5,7 @@ import numpy as np
 from partita import _core, context
 from partita._agreement import agree
 from partita._current import current, set_current
-from partita._executable import Executable, feeders, is_alone, require_rows
+from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
 from partita._record import Call, Recorded, Recording, Replay, Tree
 from partita._structure import Structure
 from partita._trace import Build
@@ -23,15 +23,15 @@ def take(function, args, kwargs, trees, rows):
     if kwargs or not all([isinstance(one, Tensor) for one in args]):
         given = Structure((args, kwargs))
     own = list(args) if given is None else given.tensors
-    ways, seed = feeders() if rows else 1, _seed.seed_or_default()
-    key = tuple([(one.shape, one.dtype) for one in own]), ways, context.program_state(), seed
+    (ways, groups), seed = (feeders(), statistics_groups()) if rows else (1, 1), _seed.seed_or_default()
+    key = tuple([(one.shape, one.dtype) for one in own]), ways, groups, context.program_state(), seed
     arguments = own
     if ways > 1:
         require_rows(own, ways)
         arguments = [_of_all(one, ways) for one in own]
         args, kwargs = (arguments, {}) if given is None else given.filled(arguments)
     if key not in trees:
-        trees[key] = Tree(arguments, "f32", seed)
+        trees[key] = Tree(arguments, "f32", seed, groups)
     step = Step(trees[key], arguments, rows)
     if ways > 1:
         step.give(arguments, own)
@@ -60,13 +60,13 @@ class _StepProgram(Executable):
     def __init__(self, step, asked, is_beginning):
         self._externals, self._given, self._computed = [], [], []
         self._asked = len(asked)
-        super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning))
+        super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning), step.groups)
         self.varying = tuple(one.varies for one in self._externals)
         self._counts = "step" in self._core.states() and not self._counting
         self._next = None if is_beginning else 0  # step that the program counts next
 
     def _fill(self, trace, step, asked, is_beginning):
-        build = Build(trace, training=True, precision=step.tree.precision)
+        build = Build(trace, training=True, groups=step.groups, precision=step.tree.precision)
         replay = Replay(build, step.root, step.rows)
         known = 0  # nodes whose values are known by now
         for i, call in enumerate(step.calls):

@@ -49,9 +49,12 @@ Graph with_given_values(const Graph& graph, const std::vector<std::pair<ValueId,
   return rewrite.finish();
 }
 
-Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
+Graph built_graph(const JobConfig& config, const Stepper::Build& build, int64_t statistics_groups) {
   Builder builder(all_ops(), "step");
-  Context context(builder, {.dtype = config.training.dtype, .training = true, .seed = config.training.seed});
+  Context context(builder, {.dtype = config.training.dtype,
+                            .training = true,
+                            .statistics_groups = statistics_groups,
+                            .seed = config.training.seed});
   builder.scope = "net";
   build(context);
   context.store_statistics();
@@ -82,11 +85,11 @@ bool communicates(const Program& program) {
 }  // namespace
 
 Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
-                 const std::function<States()>& initial) {
+                 const std::function<States()>& initial, int64_t statistics_groups) {
   const JobConfig config = completed(given, place);
   const int64_t ranks = place.ranks();
   const GraphRequest request{
-      .forward = [&] { return built_graph(config, build); }, .ranks = ranks, .is_finished = true};
+      .forward = [&] { return built_graph(config, build, statistics_groups); }, .ranks = ranks, .is_finished = true};
   program_ = telling_refusals(place, [&] { return make_program(config, request); });
   States states = initial();
   add_initial_states(states, program_.graph, config.training.seed);

@@ -24,8 +24,10 @@ class Stepper {
   /// throw; InvalidArgument if the configuration is refused (`completed`) or does not fit the graph, there is no
   /// output, a batch norm has only one value per channel, a value has another type than its state, or OMP_THREAD_LIMIT
   /// is below the threads; RuntimeFailure(out_of_memory) without memory or threads, RuntimeFailure(ranks_disagree) if
-  /// processes that communicate differ, and RuntimeFailure if the processes do not find one another.
-  Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
+  /// processes that communicate differ, and RuntimeFailure if the processes do not find one another. Batch norms have
+  /// statistics of `statistics_groups` groups of rows.
+  Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial,
+          int64_t statistics_groups = 1);
 
   const Graph& graph() const { return program_.graph; }
   const std::vector<std::string>& warnings() const { return program_.warnings; }

@@ -70,6 +70,8 @@ for ranks in 2 4; do
   prints $ranks "steps of processes: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
   prints $ranks "own numbers: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
 done
+mpirun -n 3 "$python" "$root/tests/python/norm_ranks.py" "$work/norms.npy" 0
+prints 1 "norms of ranks: ok" "$python" "$root/tests/python/norm_ranks.py" "$work/norms.npy" 3
 for kind in ops_differ one_has_more one_needs_a_value later; do
   fails 78 "processes have recorded different steps" timeout 20 mpirun -n 2 "$python" "$root/tests/python/unlike_ranks.py" $kind
 done

@@ -20,7 +20,7 @@ class _Watched(Recording):
 
     def __init__(self, tree, arguments, build):
         super().__init__(tree, arguments)
-        self.training, self.groups = build.training, build.groups
+        self.training = build.training
 
     def need(self, slot):
         raise TypeError(
@@ -34,7 +34,7 @@ class Watch:
     def __init__(self, run, build, columns):
         self._run, self._build = run, build
         self._columns = {name: _placeholder(*one) for name, one in columns.items()}
-        self._tree = Tree(self._columns.values(), build.here.precision, 1)
+        self._tree = Tree(self._columns.values(), build.here.precision, 1, build.groups)
         self._calls = None
 
     def require_same(self, step):
