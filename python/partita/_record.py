@@ -13,6 +13,7 @@ import numpy as np
 from partita import _core
 from partita._agreement import digest_of, stable
 from partita._current import user_line
+from partita._own_gradient import Same
 from partita._trace import Build, Building, InPhase, Scopes, differentiate
 from partita.common.tensor import Tensor
 
@@ -64,7 +65,11 @@ class External:
         if value.__class__ is float:
             self.varies = not is_same_number(value, self.value)
         elif value is not self.value or value.version != self.version:
-            self.varies, self.value = True, None
+            self.vary()
+
+    def vary(self):
+        """Makes it an input of programs."""
+        self.varies, self.value = True, None
 
     def add_to(self, build, number, rows):
         """Adds it to a network, as the value of this number. Returns its symbol, or the number as it is."""
@@ -285,6 +290,8 @@ class Recording(Building):
         self.calls = []
         self.values = list(arguments)  # of externals
         self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
+        self.viewed = []  # references to views of tensors
+        self.assigned = {}  # (parameter, its value), by the identity of the parameter
         self.updated = {}  # parameters that the segment updates, by their identity
         self.count = 0  # of results
         self._scratch = None
@@ -412,6 +419,42 @@ class Recording(Building):
         self.slots[id(parameter)] = value._symbol.slot
         self.updated[id(parameter)] = parameter
 
+    def knows(self, tensor):
+        """Whether the segment uses a tensor."""
+        return id(tensor) in self.slots
+
+    def externals(self):
+        """What the calls so far use besides results of others, in the order of their numbers."""
+        return [*self.root.externals, *[one for call in self.calls for one in call.all_externals()]]
+
+    def detach(self, tensor):
+        """Keeps the value that a tensor has had so far in the segment, before it becomes another one."""
+        number = self.slots.pop(id(tensor), None)
+        if number is not None:
+            self.values[-1 - number] = Tensor._from_array(tensor.array)
+            self.externals()[-1 - number].vary()
+
+    def assign(self, parameter, value):
+        """Makes a tensor of any type and shape the value of a parameter from here on."""
+        if value.shape != parameter.shape:
+            raise ValueError(
+                f"[assign] '{parameter.name}' gets a value of the wrong shape, got {value.shape}, expected "
+                f"{parameter.shape}"
+            )
+        if id(parameter) in self.updated:
+            self.commit()
+        dtype = parameter.dtype.core
+        value = self.run(lambda trace, x: _core.functions.cast(_core.functions.scale(x, 1.0, 0.0) if x.dtype == dtype else x, dtype), [value])
+        self.slots[id(parameter)] = value._symbol.slot
+        self.assigned[id(parameter)] = parameter, value
+
+    def store_assigned(self):
+        """Adds what makes assigned values those of their parameters when the program has run."""
+        assigned, self.assigned = self.assigned, {}
+        for parameter, value in assigned.values():
+            key = "assign", Same(parameter)
+            self.do(key, lambda build, symbol, parameter=parameter: _store(build, parameter, symbol), value)
+
     def commit(self):
         """Ends the segment, because what comes needs parameters that it updates. Raises TypeError where that is not
         possible."""
@@ -430,13 +473,23 @@ class Recording(Building):
             return found
 
     def live(self):
-        """Slots of the results for which tensors stand."""
+        """Slots of the results for which tensors stand. Views end with the segment: one of them would keep all of the
+        tensor that it is a view of."""
+        for reference in self.viewed:
+            view = reference()
+            if view is not None and view._view is not None:
+                view._view[0]._views, view._view = None, None
+        view, self.viewed = None, []
         slots = []
         for call in self.calls:
             for result in call.results:
                 if sys.getrefcount(result) > _REFERENCES:
                     slots.append(result.slot)
         return slots
+
+
+def _store(build, parameter, value):
+    build.trace.store(build.symbol(parameter), value)
 
 
 class _Differs(BaseException):

@@ -179,17 +179,20 @@ class Step(Recording):
         self.rates = {}
 
     def array_of_updated(self, parameter):
-        """Makes a parameter have its value, if the step has updated it."""
         if id(parameter) in self.updated:
             self.commit()
+        if id(parameter) in self.assigned:
+            return self.assigned[id(parameter)][1].array
 
     def rate(self, optimizer):
-        if optimizer in self.rates.values():
+        if optimizer in self.rates.values() or self.assigned:
             self.commit()
         return super().rate(optimizer)
 
     def _run(self):
         """Runs what was recorded, so that all tensors have values that something holds."""
+        if self.assigned:
+            self.store_assigned()
         segment = self.segment
         asked = tuple([slot for slot in self.live() if slot not in segment.arrays])
         if self.is_shared:
@@ -197,10 +200,6 @@ class Step(Recording):
         if self.calls:
             segment.arrays.update(zip(asked, self._program(asked, False).take(self)))
         segment.recording = None
-
-    def externals(self):
-        """What the calls so far use besides results of others, in the order of their numbers."""
-        return [*self.root.externals, *[one for call in self.calls for one in call.all_externals()]]
 
     def _program(self, asked, is_beginning):
         """The program of the calls so far."""

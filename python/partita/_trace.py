@@ -86,7 +86,18 @@ class Building:
         return scope
 
     def array_of_updated(self, parameter):
-        """Makes a parameter have the value that an update in this step gives it, if that is possible."""
+        """Makes a parameter have the value that an update in this step gives it, and returns the array that an
+        assignment gives it, if there is one."""
+
+    def detach(self, tensor):
+        """Keeps the value that a tensor has had so far, before it becomes another one."""
+
+    def assign(self, parameter, value):
+        """Makes a tensor the value of a parameter. Raises NotImplementedError in a network that is built once."""
+        raise NotImplementedError(
+            f"[assign] a parameter cannot be changed within a program, got '{parameter.name}', expected a call outside "
+            "of it, or PYNATIVE_MODE"
+        )
 
     def annotate(self, tensor, text):
         """Annotates the node that made a tensor; nothing happens if none did."""
@@ -191,6 +202,10 @@ class Build(Building):
         trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
         split = 0 if parameter.layerwise_parallel else -1
         return self.trace.state(name, parameter.dtype.core, parameter.shape, trained, split)
+
+    def knows(self, tensor):
+        """Whether the network uses a tensor."""
+        return id(tensor) in self._symbols
 
     def replace(self, parameter, value):
         """Makes a tensor the value of a parameter from here on: an update."""

@@ -75,6 +75,10 @@ class Parameter(Tensor):
                 f"[Parameter] '{self.name}' gets data of the wrong shape, got {data.shape}, expected {self.shape}"
             )
         self._require_free("set_data")
+        build = current()
+        if build is not None and (data._symbol is not None or build.knows(self)):
+            build.assign(self, data)
+            return self
         same = data.dtype == self.dtype
         self._array, self._holder = data.array.copy() if same else data.array.cast(self.dtype.core), None
         self._count_update()
@@ -129,7 +133,9 @@ class Parameter(Tensor):
     def array(self):
         build = current()
         if build is not None and build.is_recorded:
-            build.array_of_updated(self)
+            assigned = build.array_of_updated(self)
+            if assigned is not None:
+                return assigned
         if self._holder is not None:
             holder, name = self._holder
             self._array = holder.value_of(name)

@@ -15,7 +15,8 @@ class Tensor:
 
     # Operators, and methods that compute, are functions of ops: `partita.ops.methods` installs them.
 
-    __slots__ = ("_array", "_symbol", "_init", "_updates", "__weakref__")  # _updates: changes in place
+    # _updates: changes in place; _view: (tensor, index) of which it is a view; _views: views of it
+    __slots__ = ("_array", "_symbol", "_init", "_updates", "_view", "_views", "__weakref__")
     is_parameter = False
     __array_priority__ = 1000  # NumPy leaves operators with tensors to them
 
@@ -270,13 +271,10 @@ class Tensor:
     def __hash__(self):
         return id(self)
 
-    def __setitem__(self, index, value):
-        if self._symbol is not None or current() is not None:
-            raise TypeError(
-                "[construct] a value cannot be changed in place, got an item assignment, expected ops that compute a "
-                "new value"
-            )
-        self._writable()[index] = value.asnumpy() if isinstance(value, Tensor) else value
+    def _become(self, other):
+        """Takes the value of another tensor of this shape, which may be one of a step or a network."""
+        self._array, self._symbol, self._init = other._array, other._symbol, other._init
+        self._count_update()
 
     def _writable(self):
         """The values, to be changed in place."""

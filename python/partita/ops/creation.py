@@ -77,13 +77,8 @@ scalar_to_array = scalar_to_tensor
 
 
 def assign(variable, value):
-    """The parameter with the values of a tensor of its shape; in a network that is being built parameters are changed
-    by optimizers alone."""
+    """The parameter with the values of a tensor of its shape. Raises NotImplementedError in a network that is compiled
+    once, where optimizers alone change parameters."""
     if not isinstance(variable, Parameter):
         raise TypeError(f"[assign] not a parameter, got {type(variable).__name__}, expected a Parameter")
-    if _trace.current() is not None:
-        raise NotImplementedError(
-            f"[assign] a parameter cannot be changed within a program, got '{variable.name}', expected a call outside "
-            "of it"
-        )
     return variable.set_data(as_tensor(value, "assign"))

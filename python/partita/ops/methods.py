@@ -1,10 +1,13 @@
 """The operators of tensors, and their methods that compute: functions of this package, which installs them."""
 
 import types
+import weakref
 
+from partita._current import current
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.assignment import assign_item, is_basic
 
 # Operators of two operands by the functions that they call; those of arithmetic also swap their operands.
 _ARITHMETIC = {
@@ -44,8 +47,25 @@ class _Methods:
     def T(self):
         return F.transpose(self, tuple(reversed(range(self.ndim))))
 
-    def __getitem__(self, index):
+    def _item(self, index):
         return F.tensor_index(self, index)
+
+    def __getitem__(self, index):
+        found = F.tensor_index(self, index)
+        if is_basic(index) and found is not self:
+            found._view = self, index
+            views = getattr(self, "_views", None)
+            if views is None:
+                views = self._views = weakref.WeakSet()
+            views.add(found)
+            build = current()
+            if build is not None and build.is_recorded:
+                build.viewed.append(weakref.ref(found))
+        return found
+
+    def __setitem__(self, index, value):
+        """Changes elements. What was indexed before by numbers and slices is a view: it changes, too."""
+        assign_item(self, index, value)
 
     def astype(self, dtype, copy=True):
         return F.cast(self, dtype)
