@@ -241,9 +241,9 @@ void bind_symbol(py::module_& module) {
       });
 }
 
-void bind_trace(py::module_& module) {
-  py::class_<Trace, TracePtr>(module, "Trace", "A graph under construction.")
-      .def(py::init<>())
+/// Programs of parts of a step: what one computes, another is given.
+void bind_parts(py::class_<Trace, TracePtr>& trace) {
+  trace
       .def_static("of_types", [](uint64_t seed, int64_t groups) { return std::make_shared<Trace>(seed, groups); })
       .def("computed", &computed)
       .def("used_after", &used_after)
@@ -253,7 +253,13 @@ void bind_trace(py::module_& module) {
            })
       .def("give", [](Trace& trace, const Symbol& value,
                       const Symbol& given) { trace.context().give(value.value(), given.value()); })
-      .def("freeze_states", [](Trace& trace) { trace.context().freeze_states(); })
+      .def("freeze_states", [](Trace& trace) { trace.context().freeze_states(); });
+}
+
+void bind_trace(py::module_& module) {
+  py::class_<Trace, TracePtr> trace(module, "Trace", "A graph under construction.");
+  bind_parts(trace);
+  trace.def(py::init<>())
       .def_property_readonly("builds_network", &Trace::builds_network)
       .def_property_readonly("training", [](Trace& trace) { return trace.context().options().training; })
       .def("input",

@@ -33,7 +33,9 @@ def statistics_groups():
         stages = max(1, context.get_auto_parallel_context("pipeline_stages"))
         return 1 if kind == "global" else max(1, ranks.ranks_of_job() // stages)
     if kind == "local" and mode != "stand_alone":
-        raise ValueError(f"[batch_norm] has no effect here, got 'local' under {mode}, expected data_parallel, or 'global'")
+        raise ValueError(
+            f"[batch_norm] has no effect here, got 'local' under {mode}, expected data_parallel, or 'global'"
+        )
     return 1
 
 

@@ -1,11 +1,12 @@
 """Functions as programs. In graph mode a function is traced once for each signature, compiled, and run with its states
-in place. Otherwise its Python runs in every step (`_record.py`)."""
+in place. Otherwise its Python runs in every step (`_steps`)."""
 
 import functools
 
-from partita import _core, _step, _trace, context
+from partita import _core, _trace, context
 from partita._captured import Captured, signature, version_of
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
+from partita._steps import step
 from partita._structure import Structure
 from partita._warnings import warn
 from partita.common import seed as _seed
@@ -124,7 +125,7 @@ class Program:
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
         if not self._is_graph and context.is_eager():
-            return _step.take(self._function, args, kwargs, self._trees, self._rows)
+            return step.take(self._function, args, kwargs, self._trees, self._rows)
         given = Structure((args, kwargs))
         types = tuple((one.shape, one.dtype) for one in given.tensors)
         key = signature(given.made), types, context.program_state(), _seed.seed_or_default(), is_alone()

@@ -23,7 +23,7 @@ class Scopes:
 
 
 class Building:
-    """What cells and ops ask of the network that a thread builds, or of the step that it records."""
+    """The network that a thread builds, or the step that it records, as cells and ops see it."""
 
     def __init__(self, training, groups, precision, scopes):
         self.training = training

@@ -42,53 +42,51 @@ def generated():
         yield random.random()
 
 
+def changes_attribute(cell, x):
+    cell.n += 1
+    return x * float(cell.n)
+
+
+def changes_list(cell, x):
+    cell.history.append(len(cell.history))
+    return x + float(sum(cell.history))
+
+
+def changes_dict(cell, x):
+    cell.table["k"] *= 1.5
+    return x * cell.table["k"]
+
+
+def alternates(cell, x):
+    cell.n += 1
+    return x * x if cell.n % 2 else x + 1.0
+
+
+def layers(cell, x):
+    cell.n += 1
+    for _ in range(cell.n % 3):
+        x = x * 2.0
+    return x
+
+
+def shuffles(cell, x):
+    order = [0, 1]
+    random.shuffle(order)
+    return ops.gather(x, Tensor(np.array(order, "i4")), 0)
+
+
+def drops(cell, x):
+    return x * Tensor((np.random.rand(2) > 0.5).astype("f4"))
+
+
 def ways():
     """(name, step): functions of (cell, x) that give something else in each call."""
     generator, numpy_generator, python_generator = generated(), np.random.default_rng(3), random.Random(5)
-    counters = {"global": 0}
-    queue = list(range(100))
-    masks = [np.arange(2, dtype="f4") + i for i in range(100)]
-
-    def changes_attribute(cell, x):
-        cell.n += 1
-        return x * float(cell.n)
-
-    def changes_list(cell, x):
-        cell.history.append(len(cell.history))
-        return x + float(sum(cell.history))
-
-    def changes_dict(cell, x):
-        cell.table["k"] *= 1.5
-        return x * cell.table["k"]
+    counters, queue = {"global": 0}, list(range(100))
 
     def changes_closure(cell, x):
         counters["global"] += 1
         return x * float(counters["global"] % 3)
-
-    def alternates(cell, x):
-        cell.n += 1
-        return x * x if cell.n % 2 else x + 1.0
-
-    def layers(cell, x):
-        cell.n += 1
-        for _ in range(cell.n % 3):
-            x = x * 2.0
-        return x
-
-    def chooses(cell, x):
-        return random.choice([ops.tanh, ops.sigmoid, ops.relu])(x)
-
-    def shuffles(cell, x):
-        order = [0, 1]
-        random.shuffle(order)
-        return x[Tensor(np.array(order))] if False else ops.gather(x, Tensor(np.array(order, "i4")), 0)
-
-    def drops(cell, x):
-        keep = np.random.rand(2) > 0.5
-        return x * Tensor(keep.astype("f4"))
-
-    def in_numpy(cell, x):
-        return x * 2.0 + Tensor(masks[queue.pop(0)])
 
     return [
         ("random.random", lambda cell, x: x * random.random()),
@@ -106,10 +104,10 @@ def ways():
         ("function attribute", lambda cell, x: x * float(counted())),
         ("branch on a count", alternates),
         ("loop of a count", layers),
-        ("choice of a function", chooses),
+        ("choice of a function", lambda cell, x: random.choice([ops.tanh, ops.sigmoid, ops.relu])(x)),
         ("order", shuffles),
         ("mask", drops),
-        ("queue", in_numpy),
+        ("queue", lambda cell, x: x * 2.0 + Tensor(np.arange(2, dtype="f4") + queue.pop(0))),
         ("full", lambda cell, x: x * ops.full((2,), random.random(), dtype=ms.float32)),
         ("power of a number", lambda cell, x: ops.exp(x * -random.random()) + random.random()),
         ("integer operand", lambda cell, x: x * random.randint(1, 50)),
@@ -465,7 +463,7 @@ class Assigned(Case):
         self.close(row, [4, 6, 8, 3])
 
     def gradient(self, function, given, expected):
-        """Of the documented system, in steps and in programs."""
+        """Compares with the documented system, in steps and in programs."""
         x = Tensor(np.array(given, "f4"))
         for call in (ms.grad(function), ms.jit(ms.grad(function))):
             for _ in range(2):
@@ -629,7 +627,8 @@ class Trainings(Case):
         }
         for name, way in ways.items():
             with self.subTest(name):
-                with self.refuses(RuntimeError, "[train] the network changed in step", "test_eager.py:", "a loop of your own"):
+                texts = "[train] the network changed in step", "test_eager.py:", "a loop of your own"
+                with self.refuses(RuntimeError, *texts):
                     self.trained(way)
                 self.trained(way, sink=True)  # which runs a whole epoch as one
                 self.trained(way, mode=ms.GRAPH_MODE)

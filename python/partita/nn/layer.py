@@ -335,7 +335,8 @@ class _BatchNorm(Cell):
         return self._at_once(x, of_batch)
 
     def _in_network(self, build, x, of_batch):
-        moving_mean, moving_variance, epsilon, momentum = self.moving_mean, self.moving_variance, self.eps, self.momentum
+        moving_mean, moving_variance = self.moving_mean, self.moving_variance
+        epsilon, momentum = self.eps, self.momentum
         values = x.size // x.shape[1]
 
         def add(build, a, gamma, beta):

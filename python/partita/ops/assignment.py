@@ -11,8 +11,8 @@ from partita.ops.support import is_number
 
 
 def assigned(x, index, value):
-    """Returns the tensor that `x[index] = value` makes of x, as an op of x and the value. Raises IndexError for an index
-    that is a symbolic tensor of integers, ValueError for a value of a shape that does not fit, TypeError for other
+    """Returns the tensor that `x[index] = value` makes of x, as an op of x and the value. Raises IndexError for a
+    symbolic tensor of integers as index, ValueError for a value whose shape does not fit, TypeError for other
     values."""
     if not isinstance(value, Tensor):
         if not is_number(value) and not isinstance(value, (np.ndarray, list, tuple)):

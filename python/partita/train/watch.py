@@ -3,8 +3,9 @@ PYNATIVE mode a script may expect that its Python runs in every step."""
 
 import numpy as np
 
-from partita._agreement import stable
-from partita._record import Recorded, Recording, Tree, is_same_number
+from partita._steps.agreement import stable
+from partita._steps.calls import Recorded, Tree, is_same_number
+from partita._steps.recording import Recording
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 

@@ -3,10 +3,11 @@
 import numpy as np
 
 from partita import _core, context
-from partita._agreement import agree
+from partita._steps.agreement import agree
 from partita._current import current, set_current
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
-from partita._record import Call, Recorded, Recording, Replay, Tree
+from partita._steps.calls import Call, Recorded, Replay, Tree
+from partita._steps.recording import Recording
 from partita._structure import Structure
 from partita._trace import Build
 from partita._warnings import warn
@@ -234,8 +235,8 @@ class Step(Recording):
 
 
 _TOO_MANY = (
-    "a function is compiled again and again, got more than "
-    f"{_MANY_PROGRAMS} programs of it for the same types of arguments, expected few: pass numbers that change as operands"
+    f"a function is compiled again and again, got more than {_MANY_PROGRAMS} programs of it for arguments of the same "
+    "types, expected few: pass numbers that change as operands"
 )
 
 

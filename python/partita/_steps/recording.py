@@ -5,242 +5,17 @@ is refused. Calls are kept in a tree. Later steps follow it as long as they make
 comparison. Where steps differ the tree branches. A number or a tensor that is another one than before becomes an input
 of the program."""
 
-import math
 import sys
 
-import numpy as np
-
 from partita import _core
-from partita._agreement import digest_of, stable
-from partita._current import user_line
 from partita._own_gradient import Same
-from partita._trace import Build, Building, InPhase, Scopes, differentiate
+from partita._steps.agreement import digest_of, stable
+from partita._steps.calls import Call, External, Replay, listed, require_values
+from partita._trace import Building, differentiate
 from partita.common.tensor import Tensor
 
 # References to a result that no tensor stands for: those of its call, of a variable, and of the argument that counts.
 _REFERENCES = 3
-
-
-_UPDATES = ("update", "store", "assign")  # calls that change parameters or states
-
-
-class Recorded:
-    """The result of a call: what `Tensor._symbol` is in a step that is recorded."""
-
-    __slots__ = ("slot", "shape", "dtype")
-
-    def __init__(self, slot, shape, dtype):
-        self.slot, self.shape, self.dtype = slot, shape, dtype
-
-
-class External:
-    """What calls use besides results of others: an argument of the step, a parameter, a tensor or a number. Parameters
-    are states of the program. Tensors and numbers are constants until they change, and inputs from then on."""
-
-    __slots__ = ("value", "shape", "dtype", "version", "requires_grad", "is_argument", "is_parameter", "varies")
-
-    def __init__(self, value, varies=False, is_argument=False):
-        self.is_argument = is_argument
-        self.is_parameter = value.__class__ is not float and value.is_parameter and not is_argument
-        self.varies = is_argument or (varies and not self.is_parameter)
-        self.value = None if self.varies else value  # of what varies the shape is enough
-        if value.__class__ is not float:
-            self.shape, self.dtype, self.version = value.shape, value.dtype, value.version
-            self.requires_grad = self.is_parameter and value.requires_grad
-
-    def accepts(self, value):
-        """Whether another value can be in the place of this one."""
-        if self.is_parameter:
-            return value is self.value and value.requires_grad == self.requires_grad and value.dtype is self.dtype
-        if value.__class__ is float:
-            return self.value.__class__ is float
-        if self.value.__class__ is float or value.is_parameter:
-            return False
-        return value.shape == self.shape and value.dtype is self.dtype
-
-    def note(self, value):
-        """Hears of its value in a step."""
-        if self.varies or self.is_parameter:
-            return
-        if value.__class__ is float:
-            self.varies = not is_same_number(value, self.value)
-        elif value is not self.value or value.version != self.version:
-            self.vary()
-
-    def vary(self):
-        """Makes it an input of programs."""
-        self.varies, self.value = True, None
-
-    def add_to(self, build, number, rows):
-        """Adds it to a network, as the value of this number. Returns its symbol, or the number as it is."""
-        if not self.varies:
-            return self.value if type(self.value) is float else build.symbol(self.value)
-        if type(self.value) is float:
-            return build.trace.network_input(f"value{number}", "f64", [], False)
-        shape = list(self.shape)
-        return build.trace.network_input(f"value{number}", self.dtype.core, shape, rows and self.is_argument and shape != [])
-
-
-def is_same_number(a, b):
-    """Whether two floats have the same digits: 0 is not -0, NaN is NaN."""
-    if a == 0:
-        return b == 0 and math.copysign(1, a) == math.copysign(1, b)
-    return a == b or (a != a and b != b)
-
-
-class Call:
-    """A call of an op in the tree of calls. `kind` says whether it gives "one" tensor, a "list" or a "tuple" of them,
-    or None."""
-
-    __slots__ = ("key", "text", "slots", "here", "phase", "line", "action", "externals", "results", "kind")
-    __slots__ += ("following", "programs", "gradients", "continued", "is_plain", "digest")
-    __slots__ += ("reaching", "updates_states", "name")
-
-    def __init__(self, key=None, slots=(), here=None, phase="forward", action=None, externals=()):
-        self.key, self.slots, self.here, self.phase = key, slots, here, phase
-        self.text = repr(key) if _is_delicate(key) else None
-        self.line, self.action, self.externals = user_line(), action, externals
-        self.results, self.kind = (), None
-        self.continued = None  # the beginning of the segment after this call, if it was the last of one
-        self.following = []  # calls that came next, the last one first
-        self.programs = {}  # of steps that ended here or needed values here: see Step._program
-        self.gradients = []  # that users wrote, which a differentiation called
-        self.digest = 0  # of the calls up to this one, the same in all processes
-        self.name = ""  # of its first result, for messages
-        self.reaching = None  # see _agreement.py
-        self.updates_states = phase == "update" or (isinstance(key, tuple) and key[0] in _UPDATES)
-        self.is_plain = False  # whether an equal key and equal operands make another call this one
-
-    def all_externals(self):
-        """What it uses besides results of others, with what gradients of users that it called use."""
-        inner = [one for own in self.gradients for call in own.calls for one in call.all_externals()]
-        return [*self.externals, *inner]
-
-    def gives(self, made, count):
-        """Knows what its action gives: results from number `count` on."""
-        self.kind = None if made is None else type(made).__name__ if isinstance(made, (tuple, list)) else "one"
-        symbols = list(enumerate(listed(made), count))
-        self.name = symbols[0][1].name if symbols else ""
-        self.results = tuple(Recorded(slot, tuple(one.shape), one.dtype) for slot, one in symbols)
-        self.is_plain = self.text is None and not self.externals and not self.gradients
-
-    def accepts(self, key, fresh):
-        """Whether this is what is called now, with an equal key and equal operands. `fresh` are the values that no
-        earlier call of the step has used."""
-        if self.text is not None and self.text != repr(key):
-            return False
-        if len(fresh) != len(self.externals):
-            return False
-        for one, value in zip(self.externals, fresh):
-            if not one.accepts(value):
-                return False
-        for one, value in zip(self.externals, fresh):
-            one.note(value)
-        return True
-
-
-def _is_delicate(key):
-    """Whether a key has numbers that are equal to others: 0 and -0."""
-    if isinstance(key, (tuple, list)):
-        return any(_is_delicate(one) for one in key)
-    return isinstance(key, float) and (key == 0 or key != key)
-
-
-def _require_values(key):
-    """Raises TypeError for a key with a tensor or an array, which do not tell by `==` whether they are the same."""
-    if isinstance(key, (tuple, list)):
-        for one in key:
-            _require_values(one)
-    elif isinstance(key, (Tensor, _core.Symbol, np.ndarray)):
-        raise TypeError(f"[record] a call is known by a {type(key).__name__}, expected it as an operand")
-
-
-class Tree:
-    """The calls that steps of one function have made, for arguments of the same types, and their programs."""
-
-    def __init__(self, arguments, precision, seed, groups=1):
-        self.root = Call(externals=[External(one, is_argument=True) for one in arguments])
-        self.precision, self.seed, self.groups = precision, seed, groups
-        self.places = {}  # where cells stand
-        self.scopes = Scopes()
-        self.steps = 0
-        self.programs = []  # (the call that has it, its key), the last used last
-        self.compiled = 0  # programs
-
-    def scratch(self):
-        """A build of a network that is never run."""
-        return Build(_core.Trace.of_types(self.seed, self.groups), True, groups=self.groups)
-
-
-class GradientCalls:
-    """The calls of a gradient that a user wrote: `own`, from tensors of the types of `symbols`."""
-
-    def __init__(self, own, symbols):
-        self.own = own
-        self.arguments = [Recorded(i, tuple(one.shape), one.dtype) for i, one in enumerate(symbols)]
-        self.calls = []
-        self.results = []  # slots, None where there is no gradient
-
-
-class Replay:
-    """Calls that are added to a network, in their order. `recording` is that of new ones."""
-
-    def __init__(self, build, root, rows=False, recording=None):
-        self.build, self._rows, self._recording = build, rows, recording
-        build.replay = self
-        self.table = {}  # symbols by slots, numbers as they are
-        self.externals = []
-        self.count = 0
-        self._gradients = None  # of the call that is added, whose turn has not come
-        self._call = None
-        self._add_externals(root, build, self.table)
-
-    def _add_externals(self, call, build, table):
-        for one in call.externals:
-            self.externals.append(one)
-            number = len(self.externals)
-            table[-number] = one.add_to(build, number, self._rows)
-
-    def add(self, call):
-        """Adds a call. Returns what its action gives."""
-        made = self._add(call, self.build, self.table)
-        for symbol in listed(made):
-            self.table[self.count] = symbol
-            self.count += 1
-        return made
-
-    def _add(self, call, build, table):
-        here, trace = call.here, build.trace
-        self._add_externals(call, build, table)
-        build.here, build.phase = here, call.phase
-        trace.set_place(here.scope, *call.line, here.stage, here.recompute)
-        outer = self._call, self._gradients
-        self._call, self._gradients = call, iter(tuple(call.gradients))
-        with build, InPhase(trace, call.phase):
-            made = call.action(build, *[table[slot] for slot in call.slots])
-        self._call, self._gradients = outer
-        return made
-
-    def add_gradient(self, own, build, symbols):
-        """Adds the calls of a gradient that a user wrote, for the differentiation that is added. Returns the symbols of
-        the gradients."""
-        table = dict(enumerate(symbols))
-        found, count = next(self._gradients, None), len(symbols)
-        if found is None:
-            call, found = self._call, GradientCalls(own, symbols)
-            call.gradients.append(found)
-            GradientRecording(self._recording, found, lambda one: self._add(one, build, table), table).record()
-            return [None if slot is None else table[slot] for slot in found.results]
-        for call in found.calls:
-            for symbol in listed(self._add(call, build, table)):
-                table[count] = symbol
-                count += 1
-        return [None if slot is None else table[slot] for slot in found.results]
-
-
-def listed(made):
-    """What an action gives as a list."""
-    return list(made) if isinstance(made, (tuple, list)) else [] if made is None else [made]
 
 
 class Segment:
@@ -315,7 +90,7 @@ class Recording(Building):
         )
 
     def _called(self, key, operands, action, of_trace=False):
-        """Finds what is called now among what came next before, or adds it. With `of_trace` the first argument of the
+        """Finds the call among those that followed in earlier steps, or adds it. With `of_trace` the first argument of the
         action is the trace. Called for every op: it is written to be fast."""
         if self.updated and any(id(one) in self.updated for one in operands):
             self.commit()
@@ -328,9 +103,9 @@ class Recording(Building):
             ]
         )
         for one in self.call.following:
-            if one.slots != slots or one.key != key or one.phase != phase:
+            if one.slots != slots or one.key != key or one.phase != phase or one.here != here:
                 continue
-            if (one.here is here or one.here == here) and (one.is_plain and len(values) == before or self._is(one, key, before)):
+            if one.is_plain and len(values) == before or self._is(one, key, before):
                 break
         else:
             one = self._new_call(key, slots, before, _of_build(action) if of_trace else action)
@@ -396,7 +171,7 @@ class Recording(Building):
         return call
 
     def _call_of(self, key, slots, fresh, action):
-        _require_values(key)
+        require_values(key)
         call = Call(key, slots, self.here, self.phase, action)
         born = {id(one) for one in self.born}
         call.externals = [External(one, id(one) in born and type(one) is not float) for one in fresh]
@@ -414,6 +189,10 @@ class Recording(Building):
             return False
         return True
 
+    def record_gradient(self, found, add, table):
+        """Records the calls of a gradient that a user wrote; `add` adds a call to a network, `table` gets symbols."""
+        GradientRecording(self, found, add, table).record()
+
     def replace(self, parameter, value):
         """Makes a tensor the value of a parameter from here on: an update."""
         self.slots[id(parameter)] = value._symbol.slot
@@ -424,7 +203,7 @@ class Recording(Building):
         return id(tensor) in self.slots
 
     def externals(self):
-        """What the calls so far use besides results of others, in the order of their numbers."""
+        """The externals of the calls so far, in the order of their numbers."""
         return [*self.root.externals, *[one for call in self.calls for one in call.all_externals()]]
 
     def detach(self, tensor):
@@ -443,8 +222,8 @@ class Recording(Building):
             )
         if id(parameter) in self.updated:
             self.commit()
-        dtype = parameter.dtype.core
-        value = self.run(lambda trace, x: _core.functions.cast(_core.functions.scale(x, 1.0, 0.0) if x.dtype == dtype else x, dtype), [value])
+        dtype, shape, functions = parameter.dtype.core, list(parameter.shape), _core.functions
+        value = self.run(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
         self.slots[id(parameter)] = value._symbol.slot
         self.assigned[id(parameter)] = parameter, value
 

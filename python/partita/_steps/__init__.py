@@ -1,0 +1,1 @@
+"""Steps in PYNATIVE mode: recorded, compiled as far as they are new, and run."""
