@@ -84,8 +84,8 @@ bool communicates(const Program& program) {
 
 }  // namespace
 
-Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
-                 const std::function<States()>& initial, int64_t statistics_groups) {
+Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build, const std::function<States()>& initial,
+                 int64_t statistics_groups) {
   const JobConfig config = completed(given, place);
   const int64_t ranks = place.ranks();
   const GraphRequest request{

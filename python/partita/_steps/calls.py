@@ -22,8 +22,8 @@ class Recorded:
 
 
 class External:
-    """A value that calls use and that no call made: an argument of the step, a parameter, a tensor or a number. Parameters
-    are states of the program. Tensors and numbers are constants until they change, and inputs from then on."""
+    """A value that calls use and that no call made: an argument of the step, a parameter, a tensor or a number.
+    Parameters are states of the program. Tensors and numbers are constants until they change, then inputs."""
 
     __slots__ = ("value", "shape", "dtype", "version", "requires_grad", "is_argument", "is_parameter", "varies")
 

@@ -90,8 +90,8 @@ class Recording(Building):
         )
 
     def _called(self, key, operands, action, of_trace=False):
-        """Finds the call among those that followed in earlier steps, or adds it. With `of_trace` the first argument of the
-        action is the trace. Called for every op: it is written to be fast."""
+        """Finds the call among those that followed in earlier steps, or adds it. With `of_trace` the first argument of
+        the action is the trace. Called for every op: it is written to be fast."""
         if self.updated and any(id(one) in self.updated for one in operands):
             self.commit()
         segment, values, here, phase = self.segment, self.values, self.here, self.phase
