@@ -83,6 +83,8 @@ class Executable:
             elif self.build.rates:
                 self._share(name)
         self._all = list(self._parameters.items())
+        for _, one in self._all:
+            one._updates = version_of(one)  # which a tensor may not have yet
         self._versions = [self._known[name] for name, _ in self._all]
         changed = set(self._core.written())
         self._written = [(i, one, (self, name)) for i, (name, one) in enumerate(self._all) if name in changed]
@@ -118,9 +120,9 @@ class Executable:
         Raises RuntimeError if the optimizers of the program have taken different numbers of steps."""
         versions = self._versions
         for i, (name, parameter) in enumerate(self._all):
-            if versions[i] != version_of(parameter):
+            if versions[i] != parameter._updates:
                 self._core.set_state(name, parameter.array)
-                versions[i] = version_of(parameter)
+                versions[i] = parameter._updates
         if len(self._counting) > 1:
             self._require_same_steps()
         for name, optimizer in self.build.rates.items():

@@ -165,7 +165,7 @@ class RunsInEveryStep(Case):
         x = Tensor([1.0, 2.0])
         for _ in range(10):
             step(x)
-        (tree,) = step._trees.values()
+        ((tree, _),) = step._trees.values()
         self.assertEqual(tree.compiled, 2)
 
     def test_optimizers_of_ones_own_run_in_every_step(self):
@@ -514,7 +514,7 @@ class Assigned(Case):
     def test_views_keep_nothing_alive(self):
         both = ms.value_and_grad(lambda x: ((x * 2.0)[0], x.sum())[0], 0)
         both(_zeros())
-        (tree,) = both._trees.values()
+        ((tree, _),) = both._trees.values()
         asked = tree.programs[-1][1][0]
         self.assertEqual(len(asked), 2)  # the item and the gradient, not all of what it is an item of
 

@@ -221,7 +221,7 @@ class Scaled(Case):
             same = [np.array_equal(one.asnumpy(), old) for one, old in zip(optimizer.parameters, before)]
             self.assertEqual(all(same), not finite)
             seen.append((bool(finite), float(scaler.scale_value)))
-        (tree,) = gradients_of._trees.values()
+        ((tree, _),) = gradients_of._trees.values()
         self.assertEqual(len(tree.programs), 1)
         return losses, seen
 

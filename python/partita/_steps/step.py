@@ -5,6 +5,7 @@ import numpy as np
 from partita import _core, context
 from partita._steps.agreement import agree
 from partita._current import current, set_current
+from partita._ranks import is_begun
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
 from partita._steps.calls import Call, Recorded, Replay, Tree
 from partita._steps.recording import Recording
@@ -24,17 +25,18 @@ def take(function, args, kwargs, trees, rows):
     if kwargs or not all([isinstance(one, Tensor) for one in args]):
         given = Structure((args, kwargs))
     own = list(args) if given is None else given.tensors
-    (ways, groups), seed = (feeders(), statistics_groups()) if rows else (1, 1), _seed.seed_or_default()
-    key = tuple([(one.shape, one.dtype) for one in own]), ways, groups, context.program_state(), seed
-    arguments = own
-    if ways > 1:
+    key = tuple([(one.shape, one.dtype) for one in own]), context.program_state(), _seed.seed_or_default(), is_begun()
+    if key not in trees:
+        ways, groups = (feeders(), statistics_groups()) if rows else (1, 1)
         require_rows(own, ways)
+        trees[key] = Tree([_of_all(one, ways) for one in own], "f32", _seed.seed_or_default(), groups), ways
+    tree, ways = trees[key]
+    if ways == 1:
+        step = Step(tree, own, rows)
+    else:
         arguments = [_of_all(one, ways) for one in own]
         args, kwargs = (arguments, {}) if given is None else given.filled(arguments)
-    if key not in trees:
-        trees[key] = Tree(arguments, "f32", seed, groups)
-    step = Step(trees[key], arguments, rows)
-    if ways > 1:
+        step = Step(tree, arguments, rows)
         step.give(arguments, own)
     try:
         with step:
@@ -47,7 +49,7 @@ def take(function, args, kwargs, trees, rows):
 
 def _of_all(tensor, ways):
     """The rows of all processes, of which this one knows its own."""
-    if not tensor.shape:
+    if ways == 1 or not tensor.shape:
         return tensor
     made = Tensor.__new__(Tensor)
     shape = (tensor.shape[0] * ways, *tensor.shape[1:])
@@ -62,7 +64,8 @@ class _StepProgram(Executable):
         self._externals, self._given, self._computed = [], [], []
         self._asked = len(asked)
         super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning), step.groups)
-        self.varying = tuple(one.varies for one in self._externals)
+        self.varying = [one.varies for one in self._externals]
+        self._inputs = [(i, f"value{i + 1}") for i, varies in enumerate(self.varying) if varies]
         self._counts = "step" in self._core.states() and not self._counting
         self._next = None if is_beginning else 0  # step that the program counts next
 
@@ -104,16 +107,14 @@ class _StepProgram(Executable):
 
     def is_current(self):
         """Whether its inputs are what varies."""
-        return self.varying == tuple([one.varies for one in self._externals])
+        return self.varying == [one.varies for one in self._externals]
 
     def take(self, step):
         """Runs it. Returns the arrays of what was asked for."""
         inputs = []
-        for i, varies in enumerate(self.varying):
-            if varies:
-                value = step.values[i]
-                array = _core.Array(np.asarray(value)) if type(value) is float else value.array
-                inputs.append((f"value{i + 1}", array))
+        for i, name in self._inputs:
+            value = step.values[i]
+            inputs.append((name, _core.Array(np.asarray(value)) if value.__class__ is float else value.array))
         inputs += [(name, step.computed[number]) for name, number in self._given]
         if self._counts and self._next != step.tree.steps:
             self._core.set_state("step", _core.Array(np.asarray(step.tree.steps, np.int64)))

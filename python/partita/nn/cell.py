@@ -87,9 +87,11 @@ class Cell(CellSettings):
 
     def __getattr__(self, name):
         values = self.__dict__
-        for kind in ("_params", "_cells"):
-            if name in values.get(kind, ()):
-                return values[kind][name]
+        if "_cells" in values:
+            if name in values["_params"]:
+                return values["_params"][name]
+            if name in values["_cells"]:
+                return values["_cells"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):

@@ -1,5 +1,6 @@
 """The base of optimizers: which parameters an update is of, how fast, and how it becomes a part of a program."""
 
+import functools
 import numbers
 
 from partita import _trace, context
@@ -146,23 +147,25 @@ class Optimizer(FileStates, Cell):
         build = _trace.current()
         rate = build.rate(self)
         build.note(self)
-        taken = [i for i, one in enumerate(self.parameters) if one.requires_grad]  # others were frozen since
-        parameters, gradients = [self.parameters[i] for i in taken], [gradients[i] for i in taken]
-        for parameter, gradient in zip(parameters, gradients):
-            if not isinstance(gradient, Tensor):
-                raise TypeError(
-                    f"[{where}] a gradient is not a tensor, got {type(gradient).__name__}, expected one for "
-                    f"'{parameter.name}'"
-                )
+        parameters = self.parameters
+        if not all([one.requires_grad for one in parameters]):  # some were frozen since
+            taken = [i for i, one in enumerate(parameters) if one.requires_grad]
+            parameters, gradients = [parameters[i] for i in taken], [gradients[i] for i in taken]
+        if not all([isinstance(one, Tensor) for one in gradients]):
+            i = [isinstance(one, Tensor) for one in gradients].index(False)
+            raise TypeError(
+                f"[{where}] a gradient is not a tensor, got {type(gradients[i]).__name__}, expected one for "
+                f"'{parameters[i].name}'"
+            )
         if self.is_composed:
             for parameter, gradient in zip(parameters, gradients):
                 self._require_shape(parameter.name, parameter, gradient)
                 build.replace(parameter, self._composed(build, parameter.name, parameter, gradient, rate))
         elif parameters:
-            made = build.do(*self._update_of([one.name for one in parameters]), *parameters, *gradients, rate)
+            made = build.do(*self._update_of(tuple([one.name for one in parameters])), *parameters, *gradients, rate)
             for parameter, value in zip(parameters, made):
                 build.replace(parameter, value)
-        return Tensor(True)
+        return _done()
 
     @property
     def adds_updates(self):
@@ -193,7 +196,7 @@ class Optimizer(FileStates, Cell):
             tensors = [Tensor._from_symbol(one) for one in (parameter, gradient, rate)]
             if self.is_composed:
                 return self._composed(build, parameter.name, *tensors)._symbol
-            return build.do(*self._update_of([parameter.name]), *tensors)[0]._symbol
+            return build.do(*self._update_of((parameter.name,)), *tensors)[0]._symbol
 
     def _require_shape(self, name, parameter, gradient):
         if tuple(gradient.shape) != tuple(parameter.shape):
@@ -204,19 +207,18 @@ class Optimizer(FileStates, Cell):
 
     def _update_of(self, names):
         """(key, action) of the update of parameters of these names by the library."""
-        options = self._options_now(tuple(names))
+        options = self._options_now(names)
+        return ("update", _trace.Same(options)), lambda build, *symbols: self._add_updates(build, names, options, symbols)
 
-        def add(build, *symbols):
-            rate, made = symbols[-1], []
-            for i, (name, texts) in enumerate(zip(names, options)):
-                parameter, gradient = symbols[i], symbols[len(names) + i]
-                self._require_shape(name, parameter, gradient)
-                own = self._group_of(name)[1] if self.groups else None
-                own = rate if own is None else build.trace.constant(own, "f32", [])
-                made.append(build.trace.update(texts, parameter, gradient, own))
-            return made
-
-        return ("update", _trace.Same(options)), add
+    def _add_updates(self, build, names, options, symbols):
+        rate, made = symbols[-1], []
+        for i, (name, texts) in enumerate(zip(names, options)):
+            parameter, gradient = symbols[i], symbols[len(names) + i]
+            self._require_shape(name, parameter, gradient)
+            own = self._group_of(name)[1] if self.groups else None
+            own = rate if own is None else build.trace.constant(own, "f32", [])
+            made.append(build.trace.update(texts, parameter, gradient, own))
+        return made
 
     def _composed(self, build, name, parameter, gradient, rate):
         """The new value of a parameter of this name, made of ops."""
@@ -358,6 +360,12 @@ def _rates(where, given):
     if not rates or any(not 0 <= one < float("inf") for one in rates):
         raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
     return rates
+
+
+@functools.lru_cache(maxsize=1)
+def _done():
+    """The result of an update."""
+    return Tensor(True)
 
 
 def _store(build, state, value):
