@@ -66,6 +66,7 @@ mpirun -n 3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 
 prints 1 "loops over shards: ok" "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 3
 prints 1 "loops over shards: ok" env PARTITA_RANKS=3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 0
 "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
+prints 1 "steps of processes: ok" env PARTITA_RANKS=4 "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
 for ranks in 2 4; do
   prints $ranks "steps of processes: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
   prints $ranks "own numbers: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"

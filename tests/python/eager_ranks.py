@@ -1,5 +1,6 @@
-"""Steps of processes whose Python runs every time: eager_ranks.py VALUES writes what they compute, or compares it when
-the file is there. Each process has its rows; control flow on data follows the rows of all."""
+"""Steps of ranks whose Python runs every time: eager_ranks.py VALUES writes what they compute, or compares it when the
+file is there. Ranks are processes, or threads of one (PARTITA_RANKS). Each process has its rows; control flow on data
+follows the rows of all."""
 
 import os
 import sys
@@ -9,13 +10,14 @@ from support import Small, labelled
 
 import partita as ms
 from partita import Parameter, Tensor, nn, ops
+from partita import dataset as ds
 from partita.communication import get_group_size, get_rank, init
 
 init()
 ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
 ranks, rank = get_group_size(), get_rank()
 X, Y = labelled(24)
-OWN = slice(24 // ranks * rank, 24 // ranks * (rank + 1))
+OWN = 24 if "PARTITA_RANKS" in os.environ else 24 // ranks  # rows of a batch in this process
 
 
 def made():
@@ -69,7 +71,47 @@ def items(net, loss_fn):
 
 def arrays(net, loss_fn):
     masks = np.random.default_rng(2)
-    return lambda x, y: loss_fn(net(x) * Tensor(masks.random((24, 3)).astype("f4")), y)
+    return lambda x, y: loss_fn(net(x) * Tensor(masks.random((1, 3)).astype("f4")), y)
+
+
+def skips(net, loss_fn):
+    """The layers that a step has depend on what it computes."""
+
+    def forward(x, y):
+        logits = net(x)
+        if bool((logits.argmax(1) == 0).all()):
+            return loss_fn(logits * 2.0, y)
+        for _ in range(int(float(ops.abs(logits).sum()) * 10) % 3):
+            logits = ops.tanh(logits)
+        return loss_fn(logits, y)
+
+    return forward
+
+
+def clipped(net, loss_fn):
+    """What a layer computes is scaled by its norm, and noise of a generator is added while that is small."""
+    draw = np.random.default_rng(4)
+
+    def forward(x, y):
+        logits = net(x)
+        norm = float((logits * logits).sum()) ** 0.5
+        logits = logits * (1.0 / max(1.0, norm))
+        if norm < 4:
+            logits = logits + float(draw.random())
+        return loss_fn(logits, y)
+
+    return forward
+
+
+def assigned(net, loss_fn):
+    """Items are assigned where data say."""
+
+    def forward(x, y):
+        logits = net(x)
+        logits[:, 1] = logits[:, 0] * 0.5 if logits.mean() > 0 else logits[:, 2]
+        return loss_fn(logits, y)
+
+    return forward
 
 
 def values(net, loss_fn):
@@ -77,19 +119,20 @@ def values(net, loss_fn):
 
     def forward(x, y):
         logits = net(x)
-        assert logits.asnumpy().shape == (24 // ranks, 3)
+        assert logits.asnumpy().shape == (OWN, 3)
         return loss_fn(logits, y)
 
     return forward
 
 
 found = []
-for way in (randomness, counters, branches, loops, items, arrays, values):
+data = ds.NumpySlicesDataset((X, Y), ["x", "y"], shuffle=False, num_shards=ranks, shard_id=rank).batch(24 // ranks)
+for way in (randomness, counters, branches, loops, items, arrays, skips, clipped, assigned, values):
     net, loss_fn = made()
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     gradients_of = ms.value_and_grad(way(net, loss_fn), None, optimizer.parameters)
-    for _ in range(6):
-        loss, gradients = gradients_of(Tensor(X[OWN]), Tensor(Y[OWN]))
+    for x, y in [batch for _ in range(6) for batch in data.create_tuple_iterator(num_epochs=1)]:
+        loss, gradients = gradients_of(x, y)
         optimizer(gradients)
         found.append(float(loss))
     found += net.fc1.weight.asnumpy().ravel()[:4].tolist()
@@ -98,7 +141,7 @@ if os.path.exists(sys.argv[1]):
     print("steps of processes: ok", flush=True)
 elif rank == 0:
     np.save(sys.argv[1], found)
-if ranks == 1:
+if ranks == 1 or "PARTITA_RANKS" in os.environ:
     sys.exit()
 
 # Numbers that differ belong to the rows of a process, and never reach parameters.
