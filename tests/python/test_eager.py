@@ -579,6 +579,64 @@ class Assigned(Case):
             ms.value_and_grad(lambda a: (ops.assign(weight, a), a.sum())[1], 0)(x)
 
 
+class Hooked(nn.Cell):
+    """Two cells with hooks of gradients, which note what they get."""
+
+    def __init__(self):
+        super().__init__()
+        self.relu, self.fc = nn.ReLU(), nn.Dense(2, 2, weight_init="ones", bias_init="zeros")
+        self.__dict__["seen"] = []
+        self.handle = self.fc.register_backward_hook(self.of_inputs)
+        self.relu.register_backward_pre_hook(lambda cell, gradients: gradients[0] * 2.0)
+
+    def of_inputs(self, cell, inputs, outputs):
+        self.seen.append((type(cell).__name__, len(inputs), inputs[0].shape, len(outputs)))
+        return (inputs[0] * 10.0,)
+
+    def construct(self, x):
+        return self.relu(self.fc(x)).sum()
+
+
+class Hooks(Case):
+    """Hooks of gradients; the numbers are those of the documented system."""
+
+    def test_of_cells(self):
+        net, x = Hooked(), Tensor(np.ones((1, 2), "f4"))
+        gradient = ms.grad(net)
+        for calls in (1, 2, 3):
+            self.close(gradient(x), [[40, 40]])
+        self.assertEqual(set(net.seen), {("Dense", 1, (1, 2), 1)})
+        self.assertGreaterEqual(len(net.seen), 3)
+        net.handle.remove()
+        self.close(gradient(x), [[4, 4]])
+
+    def test_of_tensors(self):
+        def hooked(x):
+            y = x * 2.0
+            handle = y.register_hook(lambda gradient: gradient * 3.0)
+            z = y.sum()
+            handle.remove() if float(x[0]) > 5 else None
+            return z
+
+        self.close(ms.grad(hooked)(Tensor([1.0, 1.0])), [6, 6])
+        self.close(ms.grad(hooked)(Tensor([9.0, 1.0])), [2, 2])
+
+    def test_as_ops(self):
+        clip = ops.InsertGradientOf(lambda gradient: ops.clamp(gradient, -1.0, 1.0))
+        both = ops.HookBackward(lambda gradients: tuple(one * 5.0 for one in gradients))
+        x = Tensor([1.0, -3.0])
+        self.close(ms.grad(lambda a: (clip(a) * a).sum())(x), np.clip([1, -3], -1, 1) + np.array([1, -3]))
+        self.close(ms.grad(lambda a: sum(both(a, a)).sum())(x), [10, 10])
+
+    def test_refuse_others(self):
+        with self.refuses(TypeError, "[register_hook] the hook is not a function, got int"):
+            Tensor([1.0]).register_hook(3)
+        with self.refuses(ValueError, "backward_hook] wrong number of gradients, got 2, expected 1"):
+            net = nn.ReLU()
+            net.register_backward_hook(lambda cell, inputs, outputs: (inputs[0], inputs[0]))
+            ms.grad(lambda a: net(a).sum())(Tensor([1.0]))
+
+
 def assigned_at(a, i):
     b = a * 1.0
     b[i] = 1.0

@@ -12,6 +12,7 @@ from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell_settings import CellSettings
+from partita.ops.hooks import through
 
 
 class Cell(CellSettings):
@@ -27,7 +28,7 @@ class Cell(CellSettings):
         values["_recompute"] = False
         values["_stage"] = None
         values["_precision"] = None  # of its products; None: that of what it is called in
-        values["_hooks"] = ([], [])
+        values["_hooks"] = ([], [], [], [])  # before and after calls; of gradients of outputs, and of inputs
         values["training"] = False
         values["requires_grad"] = False
         values["_flags"] = dict(flags or {})
@@ -242,18 +243,54 @@ class Cell(CellSettings):
             build.note(self)
         if values["_precision"] == "f32":
             args, kwargs = _widened(args), _widened(kwargs)
-        before, after = values["_hooks"]
+        before, after, of_outputs, of_inputs = values["_hooks"]
         for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
+        arrived = []
+        if of_inputs:
+            args = self._hooked_inputs(list(of_inputs), args, arrived)
         if build is None or (not hasattr(type(self), "bprop") and "bprop" not in values):
             output = self.construct(*args, **kwargs)
         else:
             output = self._constructed(build, args, kwargs)
+        if of_outputs or of_inputs:
+            output = self._hooked_outputs(list(of_outputs), output, arrived)
         for hook in list(after) if after else ():
             changed = hook(self, args, output)
             output = output if changed is None else changed
         return output
+
+    def _hooked_outputs(self, hooks, output, arrived):
+        """The output, whose gradients pass through hooks and then are in `arrived`."""
+        outputs = output if isinstance(output, tuple) else (output,)
+        tensors = [one for one in outputs if isinstance(one, Tensor)]
+
+        def passed(gradients):
+            for hook in hooks:
+                changed = hook(self, gradients)
+                if changed is not None:
+                    gradients = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
+            arrived[:] = [gradients]
+            return gradients
+
+        found = iter(through(f"{type(self).__name__}.backward_pre_hook", passed, tensors))
+        made = tuple(next(found) if isinstance(one, Tensor) else one for one in outputs)
+        return made if isinstance(output, tuple) else made[0]
+
+    def _hooked_inputs(self, hooks, args, arrived):
+        """The inputs, whose gradients pass through hooks that also get those of the outputs."""
+        tensors = [one for one in args if isinstance(one, Tensor)]
+
+        def passed(gradients):
+            for hook in hooks:
+                changed = hook(self, gradients, arrived[0])
+                if changed is not None:
+                    gradients = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
+            return gradients
+
+        found = iter(through(f"{type(self).__name__}.backward_hook", passed, tensors))
+        return tuple(next(found) if isinstance(one, Tensor) else one for one in args)
 
     def _constructed(self, build, args, kwargs):
         """Calls `construct` with the gradient that `bprop` computes."""

@@ -132,6 +132,16 @@ class CellSettings:
         `remove` ends it."""
         return self._register(1, hook_fn, prepend, with_kwargs)
 
+    def register_backward_pre_hook(self, hook_fn):
+        """`hook_fn(cell, gradients)` with a tuple of the gradients of the outputs; what it returns replaces them. It is
+        called for each backward pass, and may compute with ops. Gives a handle, whose `remove` ends it."""
+        return self._register(2, hook_fn, False, False)
+
+    def register_backward_hook(self, hook_fn):
+        """`hook_fn(cell, gradients_of_inputs, gradients_of_outputs)`, both tuples; what it returns replaces the former.
+        It is called for each backward pass, and may compute with ops. Gives a handle, whose `remove` ends it."""
+        return self._register(3, hook_fn, False, False)
+
     def _register(self, place, hook_fn, prepend, with_kwargs):
         if not callable(hook_fn):
             raise TypeError(f"[Cell] the hook is not a function, got {type(hook_fn).__name__}, expected one")

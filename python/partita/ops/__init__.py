@@ -4,6 +4,7 @@ from partita._names import refuse_missing
 from partita.ops import functional, methods, operations, registry  # noqa: F401  (methods: of tensors)
 from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send
 from partita.ops.custom import Custom, PyFunc
+from partita.ops.hooks import HookBackward, InsertGradientOf
 from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.functional import (  # noqa: F401
     abs,
