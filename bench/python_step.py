@@ -53,7 +53,7 @@ def training(net, shape):
 
 
 def chain(count):
-    """A step of so many ops, without arguments."""
+    """A step of `count` ops, without arguments."""
 
     def function(x):
         for _ in range(count):

@@ -89,7 +89,7 @@ def skips(net, loss_fn):
 
 
 def clipped(net, loss_fn):
-    """What a layer computes is scaled by its norm, and noise of a generator is added while that is small."""
+    """A layer is scaled by its norm, and noise of a generator is added while that is small."""
     draw = np.random.default_rng(4)
 
     def forward(x, y):

@@ -11,11 +11,11 @@ from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
+from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_settings import CellSettings
-from partita.ops.hooks import through
 
 
-class Cell(CellSettings):
+class Cell(CellSettings, CellHooks):
     """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
     method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
 
@@ -260,37 +260,6 @@ class Cell(CellSettings):
             changed = hook(self, args, output)
             output = output if changed is None else changed
         return output
-
-    def _hooked_outputs(self, hooks, output, arrived):
-        """The output, whose gradients pass through hooks and then are in `arrived`."""
-        outputs = output if isinstance(output, tuple) else (output,)
-        tensors = [one for one in outputs if isinstance(one, Tensor)]
-
-        def passed(gradients):
-            for hook in hooks:
-                changed = hook(self, gradients)
-                if changed is not None:
-                    gradients = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
-            arrived[:] = [gradients]
-            return gradients
-
-        found = iter(through(f"{type(self).__name__}.backward_pre_hook", passed, tensors))
-        made = tuple(next(found) if isinstance(one, Tensor) else one for one in outputs)
-        return made if isinstance(output, tuple) else made[0]
-
-    def _hooked_inputs(self, hooks, args, arrived):
-        """The inputs, whose gradients pass through hooks that also get those of the outputs."""
-        tensors = [one for one in args if isinstance(one, Tensor)]
-
-        def passed(gradients):
-            for hook in hooks:
-                changed = hook(self, gradients, arrived[0])
-                if changed is not None:
-                    gradients = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
-            return gradients
-
-        found = iter(through(f"{type(self).__name__}.backward_hook", passed, tensors))
-        return tuple(next(found) if isinstance(one, Tensor) else one for one in args)
 
     def _constructed(self, build, args, kwargs):
         """Calls `construct` with the gradient that `bprop` computes."""

@@ -1,28 +1,8 @@
-"""How cells are computed: modes, stages, recomputation, hooks."""
+"""How cells are computed: modes, stages, recomputation."""
 
 from partita._precision import is_half, note_cell
 from partita._warnings import warn
 from partita.common import dtype as mstype
-
-
-class HookHandle:
-    """A function that a cell calls, until `remove`."""
-
-    def __init__(self, cell, hooks, function):
-        self._cell, self._hooks, self._function = cell, hooks, function
-
-    def __call__(self, *args):
-        return self._function(*args)
-
-    def program_parts(self):
-        """Objects whose change makes a call another part of a program."""
-        return [self._function]
-
-    def remove(self):
-        """Removes the hook. A second call has no effect."""
-        if self in self._hooks:
-            self._hooks.remove(self)
-            self._cell._count_change()
 
 
 class CellSettings:
@@ -121,36 +101,6 @@ class CellSettings:
     def place(self, role, rank_id):
         """Kept, without effect: which rank computes what is said by stages and annotations."""
         warn(f"[Cell.place] has no effect here, got rank {rank_id}: set_stage or pipeline_stage chooses ranks")
-
-    def register_forward_pre_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
-        """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs. Gives a handle, whose
-        `remove` ends it."""
-        return self._register(0, hook_fn, prepend, with_kwargs)
-
-    def register_forward_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
-        """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output. Gives a handle, whose
-        `remove` ends it."""
-        return self._register(1, hook_fn, prepend, with_kwargs)
-
-    def register_backward_pre_hook(self, hook_fn):
-        """`hook_fn(cell, gradients)` with a tuple of the gradients of the outputs; what it returns replaces them. It is
-        called for each backward pass, and may compute with ops. Gives a handle, whose `remove` ends it."""
-        return self._register(2, hook_fn, False, False)
-
-    def register_backward_hook(self, hook_fn):
-        """`hook_fn(cell, gradients_of_inputs, gradients_of_outputs)`, both tuples; what it returns replaces the former.
-        It is called for each backward pass, and may compute with ops. Gives a handle, whose `remove` ends it."""
-        return self._register(3, hook_fn, False, False)
-
-    def _register(self, place, hook_fn, prepend, with_kwargs):
-        if not callable(hook_fn):
-            raise TypeError(f"[Cell] the hook is not a function, got {type(hook_fn).__name__}, expected one")
-        if with_kwargs:
-            raise NotImplementedError("[Cell] a hook cannot get inputs by name, got with_kwargs=True, expected False")
-        handle = HookHandle(self, self._hooks[place], hook_fn)
-        self._count_change()
-        self._hooks[place].insert(0 if prepend else len(self._hooks[place]), handle)
-        return handle
 
     def set_inputs(self, *inputs, **kwargs):
         """Kept, without effect: a network is built anew for each shape."""

@@ -9,8 +9,8 @@ __all__ = ("HookBackward", "InsertGradientOf")
 
 
 def through(where, hook, tensors):
-    """Returns the tensors, whose gradients pass through `hook(gradients)`: a tuple of one for each. It returns others in
-    their places, a tuple or, of one, a tensor, or None to leave them. Outside of a network and a step there are no
+    """Returns the tensors, whose gradients pass through `hook(gradients)`: a tuple of one for each. It returns others
+    in their places, a tuple or, of one, a tensor, or None to leave them. Outside of a network and a step there are no
     gradients. Raises TypeError and ValueError for results that are no gradients."""
     build = _trace.current()
     if build is None or not tensors:

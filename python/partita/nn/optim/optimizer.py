@@ -208,7 +208,8 @@ class Optimizer(FileStates, Cell):
     def _update_of(self, names):
         """(key, action) of the update of parameters of these names by the library."""
         options = self._options_now(names)
-        return ("update", _trace.Same(options)), lambda build, *symbols: self._add_updates(build, names, options, symbols)
+        key = "update", _trace.Same(options)
+        return key, lambda build, *symbols: self._add_updates(build, names, options, symbols)
 
     def _add_updates(self, build, names, options, symbols):
         rate, made = symbols[-1], []
