@@ -10,7 +10,7 @@ from partita._steps import step
 from partita._structure import Structure
 from partita._warnings import warn
 from partita.common import seed as _seed
-from partita.common.tensor import Tensor
+from partita.common.tensor import NeedsValue, Tensor
 
 MANY_VARIANTS = 8  # of a function for arguments of the same kinds
 _MOST_COMPILED = 64  # of a function
@@ -93,12 +93,14 @@ class _Compiled(Executable):
 class Program:
     """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
     its own rows, unless `rows` is False. In a network that is being built it acts like any other function. With
-    `is_graph` it is traced once in any mode."""
+    `is_graph` it is traced once in any mode, unless its Python reads values: such a function is recorded in every step,
+    which a warning says."""
 
     def __init__(self, function, rows=True, is_graph=False):
         functools.update_wrapper(self, function, updated=())
         self._function, self._rows, self._is_graph = function, rows, is_graph
         self._compiled = {}  # by signatures of arguments: those of different captured values, the last used first
+        self._needs_values = False  # while it is traced: it is recorded instead
         self._trees = {}  # by types of arguments: the calls that steps made
         self._of_owners = {}  # of a method: programs of objects without attributes of their own
 
@@ -124,8 +126,19 @@ class Program:
     def __call__(self, *args, **kwargs):
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
-        if not self._is_graph and context.is_eager():
+        if self._needs_values or (not self._is_graph and context.is_eager()):
             return step.take(self._function, args, kwargs, self._trees, self._rows)
+        try:
+            return self._traced(args, kwargs)
+        except NeedsValue as error:
+            warn(f"[jit] '{self._name()}' runs in parts, because its Python reads values: {error}")
+            self._needs_values = True
+            return step.take(self._function, args, kwargs, self._trees, self._rows)
+
+    def _name(self):
+        return getattr(self, "__name__", type(self._function).__name__)
+
+    def _traced(self, args, kwargs):
         given = Structure((args, kwargs))
         types = tuple((one.shape, one.dtype) for one in given.tensors)
         key = signature(given.made), types, context.program_state(), _seed.seed_or_default(), is_alone()
@@ -151,8 +164,8 @@ class Program:
         counts = [len(one) for one in self._compiled.values()]
         if max(len(variants) + 1, len(counts)) in (MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
-                f"[jit] '{getattr(self, '__name__', type(self._function).__name__)}' is compiled again and again, got "
-                f"{sum(counts)} programs of it, expected few: pass numbers that change as tensors"
+                f"[jit] '{self._name()}' is compiled again and again, got {sum(counts)} programs of it, expected few: pass "
+                "numbers that change as tensors"
             )
         if len(counts) > _MOST_COMPILED:
             del self._compiled[next(iter(self._compiled))]

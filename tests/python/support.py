@@ -45,6 +45,15 @@ def printed():
         yield out
 
 
+@contextlib.contextmanager
+def warned():
+    """Captures the lines of warnings that are new in a `with` block, in the list that it gives."""
+    lines = []
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        yield lines
+    lines += [line for line in err.getvalue().splitlines() if line.startswith("partita: warning:")]
+
+
 class Folder:
     """Small files of MNIST and CIFAR-10 whose images say their labels."""
 

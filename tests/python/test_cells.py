@@ -4,10 +4,11 @@ import copy
 import pickle
 
 import numpy as np
-from support import Case, Small, labelled, rng
+from support import Case, Small, labelled, rng, warned
 
 import partita as ms
-from partita import Parameter, Tensor, nn, ops
+from partita import Parameter, Tensor, nn, ops, train
+from partita import dataset as ds
 from partita.common.initializer import TruncatedNormal, initializer
 
 
@@ -212,11 +213,38 @@ class Programs(Case):
         self.close(product(x, 4), [8, 16])
         self.assertEqual(len(calls), 2)
 
-    def test_refuse_control_flow_on_data(self):
+    def test_record_control_flow_on_data(self):
+        ways = {
+            "its truth": lambda a: a if a.sum() > 0 else -a,
+            "a float": lambda a: a * (1.0 if float(a.sum()) > 0 else -1.0),
+            "not known while it is built": lambda a: Tensor(a.asnumpy() * np.sign(a.asnumpy().sum())),
+        }
+        for text, way in ways.items():
+            program = ms.jit(way)
+            with warned() as lines:
+                for given in ([1.0, 2.0], [-1.0, -3.0], [1.0, 2.0]):
+                    self.close(program(Tensor(given)), np.abs(given))
+            self.assertEqual(len(lines), 1)
+            self.assertIn(text, lines[0])
+            self.assertIn("runs in parts", lines[0])
+            self.assertIn("test_cells.py", lines[0])
+
+    def test_refuse_control_flow_on_data_in_trainings(self):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Dense(2, 1)
+
+            def construct(self, x):
+                y = self.fc(x)
+                return y if y.sum() > 0 else -y
+
+        net = Net()
+        rows = ds.NumpySlicesDataset((np.ones((4, 2), "f4"), np.ones((4, 1), "f4")), ["x", "y"]).batch(2)
         with self.refuses(TypeError, "control flow depends on data at", "test_cells.py", "its truth"):
-            ms.jit(lambda a: a if a.sum() > 0 else -a)(Tensor([1.0]))
-        with self.refuses(TypeError, "not known while it is built"):
-            ms.jit(lambda a: Tensor(a.asnumpy()))(Tensor([1.0]))
+            train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1)).train(1, rows)
+
+    def test_refuse_values_of_other_programs(self):
         kept = []
         ms.jit(lambda a: kept.append(a) or a)(Tensor([1.0]))
         with self.refuses(ValueError, "is used after its network was built"):

@@ -10,6 +10,10 @@ from partita.common import dtype as mstype
 from partita.common import seed as _seed
 
 
+class NeedsValue(TypeError):
+    """Python needs a value of a network while it is built."""
+
+
 class Tensor:
     """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one."""
 
@@ -69,9 +73,10 @@ class Tensor:
                 self._array = self._init.array_of(self)
                 return self._array
             if self._symbol is not None:
-                raise TypeError(
-                    "[construct] a value of the network is not known while it is built, got a symbolic "
-                    "tensor, expected ops on it: no NumPy, and no Python control flow on data"
+                file, line = user_line()
+                raise NeedsValue(
+                    f"[construct] a value of the network is not known while it is built at {file}:{line}, got a "
+                    "symbolic tensor, expected ops on it: no NumPy, and no Python control flow on data"
                 )
             self.init_data()
         build = current()
@@ -255,7 +260,7 @@ class Tensor:
         if not self._is_symbolic:
             return
         file, line = user_line()
-        raise TypeError(
+        raise NeedsValue(
             f"[construct] control flow depends on data at {file}:{line}, got {wanted} of a symbolic tensor "
             f"{self.dtype}{list(self.shape)}, expected ops such as ops.select, or a condition on shapes"
         )

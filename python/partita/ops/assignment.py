@@ -11,7 +11,7 @@ from partita.ops.support import is_number
 
 
 def assigned(x, index, value):
-    """Returns the tensor that `x[index] = value` makes of x, as an op of x and the value. Raises IndexError for a
+    """Returns the tensor that `x[index] = value` makes of x, as an op of x and the value. Raises NeedsValue for a
     symbolic tensor of integers as index, ValueError for a value whose shape does not fit, TypeError for other
     values."""
     if not isinstance(value, Tensor):
@@ -72,18 +72,14 @@ def _without_ones(value, rank):
 
 
 def _known(index):
-    """An index for NumPy. Raises IndexError for tensors whose values are not known."""
+    """An index for NumPy. Raises NeedsValue for tensors whose values are not known."""
     if isinstance(index, tuple):
         return tuple(_known(one) for one in index)
     if isinstance(index, list):
         return [_known(one) for one in index]
     if not isinstance(index, Tensor):
         return index
-    if index._is_symbolic:
-        raise IndexError(
-            "[index] an item cannot be assigned at a place that depends on data, got a symbolic tensor, expected "
-            "numbers, slices, a mask, or ops.select"
-        )
+    index._refuse_symbolic("an index")
     return index.asnumpy()
 
 
