@@ -71,6 +71,9 @@ for ranks in 2 4; do
   prints $ranks "steps of processes: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
   prints $ranks "own numbers: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
 done
+prints 1 "losses of ranks: ok" "$python" "$root/tests/python/loss_rule.py"
+prints 1 "losses of ranks: ok" env PARTITA_RANKS=2 "$python" "$root/tests/python/loss_rule.py"
+prints 2 "losses of ranks: ok" mpirun -n 2 "$python" "$root/tests/python/loss_rule.py"
 mpirun -n 3 "$python" "$root/tests/python/norm_ranks.py" "$work/norms.npy" 0
 prints 1 "norms of ranks: ok" "$python" "$root/tests/python/norm_ranks.py" "$work/norms.npy" 3
 for kind in ops_differ one_has_more one_needs_a_value later; do
