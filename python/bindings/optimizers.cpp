@@ -45,6 +45,7 @@ py::dict described(const OptimizerDef& optimizer) {
   found["states"] = states;
   found["fixed"] = optimizer.python.fixed;
   found["renamed"] = optimizer.python.renamed;
+  found["documented"] = optimizer.python.documented;
   found["counts_steps"] = optimizer.counts_steps;
   found["is_named_by_kind"] = optimizer.python.is_named_by_kind;
   return found;

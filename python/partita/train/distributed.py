@@ -75,6 +75,8 @@ def _merged(where, files, entries=None):
     parts = {}
     for rank, path in sorted(files.items()):
         for name, one in load_checkpoint(path).items():
+            if isinstance(one, str):
+                continue
             parts.setdefault(name, []).append((rank, one))
     return {name: joined(where, name, own, (entries or {}).get(name)) for name, own in parts.items()}
 

@@ -1,4 +1,5 @@
-"""Parameters as files: safetensors, whatever the ending."""
+"""Parameters as files: checkpoints of MindSpore and safetensors. Readers know them by their content; files that end in
+.ckpt are written as checkpoints of MindSpore."""
 
 import os
 
@@ -10,7 +11,7 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.nn.cell import Cell
-from partita.nn.optim import Optimizer
+from partita.nn.optim import Optimizer, documented_states
 from partita.train.parts import joined_over_ranks
 
 _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
@@ -42,8 +43,10 @@ def save_checkpoint(
     format="ckpt",
     **kwargs,
 ):
-    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Raises TypeError for
-    other objects."""
+    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Those of a cell that trains
+    include the states of its optimizer, by the documented names. `append_dict`: numbers, texts and tensors that are
+    written, too. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Raises TypeError for other
+    objects."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -63,21 +66,51 @@ def save_checkpoint(
         named += numbers
     else:
         texts = _texts_of(named)
+        for optimizer in _optimizers_of(save_obj):
+            named += documented_states.saved(optimizer)
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
-    for name, one in (append_dict or {}).items():
-        named.append((name, one if isinstance(one, Tensor) else Tensor(one)))
+    for name, one in _appended(append_dict):
+        named.append((name, one if isinstance(one, (Tensor, str)) else Tensor(one)))
+    texts.update({_TEXT + name: one for name, one in named if isinstance(one, str)})
+    named = [(name, one) for name, one in named if not isinstance(one, str)]
     for name, one in named:
         if not isinstance(one, Tensor):
             raise TypeError(f"[save_checkpoint] '{name}' is not a tensor, got {type(one).__name__}, expected one")
-    save_parameters(path, named, texts)
+    save_parameters(path, named, texts, bool(crc_check))
 
 
-def save_parameters(path, named, texts=None):
+_TEXT = "text:"  # begins the keys of metadata that are texts of the user
+
+
+def _appended(given):
+    """Entries of an append_dict. Raises TypeError for other keys than texts, and other values than numbers, texts and
+    tensors."""
+    if given is not None and not isinstance(given, dict):
+        raise TypeError(f"[save_checkpoint] append_dict is not a dict, got {type(given).__name__}, expected one")
+    for name, one in (given or {}).items():
+        if not isinstance(name, str) or not isinstance(one, (int, float, bool, str, Tensor)):
+            raise TypeError(
+                f"[save_checkpoint] bad append_dict, got {name!r}: {type(one).__name__}, expected a str and a number, a "
+                "str or a Tensor"
+            )
+        yield name, one
+
+
+def _optimizers_of(cell):
+    """The optimizers that a cell trains with."""
+    found = []
+    for _, one in cell.cells_and_names() if isinstance(cell, Cell) else ():
+        inner = one.__dict__.get("optimizer")
+        found += [own for own in (one, inner) if isinstance(own, Optimizer) and own not in found]
+    return found
+
+
+def save_parameters(path, named, texts=None, crc32=False):
     """(name, tensor) to a file, with the places of those that are parts of others. `texts`: metadata of the file."""
     texts = dict(texts or {})
     texts.update({f"box:{name}": _box_text(one.box) for name, one in named if getattr(one, "box", None)})
-    _core.save_arrays(path, [(name, one.array) for name, one in named], texts)
+    _core.save_arrays(path, [(name, one.array) for name, one in named], texts, crc32)
 
 
 # What PyTorch calls the parameters of norms and embeddings.
@@ -130,8 +163,9 @@ def load_checkpoint(
     remove_redundancy=False,
     format="ckpt",
 ):
-    """Returns the parameters of a file as a dict by their names, and loads them into `net` if it is given. Raises
-    ValueError for a path that ends neither in .ckpt nor in .safetensors, or if no parameter is left to load."""
+    """Returns the parameters and texts of a file as a dict by their names, and loads them into `net` if it is given.
+    Checksums that the file has are always checked. Raises ValueError for a path that ends neither in .ckpt nor in
+    .safetensors, for a damaged file, or if no parameter is left to load."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -142,16 +176,20 @@ def load_checkpoint(
     found = {}
     arrays, texts = _core.load_arrays(path)
     measures = _measures(arrays, texts, path)
+
+    def is_wanted(name):
+        if (left_out and name.startswith(left_out)) or (chosen and not name.startswith(chosen)):
+            return False
+        return choice_func is None or choice_func(name)
+
     for name, array in arrays.items():
-        if name.startswith(left_out) if left_out else False:
-            continue
-        if chosen and not name.startswith(chosen):
-            continue
-        if choice_func is not None and not choice_func(name):
+        if not is_wanted(name):
             continue
         found[name] = Parameter(Tensor(array), name=name)
         found[name].box = _box_of(texts.get(f"box:{name}"))
         found[name].measures = (measures.get(name, measures["states"]), path, measures["are_named"])
+    own = ((key.removeprefix(_TEXT), text) for key, text in texts.items() if key.startswith(_TEXT))
+    found.update({name: text for name, text in own if is_wanted(name)})
     if not found:
         raise ValueError(f"[load_checkpoint] nothing to load, got no parameters of '{path}', expected at least 1")
     if net is not None:
@@ -231,7 +269,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     for one in parameters:
         key = _name_in(parameter_dict, one.name, own)
         given = parameter_dict.get(key)
-        if given is None:
+        if given is None or isinstance(given, str):
             missing.append(one.name)
             continue
         if is_part(given):
@@ -239,6 +277,8 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
                 f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "
                 "load_distributed_checkpoint(net, the files of all ranks)"
             )
+        if given.shape[: len(one.shape)] == one.shape and set(given.shape[len(one.shape) :]) == {1}:
+            given = Tensor(given.asnumpy().reshape(one.shape))  # dimensions of 1 that some devices add
         if given.shape != one.shape:
             raise RuntimeError(
                 f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
@@ -252,7 +292,13 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     if not used:
         count = len(parameter_dict)
         warn(f"[load_param_into_net] nothing is loaded, got {count} names, none of them one of {len(own)}")
-    return missing, [name for name in parameter_dict if name not in used]
+    left = {name: one for name, one in parameter_dict.items() if name not in used}
+    for optimizer in _optimizers_of(net):
+        missing += documented_states.missing(optimizer, left)
+        if any(documented_states.is_of(optimizer, name) for name in left):
+            unused = optimizer.take_states(left)
+            left = {name: one for name, one in left.items() if name in unused}
+    return missing, list(left)
 
 
 def sync_pipeline_shared_parameters(net):

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Checkpoints of trainings, exchanged with MindSpore in both directions: of 72 networks and optimizers each side trains
+# 3 steps, saves its cell, and the other side goes on. All losses are those of an uninterrupted training within 1e-5.
+#   MINDSPORE_PYTHON=python3 tests/mindspore/compare.sh     a Python that has MindSpore
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+theirs=${MINDSPORE_PYTHON:-python3}
+"$theirs" -c 'import mindspore' 2>/dev/null || { echo "skipped: no MindSpore (MINDSPORE_PYTHON=$theirs)"; exit 0; }
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+export OMP_NUM_THREADS=1
+ours=(env "PYTHONPATH=$PWD/build/release/python" /usr/bin/python3)
+exchange=tests/mindspore/exchange.py
+"$theirs" $exchange mindspore "$out" write >"$out/mindspore.whole" 2>/dev/null
+"${ours[@]}" $exchange partita "$out" write >"$out/partita.whole"
+"${ours[@]}" $exchange partita "$out" go_on mindspore >"$out/partita.resumed" 2>"$out/notes"
+"$theirs" $exchange mindspore "$out" go_on partita >"$out/mindspore.resumed" 2>>"$out/notes"
+if grep -E 'missing \[|Warning' "$out/notes"; then
+  echo "names without a counterpart" >&2
+  exit 1
+fi
+/usr/bin/python3 tests/mindspore/near.py "$out"/{mindspore,partita}.{whole,resumed}

@@ -1,0 +1,50 @@
+"""Writes the files of tests/mindspore/files with MindSpore, which tests read without it: write_files.py [FOLDER]."""
+
+import os
+import stat
+import sys
+
+import mindspore as ms
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, here)
+from networks import training
+
+folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "files")
+os.makedirs(folder, exist_ok=True)
+os.chdir(folder)
+
+
+def of_type(dtype, shape):
+    return ms.Tensor(np.arange(int(np.prod(shape)), dtype="f4").reshape(shape) % 2, dtype)
+
+
+types = {
+    "float64": of_type(ms.float64, (2, 3)),
+    "float32": ms.Tensor(np.linspace(-1, 1, 6, dtype="f4").reshape(3, 2)),
+    "bfloat16": of_type(ms.bfloat16, (5,)),
+    "float16": of_type(ms.float16, (2, 2)),
+    "int64": ms.Tensor(np.array([-(2**40), 2**40], "i8")),
+    "int32": of_type(ms.int32, (1, 2)),
+    "uint8": ms.Tensor(np.array([0, 255], "u1")),
+    "uint32": ms.Tensor(np.array([2**32 - 1], "u4")),
+    "bool": of_type(ms.bool_, (3,)),
+    "scalar": ms.Tensor(0.25, ms.float32),
+}
+named = [{"name": name, "data": ms.Parameter(one, name=name)} for name, one in types.items()]
+more = {"epoch": 7, "rate": 0.5, "is_best": True, "who": "Zoë, 東京", "nothing": ""}
+ms.save_checkpoint(named, "types.ckpt", append_dict=more, crc_check=True)
+ms.save_checkpoint([{"name": "q", "data": ms.Parameter(of_type(ms.int8, (4,)), name="q")}], "int8.ckpt")
+ms.save_checkpoint(named[:1], "encrypted.ckpt", enc_key=b"0123456789ABCDEF")
+for network, optimizer in (("norms", "adam"), ("dense", "momentum")):
+    cell, train = training(ms, network, optimizer)
+    losses = train(0, 3)
+    ms.save_checkpoint(cell, f"{optimizer}.ckpt")
+    following = ms.Tensor(np.array(train(3, 3), "f4"))
+    given = ms.load_checkpoint(f"{optimizer}.ckpt")
+    os.chmod(f"{optimizer}.ckpt", stat.S_IRUSR | stat.S_IWUSR)
+    ms.save_checkpoint(given, f"{optimizer}.ckpt", append_dict={"next_losses": following})
+ms.export(ms.nn.Dense(2, 1), ms.Tensor(np.ones((1, 2), "f4")), file_name="net", file_format="MINDIR")
+for name in os.listdir("."):
+    os.chmod(name, 0o644)
