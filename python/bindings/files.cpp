@@ -10,14 +10,17 @@ void bind_files(py::module_& module) {
   module.def("saved_measures", [](const std::map<std::string, std::string>& metadata, const std::string& path) {
     return saved_measures(Metadata(metadata.begin(), metadata.end()), path);
   });
-  module.def("save_arrays", [](const std::string& path, const std::vector<std::pair<std::string, ArrayPtr>>& arrays,
-                               const std::map<std::string, std::string>& metadata, bool crc32) {
-    std::vector<std::pair<std::string, Array>> all;
-    for (const auto& [name, array] : arrays) all.emplace_back(name, *array);
-    Metadata texts(metadata.begin(), metadata.end());
-    const py::gil_scoped_release release;
-    save_weights(path, all, texts, crc32);
-  }, py::arg("path"), py::arg("arrays"), py::arg("metadata"), py::arg("crc32") = false);
+  module.def(
+      "save_arrays",
+      [](const std::string& path, const std::vector<std::pair<std::string, ArrayPtr>>& arrays,
+         const std::map<std::string, std::string>& metadata, bool crc32) {
+        std::vector<std::pair<std::string, Array>> all;
+        for (const auto& [name, array] : arrays) all.emplace_back(name, *array);
+        Metadata texts(metadata.begin(), metadata.end());
+        const py::gil_scoped_release release;
+        save_weights(path, all, texts, crc32);
+      },
+      py::arg("path"), py::arg("arrays"), py::arg("metadata"), py::arg("crc32") = false);
   module.def("load_arrays", [](const std::string& path) {
     WeightsFile file;
     {

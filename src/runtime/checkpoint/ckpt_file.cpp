@@ -155,6 +155,7 @@ class CkptWriter {
     out.WriteRaw(text.data(), static_cast<int>(text.size()));
   }
   void write(const char* data, size_t bytes) {
+    if (bytes == 0) return;  // crc32 would start anew
     file_.write(data, bytes);
     checksum_.add(data, bytes);
     if (has_crc_) crc_ = ::crc32_z(crc_, reinterpret_cast<const Bytef*>(data), bytes);
@@ -192,9 +193,10 @@ Metadata read_ckpt_metadata(int file, int64_t bytes, const std::string& path) {
   return texts_of(file, index, path);
 }
 
-void write_ckpt(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
-                const std::function<void(const std::string& name, const std::function<void(const Array&)>& write)>& give,
-                const Metadata& metadata, bool crc32, int64_t part_bytes) {
+void write_ckpt(
+    const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
+    const std::function<void(const std::string& name, const std::function<void(const Array&)>& write)>& give,
+    const Metadata& metadata, bool crc32, int64_t part_bytes) {
   for (const auto& [name, type] : types) require_utf8(name);
   for (const auto& [key, text] : metadata) {
     require_utf8(key);

@@ -23,8 +23,9 @@ Metadata read_ckpt_metadata(int file, int64_t bytes, const std::string& path);
 
 /// Writes a file as save_tensors does, in the order of `types`, with at most `part_bytes` bytes of elements in a value.
 /// `crc32`: it ends with the checksum that MindSpore checks on request. Throws as save_tensors does.
-void write_ckpt(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
-                const std::function<void(const std::string& name, const std::function<void(const Array&)>& write)>& give,
-                const Metadata& metadata, bool crc32, int64_t part_bytes = kCkptPartBytes);
+void write_ckpt(
+    const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
+    const std::function<void(const std::string& name, const std::function<void(const Array&)>& write)>& give,
+    const Metadata& metadata, bool crc32, int64_t part_bytes = kCkptPartBytes);
 
 }  // namespace partita

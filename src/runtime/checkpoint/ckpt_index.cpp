@@ -25,7 +25,7 @@ constexpr std::pair<DType, std::string_view> kCkptTypes[] = {
     {DType::f16, "Float16"}, {DType::i64, "Int64"},   {DType::i32, "Int32"},
     {DType::u8, "UInt8"},    {DType::u32, "UInt32"},  {DType::boolean, "Bool"}};
 
-constexpr int64_t kMaxMessage = std::numeric_limits<int32_t>::max();  // bytes, the limit of protobuf
+constexpr int64_t kMaxMessage = std::numeric_limits<int32_t>::max() - 100;  // bytes, the limit of protobuf
 constexpr size_t kMaxEntries = 1'000'000;
 constexpr uint32_t kMaxName = 100'000;  // bytes
 
@@ -90,7 +90,7 @@ class Indexer {
     if (bytes > static_cast<uint64_t>(bytes_ - at_ - in.CurrentPosition())) {
       fail(fmt::format("a value of {} bytes, of which the file has {}", bytes, bytes_ - at_ - in.CurrentPosition()));
     }
-    if (bytes > static_cast<uint64_t>(kMaxMessage / 2)) fail(fmt::format("a value of {} bytes", bytes));
+    if (bytes > static_cast<uint64_t>(kMaxMessage)) fail(fmt::format("a value of {} bytes", bytes));
     if (tag == CkptTag::kValue) {
       read_value(in, static_cast<int>(bytes));
     } else {
@@ -103,9 +103,11 @@ class Indexer {
     std::string key, value;
     fields(in, bytes, [&](uint32_t tag) {
       if (tag != CkptTag::kKey && tag != CkptTag::kTextOf) return false;
-      (tag == CkptTag::kKey ? key : value) = text(in, tag == CkptTag::kKey ? kMaxName : static_cast<uint32_t>(kMaxMessage));
+      (tag == CkptTag::kKey ? key : value) =
+          text(in, tag == CkptTag::kKey ? kMaxName : static_cast<uint32_t>(kMaxMessage));
       return true;
     });
+    if (index_.metadata.size() == 2 * kMaxEntries) fail(fmt::format("more than {} texts", 2 * kMaxEntries));
     if (key == kCkptChecksum) {
       if (at_ + in.CurrentPosition() != bytes_) fail("the checksum is not at the end");
       index_.checksum = value;
@@ -201,8 +203,8 @@ class Indexer {
     name_ = entry.name;
     begin_ = entry.parts.front().begin;
     if (entry.is_text || entry.bytes() == entry.type.bytes()) return;
-    fail(fmt::format("{} bytes of elements for {}, which has {}", entry.bytes(), print(entry.type),
-                     entry.type.bytes()));
+    fail(
+        fmt::format("{} bytes of elements for {}, which has {}", entry.bytes(), print(entry.type), entry.type.bytes()));
   }
 
   google::protobuf::io::FileInputStream input_;
@@ -239,13 +241,12 @@ bool is_encrypted_ckpt(std::string_view begin) {
          begin.starts_with("\xda\x5e\x3a\x7f");
 }
 
-bool is_ckpt(std::string_view begin, int64_t bytes) {
+bool is_ckpt(std::string_view begin) {
   CodedInputStream in(reinterpret_cast<const uint8_t*>(begin.data()), static_cast<int>(begin.size()));
   uint64_t value = 0, name = 0;
   const uint32_t field = in.ReadTag();
   if (field == CkptTag::kText) return true;
   if (field != CkptTag::kValue || !in.ReadVarint64(&value)) return false;
-  if (value > static_cast<uint64_t>(bytes - in.CurrentPosition())) return false;
   if (in.ReadTag() != CkptTag::kName || !in.ReadVarint64(&name) || name == 0 || name >= value) return false;
   const auto left = begin.size() - static_cast<size_t>(in.CurrentPosition());
   const std::string_view known = begin.substr(static_cast<size_t>(in.CurrentPosition()), name);
@@ -258,7 +259,8 @@ bool is_ckpt(std::string_view begin, int64_t bytes) {
 
 CkptIndex index_ckpt(int file, int64_t bytes, const std::string& path) {
   const std::optional<uint64_t> crc = crc_at_end(file, bytes);
-  CkptIndex index = Indexer(file, crc ? bytes - static_cast<int64_t>(kCkptCrc.size()) - kCkptCrcBytes : bytes, path).read();
+  CkptIndex index =
+      Indexer(file, crc ? bytes - static_cast<int64_t>(kCkptCrc.size()) - kCkptCrcBytes : bytes, path).read();
   index.crc = crc;
   return index;
 }

@@ -27,9 +27,9 @@ constexpr uint32_t kDim = 1 << 3, kDims = 1 << 3 | 2, kElementType = 2 << 3 | 2,
 constexpr uint32_t kKey = 1 << 3 | 2, kTextOf = 2 << 3 | 2;
 }  // namespace CkptTag
 
-constexpr std::string_view kCkptText = "str";       // element type of strings
-constexpr std::string_view kCkptCrc = "crc_num";    // begins the CRC-32
-constexpr int64_t kCkptCrcBytes = 10;               // of its digits
+constexpr std::string_view kCkptText = "str";     // element type of strings
+constexpr std::string_view kCkptCrc = "crc_num";  // begins the CRC-32
+constexpr int64_t kCkptCrcBytes = 10;             // of its digits
 /// Key of the text that has the checksum of everything before it, in files of Partita.
 constexpr const char* kCkptChecksum = "partita.checksum";
 
@@ -50,16 +50,16 @@ struct CkptEntry {
 
 struct CkptIndex {
   std::vector<CkptEntry> entries;  // in the order of the file, each name once
-  Metadata metadata;            // without the checksum
-  std::string checksum;         // of the bytes before `checksum_begin`, "" if the file has none
+  Metadata metadata;               // without the checksum
+  std::string checksum;            // of the bytes before `checksum_begin`, "" if the file has none
   int64_t checksum_begin = 0;
   int64_t message_bytes = 0;    // before the checksum
   std::optional<uint64_t> crc;  // stored checksum of the message
 };
 
-/// Whether a file of `bytes` bytes that begins with `begin` (all of it, or its first 64 bytes or more) is a MindSpore
-/// checkpoint. No safetensors file is one.
-bool is_ckpt(std::string_view begin, int64_t bytes);
+/// Whether a file that begins with `begin` (all of it, or its first 64 bytes or more) is a MindSpore checkpoint, whole or
+/// truncated. No safetensors file is one.
+bool is_ckpt(std::string_view begin);
 
 /// Whether a file that begins so is a MindSpore checkpoint that was written with `enc_key`.
 bool is_encrypted_ckpt(std::string_view begin);

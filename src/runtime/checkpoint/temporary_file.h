@@ -1,8 +1,9 @@
 #pragma once
 // A file that replaces its target as a whole.
 
-#include <string>
 #include <sys/types.h>
+
+#include <string>
 
 #include "base/files.h"
 

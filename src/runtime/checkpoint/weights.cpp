@@ -199,8 +199,15 @@ struct OpenWeights {
   int64_t data_begin = 0;      // in bytes from the start of the file
 };
 
-/// Recognizes weights in formats of other systems by their first bytes: pickle, NumPy, HDF5 and encrypted checkpoints of
-/// MindSpore. Throws InvalidFile for these and returns for all others.
+/// Whether a file that begins so is a MINDIR file: a version, then the name of its producer.
+bool is_mindir(std::string_view begin) {
+  if (begin.size() < 2 || begin[0] != '\n') return false;
+  const size_t version = 2 + static_cast<unsigned char>(begin[1]);
+  return version < begin.size() && begin.substr(version).starts_with("\x12\x09MindSpore");
+}
+
+/// Recognizes weights in formats of other systems by their first bytes: pickle, NumPy, HDF5, encrypted checkpoints and
+/// graphs of MindSpore. Throws InvalidFile for these and returns for all others.
 void refuse_other_format(const std::string& begin, const std::string& path) {
   const auto refuse = [&](const std::string& got, const std::string& advice) {
     throw InvalidFile("[weights] {}: {}, expected a safetensors file{}", path, got,
@@ -219,13 +226,21 @@ void refuse_other_format(const std::string& begin, const std::string& path) {
   }
   if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
   if (is_encrypted_ckpt(begin)) {
-    refuse("an encrypted checkpoint of MindSpore",
-           "in MindSpore, save_checkpoint(load_checkpoint(FILE, dec_key=KEY), \"plain.ckpt\")");
+    throw InvalidFile(
+        "[weights] {}: an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, "
+        "save_checkpoint(load_checkpoint(FILE, dec_key=KEY), \"plain.ckpt\")",
+        path);
+  }
+  if (is_mindir(begin)) {
+    throw InvalidFile(
+        "[weights] {}: a MINDIR file, which holds a graph of MindSpore, expected a checkpoint: in MindSpore, "
+        "save_checkpoint(nn.GraphCell(load(FILE)), \"net.ckpt\")",
+        path);
   }
 }
 
-/// Opens a file and parses its header, if it is a safetensors file. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular
-/// file, is too short, or its header is not valid.
+/// Opens a file and parses its header, if it is a safetensors file. Throws MissingFile if it cannot be opened,
+/// InvalidFile if it is not a regular file, is too short, or its header is not valid.
 OpenWeights open_weights(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -239,7 +254,7 @@ OpenWeights open_weights(const std::string& path) {
   }
   const int64_t size = status.st_size;
   std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
-  if (read_all(file.fd(), begin.data(), begin.size(), 0) && is_ckpt(begin, size)) {
+  if (read_all(file.fd(), begin.data(), begin.size(), 0) && is_ckpt(begin)) {
     return {.file = std::move(file), .bytes = size, .is_ckpt = true};
   }
   uint64_t header_bytes = 0;

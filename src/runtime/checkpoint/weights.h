@@ -1,6 +1,7 @@
 #pragma once
-// Reads and writes named arrays as one file: safetensors, or a checkpoint of MindSpore. Files are known by their content
-// when they are read, and by their name when they are written: one that ends in .ckpt is a checkpoint of MindSpore.
+// Reads and writes named arrays as one file: safetensors, or a checkpoint of MindSpore. Files are known by their
+// content when they are read, and by their name when they are written: one that ends in .ckpt is a checkpoint of
+// MindSpore.
 
 #include <functional>
 #include <map>
@@ -48,8 +49,8 @@ struct WeightsFile {
 };
 /// Reads a whole file. Memory for tensors is allocated only after the whole header was found valid. A file of
 /// save_weights has checksums, which must match; files of other writers need none. Throws MissingFile if it cannot be
-/// opened, InvalidFile, naming the file, the tensor and the offset, if it is neither a safetensors file nor a checkpoint
-/// of MindSpore, is truncated or damaged.
+/// opened, InvalidFile, naming the file, the tensor and the offset, if it is neither a safetensors file nor a
+/// checkpoint of MindSpore, is truncated or damaged.
 WeightsFile read_weights_file(const std::string& path);
 /// Reads only the header and returns its metadata, without the checksums, which are not verified. Throws as
 /// read_weights_file does, for a truncated file too, but not for other damage to the tensors' data.

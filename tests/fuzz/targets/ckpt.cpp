@@ -1,0 +1,49 @@
+// Checkpoints of MindSpore.
+
+#include "fuzz/files.h"
+#include "fuzz/target.h"
+#include "runtime/checkpoint/ckpt_index.h"
+#include "runtime/checkpoint/weights.h"
+
+namespace partita {
+namespace {
+
+std::string some_ckpt(bool crc32) {
+  const std::string path = (input_folder().path() / "seed.ckpt").string();
+  save_weights(path,
+               {{"fc.weight", Array({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6})},
+                {"flags", Array(Type{DType::boolean, {3}})},
+                {"global_step", Array({1}, std::vector<int32_t>{7})}},
+               {{"text:who", "me"}, {"partita.config", "model = \"mlp\""}}, crc32);
+  return bytes_of_file(path);
+}
+
+/// A file without the checksum at its end, so that changes reach what it protects.
+std::string unprotected() {
+  std::string bytes = some_ckpt(false);
+  const size_t checksum = bytes.rfind(kCkptChecksum);
+  bytes.resize(checksum - 5);  // with the tags and lengths before it
+  return bytes;
+}
+
+void read_ckpt_input(const std::string& input) {
+  const WeightsFile file = read_weights_file(input_folder().write("input.ckpt", input).string());
+  size_t bytes = 0;
+  for (const auto& [name, array] : file.tensors) bytes += static_cast<size_t>(array.type().bytes());
+  require(bytes <= input.size(), "more bytes of tensors than the file has");
+}
+
+}  // namespace
+
+std::vector<FuzzTarget> ckpt_targets() {
+  return {
+      {.name = "ckpt",
+       .seeds =
+           [] {
+             return std::vector{unprotected(), some_ckpt(false), some_ckpt(true)};
+           },
+       .read = read_ckpt_input,
+       .words = {"Float16", "BFloat16", "Int8", "str", "crc_num", "\x0a\x0a\x08", "\x1a\xff\xff\xff\x7f", "\xc2\x3e"}}};
+}
+
+}  // namespace partita
