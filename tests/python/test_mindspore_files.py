@@ -1,0 +1,173 @@
+"""Files that MindSpore has written (tests/mindspore/write_files.py), and files for it."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+
+import numpy as np
+from support import Case
+
+import partita as ms
+from partita import Parameter, Tensor, nn
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_FILES = os.path.join(_HERE, "mindspore", "files")
+sys.path.insert(0, os.path.join(_HERE, "mindspore"))
+from networks import training  # noqa: E402
+
+
+@contextlib.contextmanager
+def warned():
+    """Captures the warnings that are printed in a `with` block."""
+    with contextlib.redirect_stderr(io.StringIO()) as texts:
+        yield texts
+
+
+def _file(name):
+    return os.path.join(_FILES, name)
+
+
+class Files(Case):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+
+class Checkpoints(Files):
+    def test_parameters_of_all_types(self):
+        found = ms.load_checkpoint(_file("types.ckpt"), crc_check=True)
+        self.assertEqual((found["who"], found["nothing"]), ("Zoë, 東京", ""))
+        for name, shape, dtype in (
+            ("float64", (2, 3), ms.float64),
+            ("bfloat16", (5,), ms.bfloat16),
+            ("float16", (2, 2), ms.float16),
+            ("int32", (1, 2), ms.int32),
+            ("bool", (3,), ms.bool_),
+        ):
+            self.assertEqual((found[name].shape, found[name].dtype), (shape, dtype))
+            expected = np.arange(np.prod(shape)).reshape(shape) % 2
+            self.close(found[name].astype(ms.float32), expected.astype("f4"))
+        self.close(found["float32"], np.linspace(-1, 1, 6).reshape(3, 2))
+        np.testing.assert_array_equal(found["int64"].asnumpy(), [-(2**40), 2**40])
+        np.testing.assert_array_equal(found["uint32"].asnumpy(), [2**32 - 1])
+        np.testing.assert_array_equal(found["uint8"].asnumpy(), [0, 255])
+        self.assertEqual((int(found["epoch"]), float(found["rate"]), bool(found["is_best"])), (7, 0.5, True))
+        self.assertEqual(found["scalar"].shape, ())
+
+    def test_choices(self):
+        chosen = ms.load_checkpoint(_file("types.ckpt"), choice_func=lambda name: name in ("who", "int32"))
+        self.assertEqual(set(chosen), {"who", "int32"})
+        self.assertEqual(set(ms.load_checkpoint(_file("types.ckpt"), specify_prefix="float")), {"float64", "float32", "float16"})
+
+    def test_a_training_goes_on(self):
+        for network, optimizer in (("norms", "adam"), ("dense", "momentum")):
+            with self.subTest(optimizer):
+                cell, train = training(ms, network, optimizer)
+                given = ms.load_checkpoint(_file(f"{optimizer}.ckpt"))
+                expected = given.pop("next_losses").asnumpy()
+                self.assertEqual(ms.load_param_into_net(cell, given), ([], []))
+                self.assertEqual(cell.optimizer.global_step, 3)
+                self.close(train(3, 3), expected, 1e-5)
+
+    def test_a_training_of_ones_own_goes_on(self):
+        for optimizer in ("momentum", "sgd", "plain", "adam", "decay", "rmsprop", "centered", "adagrad", "adamax", "adadelta",
+                          "scheduled"):
+            for ending in ("ckpt", "safetensors"):
+                with self.subTest(optimizer, ending=ending):
+                    cell, train = training(ms, "norms", optimizer)
+                    train(0, 3)
+                    ms.save_checkpoint(cell, self.path(f"cell.{ending}"), format=ending)
+                    expected = train(3, 3)
+                    other, go_on = training(ms, "norms", optimizer)
+                    found = ms.load_checkpoint(self.path(f"cell.{ending}"), format=ending)
+                    self.assertEqual(found["global_step"].shape, (1,))
+                    self.assertEqual(ms.load_param_into_net(other, found)[0], [])
+                    self.assertEqual(go_on(3, 3), expected)
+
+    def test_documented_names(self):
+        cell, train = training(ms, "dense", "adam")
+        train(0, 2)
+        ms.save_checkpoint(cell, self.path("cell.ckpt"))
+        found = ms.load_checkpoint(self.path("cell.ckpt"))
+        names = ["0.weight", "0.bias"]
+        states = [f"{one}.{name}" for one in ("moment1", "moment2") for name in names]
+        numbers = ["global_step", "learning_rate", "beta1_power", "beta2_power"]
+        self.assertEqual(sorted(found), sorted(names + states + numbers))
+        self.close(found["beta1_power"], 0.81)
+
+    def test_an_optimizer_alone(self):
+        cell, train = training(ms, "norms", "adam")
+        given = ms.load_checkpoint(_file("adam.ckpt"))
+        ms.load_param_into_net(cell.network, given)
+        self.assertEqual(ms.load_param_into_net(cell.optimizer, given)[0], [])
+        self.close(train(3, 3), given["next_losses"].asnumpy(), 1e-5)
+
+    def test_states_without_a_place(self):
+        cell, _ = training(ms, "dense", "adam")
+        with warned() as texts:
+            missing, unused = ms.load_param_into_net(cell, ms.load_checkpoint(_file("momentum.ckpt")))
+        self.assertIn("states of Adam begin anew, got moments.0.bias, expected 0.weight.exp_avg", texts.getvalue())
+        self.assertIn("moment1.0.weight", missing)
+        self.assertEqual([name for name in unused if name.startswith("moments.")], ["moments.0.bias", "moments.0.weight"])
+        given = ms.load_checkpoint(_file("momentum.ckpt"))
+        given["moments.0.weight"] = Parameter(Tensor(np.zeros((7, 7), "f4")), name="moments.0.weight")
+        cell, _ = training(ms, "dense", "momentum")
+        with self.refuses(RuntimeError, "[Momentum] 'moments.0.weight' is of another shape, got (7, 7), expected (2, 3)"):
+            ms.load_param_into_net(cell, given)
+
+    def test_weights_alone(self):
+        cell, train = training(ms, "dense", "momentum")
+        ms.save_checkpoint(cell.network, self.path("net.ckpt"), append_dict={"epoch": 3, "who": "me"})
+        missing, unused = ms.load_param_into_net(cell, ms.load_checkpoint(self.path("net.ckpt")))
+        self.assertEqual(missing, ["global_step", "learning_rate", "moments.0.weight", "moments.0.bias"])
+        self.assertEqual(unused, ["epoch", "who"])
+
+    def test_texts_and_numbers(self):
+        more = {"epoch": 3, "rate": 0.25, "is_best": False, "who": "Zoë", "a": Tensor(np.arange(3, dtype="i4"))}
+        for ending in ("ckpt", "safetensors"):
+            path = self.path(f"net.{ending}")
+            ms.save_checkpoint(nn.Dense(2, 3), path, append_dict=more, format=ending, crc_check=True)
+            found = ms.load_checkpoint(path)
+            self.assertEqual((int(found["epoch"]), float(found["rate"]), found["who"]), (3, 0.25, "Zoë"))
+            ms.save_checkpoint(found, path)  # texts stay
+            self.assertEqual(ms.load_checkpoint(path)["who"], "Zoë")
+        with self.refuses(TypeError, "[save_checkpoint] bad append_dict, got 'x': list, expected a str and a number"):
+            ms.save_checkpoint(nn.Dense(2, 3), self.path("net"), append_dict={"x": [1]})
+        with self.refuses(TypeError, "[save_checkpoint] append_dict is not a dict, got list, expected one"):
+            ms.save_checkpoint(nn.Dense(2, 3), self.path("net"), append_dict=["x"])
+
+    def test_content_and_not_the_name(self):
+        ms.save_checkpoint(nn.Dense(2, 3), self.path("net.ckpt"), crc_check=True)
+        with open(self.path("net.ckpt"), "rb") as file:
+            content = file.read()
+        self.assertEqual(content[:1], b"\n")
+        self.assertEqual(content[-17:-10], b"crc_num")
+        os.rename(self.path("net.ckpt"), self.path("net.safetensors"))
+        self.assertEqual(set(ms.load_checkpoint(self.path("net.safetensors"))), {"weight", "bias"})
+        ms.save_checkpoint(nn.Dense(2, 3), self.path("other.safetensors"))
+        os.rename(self.path("other.safetensors"), self.path("other.ckpt"))  # as older versions wrote .ckpt files
+        self.assertEqual(set(ms.load_checkpoint(self.path("other.ckpt"))), {"weight", "bias"})
+
+    def test_refusals(self):
+        for name, text in (
+            ("int8.ckpt", "parameter 'q' at offset 0: elements of the type Int8, which is not supported"),
+            ("encrypted.ckpt", "an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, save_checkpoint("),
+        ):
+            with self.refuses(ValueError, _file(name), text):
+                ms.load_checkpoint(_file(name))
+        os.symlink(_file("net.mindir"), self.path("net.ckpt"))
+        with self.refuses(ValueError, "a MINDIR file", "save_checkpoint(nn.GraphCell(load(FILE)), "):
+            ms.load_checkpoint(self.path("net.ckpt"))
+
+    def test_dimensions_of_one_at_the_end(self):
+        net = nn.Dense(2, 3)
+        given = {"weight": Parameter(Tensor(np.full((3, 2, 1, 1), 5, "f4"))), "bias": Parameter(Tensor(np.zeros(3, "f4")))}
+        ms.load_param_into_net(net, given)
+        self.close(net.weight, np.full((3, 2), 5))
