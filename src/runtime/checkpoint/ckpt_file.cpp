@@ -178,7 +178,7 @@ void require_utf8(std::string_view text) {
 WeightsFile read_ckpt(int file, int64_t bytes, const std::string& path) {
   CkptIndex index = index_ckpt(file, bytes, path);
   verify_ckpt(file, index, path);
-  WeightsFile weights{.tensors = {}, .metadata = texts_of(file, index, path)};
+  WeightsFile weights{.tensors = {}, .metadata = texts_of(file, index, path), .is_ckpt = true};
   for (const CkptEntry& entry : index.entries) {
     if (entry.is_text) continue;
     Array& array = weights.tensors.emplace(entry.name, Array(entry.type)).first->second;

@@ -45,7 +45,8 @@ void check_writable(const std::string& path);
 
 struct WeightsFile {
   std::map<std::string, Array> tensors;
-  Metadata metadata;  // without the checksum entry
+  Metadata metadata;     // without the checksum entry
+  bool is_ckpt = false;  // whether it is a checkpoint of MindSpore
 };
 /// Reads a whole file. Memory for tensors is allocated only after the whole header was found valid. A file of
 /// save_weights has checksums, which must match; files of other writers need none. Throws MissingFile if it cannot be
