@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checkpoints of trainings, exchanged with MindSpore in both directions: of 72 networks and optimizers each side trains
 # 3 steps, saves its cell, and the other side goes on. All losses are those of an uninterrupted training within 1e-5.
+# Then both cut files of ranks anew, by strategy files of MindSpore, and must write the same.
 #   MINDSPORE_PYTHON=python3 tests/mindspore/compare.sh     a Python that has MindSpore
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,4 +20,10 @@ if grep -E 'missing \[|Warning' "$out/notes"; then
   echo "names without a counterpart" >&2
   exit 1
 fi
+strategies=tests/mindspore/compare_strategies.py
+mkdir "$out/strategies"
+"$theirs" $strategies mindspore "$out/strategies" >"$out/theirs" 2>/dev/null
+"${ours[@]}" $strategies partita "$out/strategies" >"$out/ours"
+diff "$out/theirs" "$out/ours" || { echo "files that were cut anew differ" >&2; exit 1; }
+echo "$(grep -c rank_ "$out/ours") files that were cut anew are equal"
 /usr/bin/python3 tests/mindspore/near.py "$out"/{mindspore,partita}.{whole,resumed}

@@ -6,6 +6,7 @@ import sys
 
 import mindspore as ms
 import numpy as np
+from mindspore.train.node_strategy_pb2 import ParallelStrategyMap
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
@@ -46,5 +47,20 @@ for network, optimizer in (("norms", "adam"), ("dense", "momentum")):
     os.chmod(f"{optimizer}.ckpt", stat.S_IRUSR | stat.S_IWUSR)
     ms.save_checkpoint(given, f"{optimizer}.ckpt", append_dict={"next_losses": following})
 ms.export(ms.nn.Dense(2, 1), ms.Tensor(np.ones((1, 2), "f4")), file_name="net", file_format="MINDIR")
+
+strategy = ParallelStrategyMap(current_stage=1)
+strategy.parallel_strategy_item.add(node_name="MatMul-op0").parallel_strategys.stage = 0
+for name, matrix, tensor_map, step, size in (
+    ("w", [2, 4], [1, 0], 0, 0),  # rows in 2 parts, columns in 4
+    ("v", [2, 4], [0, -1], 4, 2),  # rows in 4 parts, and each of these in 2 for the optimizer
+    ("1-far", [4], [0], 0, 0),  # of the second stage
+):
+    layout = strategy.parallel_layout_item.add(param_name=name).parallel_layouts
+    layout.dev_matrix.add().dim.extend(matrix)
+    layout.tensor_map.add().dim.extend(tensor_map)
+    layout.param_split_shape.add()
+    layout.field, layout.opt_weight_shard_step, layout.opt_weight_shard_size = 0, step, size
+with open("strategy.ckpt", "wb") as file:
+    file.write(strategy.SerializeToString())
 for name in os.listdir("."):
     os.chmod(name, 0o644)

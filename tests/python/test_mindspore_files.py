@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from support import Case
 
 import partita as ms
 from partita import Parameter, Tensor, nn
+from partita.train import strategy
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _FILES = os.path.join(_HERE, "mindspore", "files")
@@ -171,3 +173,124 @@ class Checkpoints(Files):
         given = {"weight": Parameter(Tensor(np.full((3, 2, 1, 1), 5, "f4"))), "bias": Parameter(Tensor(np.zeros(3, "f4")))}
         ms.load_param_into_net(net, given)
         self.close(net.weight, np.full((3, 2), 5))
+
+
+class Strategies(Files):
+    """Strategy files have no shapes: parts tell them."""
+
+    def ranks_of(self, folder, numbers, cut):
+        """Files rank_N of parts of `numbers`, {name: whole}, that `cut(name, rank)` gives."""
+        for rank in range(8):
+            os.makedirs(self.path(folder, f"rank_{rank}"))
+            parts = {name: Tensor(one[cut(name, rank)]) for name, one in numbers.items()}
+            ms.save_checkpoint({**parts, "global_step": Tensor(np.array([5], "i4"))},
+                               self.path(folder, f"rank_{rank}", "net.ckpt"))
+
+    @staticmethod
+    def cut(name, rank):
+        """As strategy.ckpt says for (2, 4) ranks: w in 2 rows by 4 columns, v in 4 by 2 parts of rows."""
+        row, column = divmod(rank, 4)
+        if name == "w":
+            return slice(8 * row, 8 * row + 8), slice(8 * column, 8 * column + 8)
+        begin = 2 * (2 * column + row)
+        return slice(begin, begin + 2), slice(None)
+
+    def setUp(self):
+        super().setUp()
+        chance = np.random.default_rng(1)
+        self.numbers = {"w": chance.random((16, 32), "f4"), "v": chance.random((16, 3), "f4")}
+
+    def test_files_of_ranks_are_joined(self):
+        self.ranks_of("there", self.numbers, self.cut)
+        ms.transform_checkpoints(self.path("there"), self.path("whole"), "net", _file("strategy.ckpt"), None)
+        found = ms.load_checkpoint(self.path("whole", "rank_0", "net0.ckpt"))
+        for name, one in self.numbers.items():
+            np.testing.assert_array_equal(found[name].asnumpy(), one)
+        self.assertEqual(found["global_step"].asnumpy().tolist(), [5])
+        net = nn.Cell()
+        net.w, net.v = (Parameter(Tensor(np.zeros_like(self.numbers[name])), name=name) for name in "wv")
+        files = [self.path("there", f"rank_{rank}", "net.ckpt") for rank in range(8)]
+        self.assertEqual(ms.load_distributed_checkpoint(net, files, None, _file("strategy.ckpt")), [])
+        np.testing.assert_array_equal(net.w.asnumpy(), self.numbers["w"])
+        entries = ms.build_searched_strategy(_file("strategy.ckpt"))
+        parts = [Parameter(Tensor(self.numbers["w"][self.cut("w", rank)]), name="w") for rank in range(8)]
+        np.testing.assert_array_equal(ms.merge_sliced_parameter(parts, entries).asnumpy(), self.numbers["w"])
+
+    def test_files_are_cut(self):
+        os.makedirs(self.path("whole", "rank_0"))
+        halves = {name: Tensor(one).astype(ms.bfloat16) for name, one in self.numbers.items()}
+        ms.save_checkpoint(halves, self.path("whole", "rank_0", "net.ckpt"))
+        ms.transform_checkpoints(self.path("whole"), self.path("parts"), "net", None, _file("strategy.ckpt"))
+        for rank in range(8):
+            found = ms.load_checkpoint(self.path("parts", f"rank_{rank}", f"net{rank}.ckpt"))
+            for name, one in halves.items():
+                self.assertEqual(found[name].dtype, ms.bfloat16)
+                expected = one.astype(ms.float32).asnumpy()[self.cut(name, rank)]
+                np.testing.assert_array_equal(found[name].astype(ms.float32).asnumpy(), expected)
+
+    def test_ranks_that_are_needed(self):
+        needed = ms.rank_list_for_transform(5, None, _file("strategy.ckpt"))
+        self.assertEqual(needed, [0])
+        files = {rank: self.path("there", f"rank_{rank}", "net.ckpt") for rank in range(8)}
+        self.ranks_of("there", {"w": self.numbers["w"]}, self.cut)
+        with open(self.path("rows.json"), "w") as file:
+            layout = {"dev_matrix": [2, 2], "tensor_map": [1, -1], "field": 0}
+            json.dump({"parallel_layout_item": {"w": layout}}, file)
+        needed = ms.rank_list_for_transform(3, _file("strategy.ckpt"), self.path("rows.json"))
+        self.assertLessEqual({4, 5, 6, 7}, set(needed))  # the second half of the rows of w
+        files = {rank: files[rank] for rank in (4, 5, 6, 7)}
+        paths = self.path("one.ckpt"), _file("strategy.ckpt"), self.path("rows.json")
+        ms.transform_checkpoint_by_rank(3, files, *paths)
+        np.testing.assert_array_equal(ms.load_checkpoint(paths[0])["w"].asnumpy(), self.numbers["w"][8:])
+        with self.refuses(ValueError, "parts of 'w' are missing, got 64 of 256 elements"):
+            ms.transform_checkpoint_by_rank(3, {4: files[4]}, *paths)
+
+    def test_json_and_stages(self):
+        layout = {"dev_matrix": [4], "tensor_map": [0], "param_split_shape": [], "indices_offset": [], "field": 0,
+                  "opt_weight_shard_step": 0, "opt_weight_shard_size": 0}
+        for stage, name in enumerate(("near", "far")):
+            item = {"MatMul-op0": {"stage": stage, "parallel_strategy": [[4, 1]]}}
+            with open(self.path(f"{stage}.json"), "w") as file:
+                json.dump({"current_stage": stage, "parallel_strategy_item": item, "parallel_layout_item": {name: layout}},
+                          file)
+        os.makedirs(self.path("strategies"))
+        for stage in range(2):
+            os.rename(self.path(f"{stage}.json"), self.path("strategies", f"{stage}.json"))
+        ms.merge_pipeline_strategys(self.path("strategies"), self.path("all.json"))
+        entries = ms.build_searched_strategy(self.path("all.json"))
+        self.assertEqual([rank for rank, _ in entries["near"]["slices"]], [0, 1, 2, 3])
+        self.assertEqual([rank for rank, _ in entries["far"]["slices"]], [4, 5, 6, 7])
+        far = ms.build_searched_strategy(_file("strategy.ckpt"))["far"]
+        self.assertEqual([rank for rank, _ in far["slices"]], [4, 5, 6, 7])
+
+    def test_refusals(self):
+        good = {"dev_matrix": [2, 4], "tensor_map": [1, 0], "field": 0}
+        for change, kind, text in (
+            ({"param_split_shape": [3, 5]}, NotImplementedError, "'w' has uneven parts, got param_split_shape=[3, 5]"),
+            ({"field": 2}, NotImplementedError, "'w' has uneven parts, got field=2"),
+            ({"tensor_map": [1, 1]}, ValueError, "an axis is used twice, or is not in dev_matrix"),
+            ({"tensor_map": [2, 0]}, ValueError, "an axis is used twice, or is not in dev_matrix"),
+            ({"tensor_map": "x"}, ValueError, "a bad tensor_map of 'w', got 'x'"),
+            ({"dev_matrix": [0]}, ValueError, "a bad dev_matrix, got [0]"),
+            ({"dev_matrix": [10**7], "tensor_map": [0]}, ValueError, "'w' has too many ranks, got 10000000"),
+            ({"tensor_map": [0, -1], "opt_weight_shard_step": 1, "opt_weight_shard_size": 3}, ValueError,
+             "'w' cannot be cut for the optimizer, got 3 parts of 2 copies"),
+        ):
+            with open(self.path("s.json"), "w") as file:
+                json.dump({"parallel_layout_item": {"w": {**good, **change}}}, file)
+            with self.subTest(text), self.refuses(kind, text):
+                ms.build_searched_strategy(self.path("s.json"))
+        with open(self.path("s.ckpt"), "wb") as file:
+            file.write(b"no strategy")
+        with self.refuses(ValueError, f"{self.path('s.ckpt')} is not a strategy file (it is truncated or damaged), expected"):
+            ms.build_searched_strategy(self.path("s.ckpt"))
+        os.makedirs(self.path("whole", "rank_0"))
+        ms.save_checkpoint({"w": Tensor(np.zeros((6, 8), "f4"))}, self.path("whole", "rank_0", "net.ckpt"))
+        with open(self.path("s.json"), "w") as file:
+            json.dump({"parallel_layout_item": {"w": good}}, file)
+        with self.refuses(NotImplementedError, "the file has the cuts of MindSpore's own nodes", "set shard in the script"):
+            strategy.cuts_of("strategy_ckpt_load_file", self.path("s.json"))
+        with open(self.path("s.json"), "w") as file:
+            json.dump({"parallel_layout_item": {"w": {**good, "tensor_map": [0, 1]}}}, file)
+        with self.refuses(ValueError, "'w' cannot be cut, got the shape (6, 8), expected multiples of [4, 2]"):
+            ms.transform_checkpoints(self.path("whole"), self.path("parts"), "net", None, self.path("s.json"))

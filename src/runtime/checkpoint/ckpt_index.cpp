@@ -2,7 +2,6 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
 #include <array>
@@ -12,12 +11,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/printable.h"
+#include "runtime/checkpoint/protobuf_fields.h"
 #include "runtime/checkpoint/utf32.h"
 
 namespace partita {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
 constexpr std::pair<DType, std::string_view> kCkptTypes[] = {
@@ -70,12 +69,7 @@ class Indexer {
   /// Calls `read(tag)` for each field of the message, which has `bytes` bytes.
   template <class Read>
   void fields(CodedInputStream& in, int bytes, const Read& read) const {
-    const auto limit = in.PushLimit(bytes);
-    while (const uint32_t tag = in.ReadTag()) {
-      if (!read(tag) && !WireFormatLite::SkipField(&in, tag)) fail_wire();
-    }
-    if (!in.ConsumedEntireMessage() || in.BytesUntilLimit() != 0) fail_wire();
-    in.PopLimit(limit);
+    if (!read_fields(in, bytes, read)) fail_wire();
   }
 
   void read_field() {

@@ -57,8 +57,8 @@ struct CkptIndex {
   std::optional<uint64_t> crc;  // stored checksum of the message
 };
 
-/// Whether a file that begins with `begin` (all of it, or its first 64 bytes or more) is a MindSpore checkpoint, whole or
-/// truncated. No safetensors file is one.
+/// Whether a file that begins with `begin` (all of it, or its first 64 bytes or more) is a MindSpore checkpoint, whole
+/// or truncated. No safetensors file is one.
 bool is_ckpt(std::string_view begin);
 
 /// Whether a file that begins so is a MindSpore checkpoint that was written with `enc_key`.

@@ -1,8 +1,9 @@
-// Checkpoints of MindSpore.
+// Checkpoints and strategy files of MindSpore.
 
 #include "fuzz/files.h"
 #include "fuzz/target.h"
 #include "runtime/checkpoint/ckpt_index.h"
+#include "runtime/checkpoint/strategy_file.h"
 #include "runtime/checkpoint/weights.h"
 
 namespace partita {
@@ -43,7 +44,8 @@ std::vector<FuzzTarget> ckpt_targets() {
              return std::vector{unprotected(), some_ckpt(false), some_ckpt(true)};
            },
        .read = read_ckpt_input,
-       .words = {"Float16", "BFloat16", "Int8", "str", "crc_num", "\x0a\x0a\x08", "\x1a\xff\xff\xff\x7f", "\xc2\x3e"}}};
+       .words = {"Float16", "BFloat16", "Int8", "str", "crc_num", "\x0a\x0a\x08", "\x1a\xff\xff\xff\x7f", "\xc2\x3e"}},
+      {.name = "strategy_file", .seeds = [] { return std::vector{some_strategy()}; }, .read = read_strategy_input}};
 }
 
 }  // namespace partita
