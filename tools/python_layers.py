@@ -22,7 +22,7 @@ LAYERS = (
     ("programs", "_parallelism _program"),
     ("functions", "ops"),
     ("cells", "nn"),
-    ("rows", "dataset"),
+    ("rows", "mindrecord dataset"),
     ("training", "train"),
     ("names", "planning parallel amp mint runtime utils __main__"),
     ("package", "__init__ msrun"),
