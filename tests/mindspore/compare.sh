@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checkpoints of trainings, exchanged with MindSpore in both directions: of 72 networks and optimizers each side trains
 # 3 steps, saves its cell, and the other side goes on. All losses are those of an uninterrupted training within 1e-5.
-# Then both cut files of ranks anew, by strategy files of MindSpore, and must write the same.
+# Then both cut files of ranks anew, by strategy files of MindSpore, and must write the same; and both read the
+# MindRecord files of each other, and must give the same rows in the same order.
 #   MINDSPORE_PYTHON=python3 tests/mindspore/compare.sh     a Python that has MindSpore
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -26,4 +27,14 @@ mkdir "$out/strategies"
 "${ours[@]}" $strategies partita "$out/strategies" >"$out/ours"
 diff "$out/theirs" "$out/ours" || { echo "files that were cut anew differ" >&2; exit 1; }
 echo "$(grep -c rank_ "$out/ours") files that were cut anew are equal"
+records=tests/mindspore/compare_records.py
+mkdir "$out/records"
+"$theirs" $records mindspore "$out/records" write 2>/dev/null
+"${ours[@]}" $records partita "$out/records" write
+for writer in mindspore partita; do
+  "$theirs" $records mindspore "$out/records" $writer >"$out/theirs" 2>/dev/null
+  "${ours[@]}" $records partita "$out/records" $writer >"$out/ours"
+  cmp "$out/theirs" "$out/ours" || { echo "rows of MindRecord files differ" >&2; exit 1; }
+  echo "$(grep -c '^  ' "$out/ours") rows of files of $writer are equal"
+done
 /usr/bin/python3 tests/mindspore/near.py "$out"/{mindspore,partita}.{whole,resumed}

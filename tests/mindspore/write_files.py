@@ -1,11 +1,13 @@
 """Writes the files of tests/mindspore/files with MindSpore, which tests read without it: write_files.py [FOLDER]."""
 
+import lzma
 import os
 import stat
 import sys
 
 import mindspore as ms
 import numpy as np
+from mindspore.mindrecord import FileWriter
 from mindspore.train.node_strategy_pb2 import ParallelStrategyMap
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -62,5 +64,27 @@ for name, matrix, tensor_map, step, size in (
     layout.field, layout.opt_weight_shard_step, layout.opt_weight_shard_size = 0, step, size
 with open("strategy.ckpt", "wb") as file:
     file.write(strategy.SerializeToString())
+writer = FileWriter("rows.mindrecord", 1, overwrite=True)
+writer.set_header_size(1 << 14)
+writer.set_page_size(1 << 15)
+fields = {"name": {"type": "string"}, "label": {"type": "int32"}, "image": {"type": "bytes"}}
+writer.add_schema({**fields, "x": {"type": "float32", "shape": [2]}, "ids": {"type": "int64", "shape": [-1]}}, "rows")
+writer.write_raw_data(
+    [
+        {
+            "name": f"Zoë {i}",
+            "label": i - 2,
+            "image": bytes(range(i, i + 3 * i + 1)),
+            "x": np.array([i, 0.5], "f4"),
+            "ids": np.arange(i + 1, dtype="i8") * (-1000) ** i,
+        }
+        for i in range(6)
+    ]
+)
+writer.commit()
+for name in ("rows.mindrecord", "rows.mindrecord.db"):
+    with open(name, "rb") as file, lzma.open(f"{name}.xz", "wb") as packed:
+        packed.write(file.read())
+    os.remove(name)
 for name in os.listdir("."):
     os.chmod(name, 0o644)
