@@ -64,6 +64,8 @@ void bind_optimizers(py::module_& module) {
         return all;
       },
       "Descriptions of the optimizers that have a class in the package.");
+  module.def("documented_state_prefixes", &documented_state_prefixes,
+             "Words that precede the name of a parameter in the states of MindSpore's optimizers.");
 }
 
 }  // namespace partita::python

@@ -31,7 +31,11 @@ def write_all():
 
     images = {"file_name": {"type": "string"}, "label": {"type": "int32"}, "data": {"type": "bytes"}}
     rows = [
-        {"file_name": f"image {i}.jpg", "label": i % 7, "data": chance.integers(0, 256, some(3000), dtype="u1").tobytes()}
+        {
+            "file_name": f"image {i}.jpg",
+            "label": i % 7,
+            "data": chance.integers(0, 256, some(3000), dtype="u1").tobytes(),
+        }
         for i in range(60)
     ]
     write("images", 1, images, rows, ["label"])

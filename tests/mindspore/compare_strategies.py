@@ -20,7 +20,7 @@ RANKS, PARAMETERS = 8, {"w": (16, 32), "v": (8, 16), "moments.w": (16, 32), "t":
 
 
 def layout_of(dims, chance):
-    """A random cut of so many dimensions over 8 ranks: (dev_matrix, tensor_map, step, size)."""
+    """A random cut of `dims` dimensions over 8 ranks: (dev_matrix, tensor_map, step, size)."""
     matrix = chance.choice([[8], [2, 4], [4, 2], [2, 2, 2]])
     axes = chance.sample(range(len(matrix)), len(matrix))
     cut = [axes.pop() if axes and chance.random() < 0.6 else -1 for _ in range(dims)]
@@ -45,7 +45,10 @@ def write_strategies():
         item = binary.parallel_strategy_item.add(node_name="MatMul-op0")
         item.parallel_strategys.stage = 0
         item.parallel_strategys.parallel_strategy.add().dim.extend([2, 4])
-        text = {"current_stage": 1, "parallel_strategy_item": {"MatMul-op0": {"stage": 0, "parallel_strategy": [[2, 4]]}}}
+        text = {
+            "current_stage": 1,
+            "parallel_strategy_item": {"MatMul-op0": {"stage": 0, "parallel_strategy": [[2, 4]]}},
+        }
         text["parallel_layout_item"] = {}
         for name, (matrix, tensor_map, step, size) in layouts.items():
             one = binary.parallel_layout_item.add(param_name=name).parallel_layouts
@@ -55,16 +58,23 @@ def write_strategies():
             one.indices_offset.add()
             one.field, one.opt_weight_shard_step, one.opt_weight_shard_size = 0, step, size
             text["parallel_layout_item"][name] = {
-                "dev_matrix": matrix, "tensor_map": tensor_map, "param_split_shape": [], "indices_offset": [], "field": 0,
-                "opt_weight_shard_step": step, "opt_weight_shard_size": size,
+                "dev_matrix": matrix,
+                "tensor_map": tensor_map,
+                "param_split_shape": [],
+                "indices_offset": [],
+                "field": 0,
+                "opt_weight_shard_step": step,
+                "opt_weight_shard_size": size,
             }
         with open(os.path.join(folder, f"{case}.ckpt"), "wb") as file:
             file.write(binary.SerializeToString())
         with open(os.path.join(folder, f"{case}.json"), "w") as file:
             json.dump(text, file)
     chance = np.random.default_rng(1)
-    whole = [{"name": name, "data": ms.Parameter(ms.Tensor(chance.random(shape, "f4")), name=name)}
-             for name, shape in PARAMETERS.items()]
+    whole = [
+        {"name": name, "data": ms.Parameter(ms.Tensor(chance.random(shape, "f4")), name=name)}
+        for name, shape in PARAMETERS.items()
+    ]
     whole.append({"name": "global_step", "data": ms.Parameter(ms.Tensor([7], ms.int32), name="global_step")})
     os.makedirs(os.path.join(folder, "whole", "rank_0"))
     ms.save_checkpoint(whole, os.path.join(folder, "whole", "rank_0", "net.ckpt"))
@@ -74,7 +84,9 @@ def print_files(path):
     for rank in sorted(os.listdir(path)):
         (name,) = os.listdir(os.path.join(path, rank))
         found = ms.load_checkpoint(os.path.join(path, rank, name))
-        sums = [f"{one}{tuple(found[one].shape)}:{zlib.crc32(found[one].asnumpy().tobytes()):08x}" for one in sorted(found)]
+        sums = [
+            f"{one}{tuple(found[one].shape)}:{zlib.crc32(found[one].asnumpy().tobytes()):08x}" for one in sorted(found)
+        ]
         print(" ", rank, *sums)
 
 
@@ -99,7 +111,9 @@ for source, target in itertools.islice(itertools.permutations(range(12), 2), 0, 
     print("ranks", source, target)
     print_files(os.path.dirname(os.path.dirname(path)))
     out = os.path.join(folder, f"{side}-{source}-{target}")
-    ms.transform_checkpoints(os.path.join(folder, f"mindspore-{source}"), out, "net", strategy(source), strategy(target))
+    ms.transform_checkpoints(
+        os.path.join(folder, f"mindspore-{source}"), out, "net", strategy(source), strategy(target)
+    )
     print_files(out)
 for case in range(12):
     out = os.path.join(folder, f"{side}-joined-{case}")

@@ -56,7 +56,9 @@ class Files(Records):
         reader = FileReader(self.theirs())
         self.assertEqual(reader.len(), 6)
         for i, row in enumerate(reader.get_next()):
-            self.assertEqual((row["name"], row["label"], row["image"]), (f"Zoë {i}", i - 2, bytes(range(i, i + 3 * i + 1))))
+            self.assertEqual(
+                (row["name"], row["label"], row["image"]), (f"Zoë {i}", i - 2, bytes(range(i, i + 3 * i + 1)))
+            )
             np.testing.assert_array_equal(row["x"], np.array([i, 0.5], "f4"))
             np.testing.assert_array_equal(row["ids"], np.arange(i + 1) * (-1000) ** i)
             self.assertEqual((row["x"].dtype, row["ids"].dtype), (np.float32, np.int64))
@@ -92,7 +94,9 @@ class Files(Records):
         with open(path, "rb") as file:
             header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
         self.assertGreater(len(header["page"]), 4)
-        self.assertEqual([one["text"] for one in FileReader(path, columns=["text"]).get_next()], [one["text"] for one in rows])
+        self.assertEqual(
+            [one["text"] for one in FileReader(path, columns=["text"]).get_next()], [one["text"] for one in rows]
+        )
 
     def test_files_are_whole_or_not_there(self):
         path = self.written("rows", _NUMBER, [{"n": 1}])
@@ -132,7 +136,9 @@ class Files(Records):
         ):
             with self.subTest(text), self.refuses(ValueError, text):
                 write(schema, row)
-        with self.refuses(ValueError, "a row is larger than a page, got 40008 bytes, expected at most 32768: set_page_size"):
+        with self.refuses(
+            ValueError, "a row is larger than a page, got 40008 bytes, expected at most 32768: set_page_size"
+        ):
             self.written("bad", {"t": {"type": "bytes"}}, [{"t": bytes(40000)}])
         with self.refuses(ValueError, "rows without a schema"):
             FileWriter(self.path("bad")).write_raw_data([])
@@ -147,9 +153,11 @@ class Files(Records):
         write_raw.commit()
         with self.refuses(ValueError, "the files are written, got rows after commit"):
             write_raw.write_raw_data([{"n": 1}])
-        for name, call in (("shard_num", lambda: FileWriter(self.path("x"), 0)),
-                           ("header_size", lambda: FileWriter(self.path("x")).set_header_size(5)),
-                           ("page_size", lambda: FileWriter(self.path("x")).set_page_size(1 << 30))):
+        for name, call in (
+            ("shard_num", lambda: FileWriter(self.path("x"), 0)),
+            ("header_size", lambda: FileWriter(self.path("x")).set_header_size(5)),
+            ("page_size", lambda: FileWriter(self.path("x")).set_page_size(1 << 30)),
+        ):
             with self.refuses(ValueError, f"bad {name}, got "):
                 call()
         with self.refuses(TypeError, "the file is not a path, got int"):
@@ -161,7 +169,9 @@ class Files(Records):
         path = self.theirs()
         with self.refuses(ValueError, f"cannot read {self.path('none')}: No such file or directory"):
             FileReader(self.path("none"))
-        with self.refuses(ValueError, "no such column, got 'labels', expected one of ['ids', 'image', 'label', 'name', 'x']"):
+        with self.refuses(
+            ValueError, "no such column, got 'labels', expected one of ['ids', 'image', 'label', 'name', 'x']"
+        ):
             FileReader(path, columns=["labels"])
         with self.refuses(TypeError, "no file, got 3, expected its name or a list of names"):
             FileReader(3)
@@ -175,7 +185,9 @@ class Files(Records):
             FileReader(path)
         with open(path + ".db", "w") as file:
             file.write("no database")
-        with self.refuses(ValueError, f"{path} is damaged, or no MindRecord file: its index {path}.db: file is not a database"):
+        with self.refuses(
+            ValueError, f"{path} is damaged, or no MindRecord file: its index {path}.db: file is not a database"
+        ):
             FileReader(path)
         os.replace(self.path("away"), path + ".db")
 
@@ -238,7 +250,9 @@ class Parts(Case):
     def test_integers(self):
         edges = [0, 127, 128, -128, -129, 32767, 32768, -32769, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63)]
         for count in range(len(edges) + 1):
-            np.testing.assert_array_equal(integers.expanded(integers.compressed(np.array(edges[:count], "i8"))), edges[:count])
+            np.testing.assert_array_equal(
+                integers.expanded(integers.compressed(np.array(edges[:count], "i8"))), edges[:count]
+            )
         self.assertEqual(integers.compressed(np.array([-1, 300])).hex(), "0000000210ff2c01")
         for data in (b"", b"\0\0\0\2", b"\xff\xff\xff\xff", b"\0\0\0\1\0", b"\0\0\0\1\0\1\1"):
             with self.refuses(ValueError, "an array of "):
@@ -247,11 +261,21 @@ class Parts(Case):
     def test_msgpack(self):
         texts = ["", "a" * 31, "a" * 32, "ü" * 200, "x" * 70000]
         numbers = [0, 127, 128, -32, -33, -128, 2**15, -(2**31), 2**63 - 1, -(2**63)]
-        values = {f"t{i}": one for i, one in enumerate(texts)} | {f"n{i}": one for i, one in enumerate(numbers)} | {"f": 0.1}
+        values = (
+            {f"t{i}": one for i, one in enumerate(texts)} | {f"n{i}": one for i, one in enumerate(numbers)} | {"f": 0.1}
+        )
         self.assertEqual(msgpack.unpacked(msgpack.packed(values)), values)
         self.assertEqual(msgpack.packed({"label": 3}).hex(), "81a56c6162656c03")
         self.assertEqual(msgpack.unpacked(b"\x82\xa1a\xce\xff\xff\xff\xff\xa1b\xc0"), {"a": 2**32 - 1, "b": None})
-        for data in (b"", b"\x90", b"\x81", b"\x81\xa1", b"\xdf\xff\xff\xff\xff", b"\x81\xa1a\x90", b"\x81\xa1a\xdb\xff\xff\xff\xff"):
+        for data in (
+            b"",
+            b"\x90",
+            b"\x81",
+            b"\x81\xa1",
+            b"\xdf\xff\xff\xff\xff",
+            b"\x81\xa1a\x90",
+            b"\x81\xa1a\xdb\xff\xff\xff\xff",
+        ):
             with self.assertRaises(ValueError):
                 msgpack.unpacked(data)
 
@@ -288,7 +312,9 @@ class Rows(Records):
     def test_padding(self):
         files = self.shards()
         got = [
-            self.numbers(ds.MindDataset(files, shuffle=False, num_shards=4, shard_id=i, padded_sample={"n": -1}, num_padded=1))
+            self.numbers(
+                ds.MindDataset(files, shuffle=False, num_shards=4, shard_id=i, padded_sample={"n": -1}, num_padded=1)
+            )
             for i in range(4)
         ]
         self.assertEqual(got, [[0, 4, 8], [1, 5, 9], [2, 6, 10], [3, 7, -1]])
@@ -304,14 +330,18 @@ class Rows(Records):
         self.assertEqual([str(row["name"]) for row in found], [f"Zoë {i}" for i in range(6)])
         self.assertEqual([row["image"].tolist() for row in found], [list(range(i, 4 * i + 1)) for i in range(6)])
         self.assertIsInstance(next(iter(rows.create_dict_iterator()))["image"], Tensor)
-        with self.refuses(ValueError, "column 'ids' has no shape, got {'shape': [-1], 'type': 'int64'}, expected a map"):
+        with self.refuses(
+            ValueError, "column 'ids' has no shape, got {'shape': [-1], 'type': 'int64'}, expected a map"
+        ):
             rows.batch(2).create_dict_iterator()
         with self.refuses(TypeError, "an operation is not a function"):
             rows.map(3, "image")
 
     def test_maps_make_arrays(self):
         rows = ds.MindDataset(self.theirs(), ["image", "label", "name"], shuffle=False)
-        rows = rows.map(lambda image: np.resize(image, 4), "image").map(lambda name: np.float32(len(str(name))), "name", "length")
+        rows = rows.map(lambda image: np.resize(image, 4), "image").map(
+            lambda name: np.float32(len(str(name))), "name", "length"
+        )
         rows = rows.map(vision.Rescale(0.5, 0.0), "image").batch(3)
         first, second = rows.create_dict_iterator(output_numpy=True)
         self.assertEqual(first["image"].shape, (3, 4))

@@ -66,7 +66,9 @@ class Checkpoints(Files):
     def test_choices(self):
         chosen = ms.load_checkpoint(_file("types.ckpt"), choice_func=lambda name: name in ("who", "int32"))
         self.assertEqual(set(chosen), {"who", "int32"})
-        self.assertEqual(set(ms.load_checkpoint(_file("types.ckpt"), specify_prefix="float")), {"float64", "float32", "float16"})
+        self.assertEqual(
+            set(ms.load_checkpoint(_file("types.ckpt"), specify_prefix="float")), {"float64", "float32", "float16"}
+        )
 
     def test_a_training_goes_on(self):
         for network, optimizer in (("norms", "adam"), ("dense", "momentum")):
@@ -79,8 +81,19 @@ class Checkpoints(Files):
                 self.close(train(3, 3), expected, 1e-5)
 
     def test_a_training_of_ones_own_goes_on(self):
-        for optimizer in ("momentum", "sgd", "plain", "adam", "decay", "rmsprop", "centered", "adagrad", "adamax", "adadelta",
-                          "scheduled"):
+        for optimizer in (
+            "momentum",
+            "sgd",
+            "plain",
+            "adam",
+            "decay",
+            "rmsprop",
+            "centered",
+            "adagrad",
+            "adamax",
+            "adadelta",
+            "scheduled",
+        ):
             for ending in ("ckpt", "safetensors"):
                 with self.subTest(optimizer, ending=ending):
                     cell, train = training(ms, "norms", optimizer)
@@ -117,11 +130,15 @@ class Checkpoints(Files):
             missing, unused = ms.load_param_into_net(cell, ms.load_checkpoint(_file("momentum.ckpt")))
         self.assertIn("states of Adam begin anew, got moments.0.bias, expected 0.weight.exp_avg", texts.getvalue())
         self.assertIn("moment1.0.weight", missing)
-        self.assertEqual([name for name in unused if name.startswith("moments.")], ["moments.0.bias", "moments.0.weight"])
+        self.assertEqual(
+            [name for name in unused if name.startswith("moments.")], ["moments.0.bias", "moments.0.weight"]
+        )
         given = ms.load_checkpoint(_file("momentum.ckpt"))
         given["moments.0.weight"] = Parameter(Tensor(np.zeros((7, 7), "f4")), name="moments.0.weight")
         cell, _ = training(ms, "dense", "momentum")
-        with self.refuses(RuntimeError, "[Momentum] 'moments.0.weight' is of another shape, got (7, 7), expected (2, 3)"):
+        with self.refuses(
+            RuntimeError, "[Momentum] 'moments.0.weight' is of another shape, got (7, 7), expected (2, 3)"
+        ):
             ms.load_param_into_net(cell, given)
 
     def test_weights_alone(self):
@@ -160,7 +177,10 @@ class Checkpoints(Files):
     def test_refusals(self):
         for name, text in (
             ("int8.ckpt", "parameter 'q' at offset 0: elements of the type Int8, which is not supported"),
-            ("encrypted.ckpt", "an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, save_checkpoint("),
+            (
+                "encrypted.ckpt",
+                "an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, save_checkpoint(",
+            ),
         ):
             with self.refuses(ValueError, _file(name), text):
                 ms.load_checkpoint(_file(name))
@@ -170,7 +190,10 @@ class Checkpoints(Files):
 
     def test_dimensions_of_one_at_the_end(self):
         net = nn.Dense(2, 3)
-        given = {"weight": Parameter(Tensor(np.full((3, 2, 1, 1), 5, "f4"))), "bias": Parameter(Tensor(np.zeros(3, "f4")))}
+        given = {
+            "weight": Parameter(Tensor(np.full((3, 2, 1, 1), 5, "f4"))),
+            "bias": Parameter(Tensor(np.zeros(3, "f4"))),
+        }
         ms.load_param_into_net(net, given)
         self.close(net.weight, np.full((3, 2), 5))
 
@@ -183,12 +206,14 @@ class Strategies(Files):
         for rank in range(8):
             os.makedirs(self.path(folder, f"rank_{rank}"))
             parts = {name: Tensor(one[cut(name, rank)]) for name, one in numbers.items()}
-            ms.save_checkpoint({**parts, "global_step": Tensor(np.array([5], "i4"))},
-                               self.path(folder, f"rank_{rank}", "net.ckpt"))
+            ms.save_checkpoint(
+                {**parts, "global_step": Tensor(np.array([5], "i4"))}, self.path(folder, f"rank_{rank}", "net.ckpt")
+            )
 
     @staticmethod
     def cut(name, rank):
-        """As strategy.ckpt says for (2, 4) ranks: w in 2 rows by 4 columns, v in 4 by 2 parts of rows."""
+        """The part of a rank, as strategy.ckpt says for (2, 4) ranks: w in 2 rows by 4 columns, v in 4 by 2 parts of
+        rows."""
         row, column = divmod(rank, 4)
         if name == "w":
             return slice(8 * row, 8 * row + 8), slice(8 * column, 8 * column + 8)
@@ -246,13 +271,22 @@ class Strategies(Files):
             ms.transform_checkpoint_by_rank(3, {4: files[4]}, *paths)
 
     def test_json_and_stages(self):
-        layout = {"dev_matrix": [4], "tensor_map": [0], "param_split_shape": [], "indices_offset": [], "field": 0,
-                  "opt_weight_shard_step": 0, "opt_weight_shard_size": 0}
+        layout = {
+            "dev_matrix": [4],
+            "tensor_map": [0],
+            "param_split_shape": [],
+            "indices_offset": [],
+            "field": 0,
+            "opt_weight_shard_step": 0,
+            "opt_weight_shard_size": 0,
+        }
         for stage, name in enumerate(("near", "far")):
             item = {"MatMul-op0": {"stage": stage, "parallel_strategy": [[4, 1]]}}
             with open(self.path(f"{stage}.json"), "w") as file:
-                json.dump({"current_stage": stage, "parallel_strategy_item": item, "parallel_layout_item": {name: layout}},
-                          file)
+                json.dump(
+                    {"current_stage": stage, "parallel_strategy_item": item, "parallel_layout_item": {name: layout}},
+                    file,
+                )
         os.makedirs(self.path("strategies"))
         for stage in range(2):
             os.rename(self.path(f"{stage}.json"), self.path("strategies", f"{stage}.json"))
@@ -273,8 +307,11 @@ class Strategies(Files):
             ({"tensor_map": "x"}, ValueError, "a bad tensor_map of 'w', got 'x'"),
             ({"dev_matrix": [0]}, ValueError, "a bad dev_matrix, got [0]"),
             ({"dev_matrix": [10**7], "tensor_map": [0]}, ValueError, "'w' has too many ranks, got 10000000"),
-            ({"tensor_map": [0, -1], "opt_weight_shard_step": 1, "opt_weight_shard_size": 3}, ValueError,
-             "'w' cannot be cut for the optimizer, got 3 parts of 2 copies"),
+            (
+                {"tensor_map": [0, -1], "opt_weight_shard_step": 1, "opt_weight_shard_size": 3},
+                ValueError,
+                "'w' cannot be cut for the optimizer, got 3 parts of 2 copies",
+            ),
         ):
             with open(self.path("s.json"), "w") as file:
                 json.dump({"parallel_layout_item": {"w": {**good, **change}}}, file)
@@ -282,13 +319,17 @@ class Strategies(Files):
                 ms.build_searched_strategy(self.path("s.json"))
         with open(self.path("s.ckpt"), "wb") as file:
             file.write(b"no strategy")
-        with self.refuses(ValueError, f"{self.path('s.ckpt')} is not a strategy file (it is truncated or damaged), expected"):
+        with self.refuses(
+            ValueError, f"{self.path('s.ckpt')} is not a strategy file (it is truncated or damaged), expected"
+        ):
             ms.build_searched_strategy(self.path("s.ckpt"))
         os.makedirs(self.path("whole", "rank_0"))
         ms.save_checkpoint({"w": Tensor(np.zeros((6, 8), "f4"))}, self.path("whole", "rank_0", "net.ckpt"))
         with open(self.path("s.json"), "w") as file:
             json.dump({"parallel_layout_item": {"w": good}}, file)
-        with self.refuses(NotImplementedError, "the file has the cuts of MindSpore's own nodes", "set shard in the script"):
+        with self.refuses(
+            NotImplementedError, "the file has the cuts of MindSpore's own nodes", "set shard in the script"
+        ):
             strategy.cuts_of("strategy_ckpt_load_file", self.path("s.json"))
         with open(self.path("s.json"), "w") as file:
             json.dump({"parallel_layout_item": {"w": {**good, "tensor_map": [0, 1]}}}, file)

@@ -76,7 +76,9 @@ class MindDataset(_Source):
                 f"[MindDataset] padded_sample and num_padded belong together, got num_padded={count!r}, expected both"
             )
         if sample is not None and not set(self._names) <= set(sample):
-            raise ValueError(f"[MindDataset] the padded sample lacks columns, got {sorted(sample)}, expected {self._names}")
+            raise ValueError(
+                f"[MindDataset] the padded sample lacks columns, got {sorted(sample)}, expected {self._names}"
+            )
         return sample
 
     def _row(self, number):
@@ -94,7 +96,9 @@ class MindDataset(_Source):
                 made = step(*values)
                 values = list(made) if isinstance(made, tuple) else [made]
             if len(values) != len(outputs):
-                raise ValueError(f"[map] wrong number of results, got {len(values)}, expected {len(outputs)}: {outputs}")
+                raise ValueError(
+                    f"[map] wrong number of results, got {len(values)}, expected {len(outputs)}: {outputs}"
+                )
             row.update({name: _plain(value) for name, value in zip(outputs, values)})
         return row
 
@@ -110,7 +114,15 @@ class MindDataset(_Source):
         columns = [(name, one.dtype, list(one.shape)) for name, one in first.items()]
         return _data.python_rows(columns, self._count, lambda epoch, index: list(self._row(index).values()))
 
-    def map(self, operations, input_columns=None, output_columns=None, column_order=None, num_parallel_workers=None, **kwargs):
+    def map(
+        self,
+        operations,
+        input_columns=None,
+        output_columns=None,
+        column_order=None,
+        num_parallel_workers=None,
+        **kwargs,
+    ):
         """Applies operations as `Dataset.map` does. Those on columns without a shape are functions of Python."""
         inputs = [input_columns] if isinstance(input_columns, str) else input_columns or self._column_names()[:1]
         if not self._loose & set(inputs):
@@ -119,7 +131,8 @@ class MindDataset(_Source):
         for step in steps:
             if not callable(step) or isinstance(step, _data.Map):
                 raise ValueError(
-                    f"[map] a column has no shape, got {type(step).__name__} on '{inputs[0]}', expected a function of Python"
+                    f"[map] a column has no shape, got {type(step).__name__} on '{inputs[0]}', expected a function of "
+                    "Python"
                 )
         outputs = [output_columns] if isinstance(output_columns, str) else output_columns or inputs
         mapped = self._copy()

@@ -23,7 +23,9 @@ def shards_of(where, file_name):
     shards = [Shard(where, path) for path in paths]
     for one in shards[1:]:
         if one.schema != shards[0].schema:
-            raise ValueError(f"[{where}] files with different fields, got {one.path}, expected those of {shards[0].path}")
+            raise ValueError(
+                f"[{where}] files with different fields, got {one.path}, expected those of {shards[0].path}"
+            )
     return shards
 
 

@@ -13,8 +13,16 @@ from partita.mindrecord import integers, msgpack
 from partita.mindrecord.shard import NUMBERS, TYPES
 
 _SQL = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL"}
-_PLACES = ("ROW_ID", "PAGE_ID_RAW", "PAGE_OFFSET_RAW", "PAGE_OFFSET_RAW_END", "ROW_GROUP_ID", "PAGE_ID_BLOB",
-           "PAGE_OFFSET_BLOB", "PAGE_OFFSET_BLOB_END")
+_PLACES = (
+    "ROW_ID",
+    "PAGE_ID_RAW",
+    "PAGE_OFFSET_RAW",
+    "PAGE_OFFSET_RAW_END",
+    "ROW_GROUP_ID",
+    "PAGE_ID_BLOB",
+    "PAGE_OFFSET_BLOB",
+    "PAGE_OFFSET_BLOB_END",
+)
 
 
 class FileWriter:

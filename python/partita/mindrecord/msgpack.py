@@ -5,10 +5,26 @@ import struct
 from partita._names import refuse_missing
 
 # First byte: (format of struct) of numbers; (format of the length, kind) of texts and bytes.
-_NUMBERS = {0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q", 0xD0: ">b", 0xD1: ">h", 0xD2: ">i",
-            0xD3: ">q"}
-_LENGTHS = {0xD9: (">B", str), 0xDA: (">H", str), 0xDB: (">I", str), 0xC4: (">B", bytes), 0xC5: (">H", bytes),
-            0xC6: (">I", bytes)}
+_NUMBERS = {
+    0xCA: ">f",
+    0xCB: ">d",
+    0xCC: ">B",
+    0xCD: ">H",
+    0xCE: ">I",
+    0xCF: ">Q",
+    0xD0: ">b",
+    0xD1: ">h",
+    0xD2: ">i",
+    0xD3: ">q",
+}
+_LENGTHS = {
+    0xD9: (">B", str),
+    0xDA: (">H", str),
+    0xDB: (">I", str),
+    0xC4: (">B", bytes),
+    0xC5: (">H", bytes),
+    0xC6: (">I", bytes),
+}
 _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
 
 

@@ -278,4 +278,3 @@ def unified_safetensors(
     save_parameters(os.path.join(dst_dir, "part0.safetensors"), named)
     with open(os.path.join(dst_dir, "param_name_map.json"), "w") as file:
         json.dump({name: "part0.safetensors" for name, _ in named}, file, indent=1)
-

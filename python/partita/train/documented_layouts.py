@@ -116,7 +116,9 @@ def scaled(where, name, entry, shape):
         return entry
     units = entry["tensor_shape"]
     if len(units) != len(shape) or any(size % unit for size, unit in zip(shape, units)):
-        raise ValueError(f"[{where}] '{name}' cannot be cut, got the shape {tuple(shape)}, expected multiples of {units}")
+        raise ValueError(
+            f"[{where}] '{name}' cannot be cut, got the shape {tuple(shape)}, expected multiples of {units}"
+        )
     factors = [size // unit for size, unit in zip(shape, units)]
     slices = [
         [rank, [[begin * factor, end * factor] for (begin, end), factor in zip(box, factors)]]

@@ -12,7 +12,7 @@ from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer, documented_states
-from partita.train.parts import joined_over_ranks
+from partita.train.parts import joined_over_ranks, parameter_of, values_of
 
 _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
 
@@ -43,10 +43,10 @@ def save_checkpoint(
     format="ckpt",
     **kwargs,
 ):
-    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Those of a cell that trains
-    include the states of its optimizer, by the documented names. `append_dict`: numbers, texts and tensors that are
-    written, too. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Raises TypeError for other
-    objects."""
+    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Those of a cell that
+    trains include the states of its optimizer, by the documented names. `append_dict`: numbers, texts and tensors that
+    are written, too. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Raises TypeError for
+    other objects."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -91,8 +91,8 @@ def _appended(given):
     for name, one in (given or {}).items():
         if not isinstance(name, str) or not isinstance(one, (int, float, bool, str, Tensor)):
             raise TypeError(
-                f"[save_checkpoint] bad append_dict, got {name!r}: {type(one).__name__}, expected a str and a number, a "
-                "str or a Tensor"
+                f"[save_checkpoint] bad append_dict, got {name!r}: {type(one).__name__}, expected a str and a number, "
+                "a str or a Tensor"
             )
         yield name, one
 
@@ -137,7 +137,7 @@ def is_part(parameter):
 
 
 def _box_text(box):
-    """"0:16,0:64 of 64,64", as the library writes it."""
+    """ "0:16,0:64 of 64,64", as the library writes it."""
     ranges, shape = box
     return ",".join(f"{begin}:{end}" for begin, end in ranges) + " of " + ",".join(map(str, shape))
 
@@ -238,6 +238,27 @@ def _prefixes(given):
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
+def _fitted(one, given, strict_load):
+    """The value of a file for a parameter. Raises RuntimeError if it is only a part, or of another shape or type."""
+    if is_part(given):
+        raise RuntimeError(
+            f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "
+            "load_distributed_checkpoint(net, the files of all ranks)"
+        )
+    if given.shape[: len(one.shape)] == one.shape and set(given.shape[len(one.shape) :]) == {1}:
+        # Dimensions of 1 that some devices add.
+        given = parameter_of(values_of(given).reshape(one.shape), given.dtype, one.name)
+    if given.shape != one.shape:
+        raise RuntimeError(
+            f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
+        )
+    if (strict_load and given.dtype != one.dtype) or mstype.is_float(given.dtype) != mstype.is_float(one.dtype):
+        raise RuntimeError(
+            f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
+        )
+    return given
+
+
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
@@ -272,22 +293,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         if given is None or isinstance(given, str):
             missing.append(one.name)
             continue
-        if is_part(given):
-            raise RuntimeError(
-                f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "
-                "load_distributed_checkpoint(net, the files of all ranks)"
-            )
-        if given.shape[: len(one.shape)] == one.shape and set(given.shape[len(one.shape) :]) == {1}:
-            given = Tensor(given.asnumpy().reshape(one.shape))  # dimensions of 1 that some devices add
-        if given.shape != one.shape:
-            raise RuntimeError(
-                f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
-            )
-        if (strict_load and given.dtype != one.dtype) or mstype.is_float(given.dtype) != mstype.is_float(one.dtype):
-            raise RuntimeError(
-                f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
-            )
-        one.set_data(given)
+        one.set_data(_fitted(one, given, strict_load))
         used.add(key)
     if not used:
         count = len(parameter_dict)

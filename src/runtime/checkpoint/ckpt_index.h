@@ -29,7 +29,7 @@ constexpr uint32_t kKey = 1 << 3 | 2, kTextOf = 2 << 3 | 2;
 
 constexpr std::string_view kCkptText = "str";     // element type of strings
 constexpr std::string_view kCkptCrc = "crc_num";  // begins the CRC-32
-constexpr int64_t kCkptCrcBytes = 10;             // of its digits
+constexpr int64_t kCkptCrcBytes = 10;             // length of its number
 /// Key of the text that has the checksum of everything before it, in files of Partita.
 constexpr const char* kCkptChecksum = "partita.checksum";
 
@@ -42,7 +42,7 @@ struct FileRange {
 struct CkptEntry {
   std::string name;
   bool is_text = false;
-  Type type;                     // of a tensor
+  Type type;                     // shape and element type; not used for a string
   std::vector<FileRange> parts;  // its elements, in their order
 
   int64_t bytes() const;
@@ -51,7 +51,7 @@ struct CkptEntry {
 struct CkptIndex {
   std::vector<CkptEntry> entries;  // in the order of the file, each name once
   Metadata metadata;               // without the checksum
-  std::string checksum;            // of the bytes before `checksum_begin`, "" if the file has none
+  std::string checksum;            // checksum of the bytes before `checksum_begin`, "" if there is none
   int64_t checksum_begin = 0;
   int64_t message_bytes = 0;    // before the checksum
   std::optional<uint64_t> crc;  // stored checksum of the message

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ir/optimizers/registry.h"
+
 namespace partita {
 namespace {
 
@@ -14,18 +16,12 @@ constexpr std::pair<std::string_view, std::string_view> kDocumentedParts[] = {{"
                                                                               {"running_mean", "moving_mean"},
                                                                               {"running_var", "moving_variance"}};
 
-// What precedes the name of a parameter in the names of its states.
-constexpr std::string_view kStatePrefixes[] = {
-    "accum",          "accum_update", "adam_m",  "adam_v", "exp_avg",   "exp_avg_sq",  "exp_avg_sq_col",
-    "exp_avg_sq_row", "lamb_m",       "lamb_v",  "linear", "mean_grad", "mean_square", "moment",
-    "moment1",        "moment2",      "moments", "prev",   "stat",      "step_size",   "vhat"};
-
 bool is_state(const std::string& name, const std::map<std::string, Array>& tensors) {
   const size_t dot = name.find('.');
-  if (dot == std::string::npos || std::ranges::find(kStatePrefixes, name.substr(0, dot)) == std::end(kStatePrefixes)) {
-    return false;
-  }
-  return tensors.contains(name.substr(dot + 1));
+  if (dot == std::string::npos) return false;
+  const std::vector<std::string>& prefixes = documented_state_prefixes();
+  const bool is_known = std::ranges::find(prefixes, name.substr(0, dot)) != prefixes.end();
+  return is_known && tensors.contains(name.substr(dot + 1));
 }
 
 /// Whether a tensor is a number of a training, such as "global_step" or an entry of append_dict; "learning_rate" may

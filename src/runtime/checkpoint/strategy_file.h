@@ -30,7 +30,7 @@ struct StrategyLayout {
 };
 
 struct StrategyFile {
-  int64_t stage = 0;  // that of its first node
+  int64_t stage = 0;  // stage of its first node
   std::vector<StrategyLayout> layouts;
 };
 

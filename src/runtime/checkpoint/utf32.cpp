@@ -15,14 +15,14 @@ std::optional<uint32_t> take_code(std::string_view& text) {
   const auto first = static_cast<unsigned char>(text.front());
   const size_t more = first < 0x80 ? 0 : first >> 5 == 0x6 ? 1 : first >> 4 == 0xe ? 2 : first >> 3 == 0x1e ? 3 : 4;
   if (more == 4 || more >= text.size()) return std::nullopt;
-  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000}, kBits[] = {0x7f, 0x1f, 0xf, 0x7};
+  constexpr uint32_t kMinCode[] = {0, 0x80, 0x800, 0x10000}, kBits[] = {0x7f, 0x1f, 0xf, 0x7};
   uint32_t code = first & kBits[more];
   for (size_t i = 1; i <= more; ++i) {
     const auto next = static_cast<unsigned char>(text[i]);
     if (next >> 6 != 2) return std::nullopt;
     code = code << 6 | (next & 0x3f);
   }
-  if (code < kLeast[more] || !is_code(code)) return std::nullopt;
+  if (code < kMinCode[more] || !is_code(code)) return std::nullopt;
   text.remove_prefix(more + 1);
   return code;
 }

@@ -193,9 +193,9 @@ namespace {
 
 struct OpenWeights {
   File file;
-  int64_t bytes = 0;  // of the file
+  int64_t bytes = 0;  // length of the file
   bool is_ckpt = false;
-  SafetensorsHeader header{};  // of a safetensors file
+  SafetensorsHeader header{};  // header of a safetensors file
   int64_t data_begin = 0;      // in bytes from the start of the file
 };
 

@@ -56,7 +56,9 @@ class Decode:
             with Image.open(io.BytesIO(np.asarray(data, np.uint8).tobytes())) as image:
                 return np.asarray(image.convert("RGB"))
         except (OSError, ValueError, SyntaxError) as error:
-            raise ValueError(f"[Decode] no image, got {np.size(data)} bytes: {error}, expected those of a file") from None
+            raise ValueError(
+                f"[Decode] no image, got {np.size(data)} bytes: {error}, expected those of a file"
+            ) from None
 
 
 class Rescale(Transform):

@@ -2,16 +2,14 @@
 
 import numpy as np
 
+from partita import _core
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 
 # What precedes the name of a parameter in the states of all its optimizers.
-_PREFIXES = frozenset(
-    "accum accum_update adam_m adam_v exp_avg exp_avg_sq exp_avg_sq_col exp_avg_sq_row lamb_m lamb_v linear mean_grad "
-    "mean_square moment moment1 moment2 moments prev stat step_size vhat".split()
-)
+_PREFIXES = frozenset(_core.documented_state_prefixes())
 # Numbers of its optimizers that follow from the options and the number of steps.
 _NUMBERS = frozenset(("beta1_power", "beta2_power", "momentum"))
 
