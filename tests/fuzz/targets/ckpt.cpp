@@ -34,6 +34,22 @@ void read_ckpt_input(const std::string& input) {
   require(bytes <= input.size(), "more bytes of tensors than the file has");
 }
 
+/// A strategy of two parameters.
+std::string some_strategy() {
+  const std::string numbers = "\x0a\x04\x08\x02\x08\x04", map = "\x12\x04\x08\x01\x08\x01";
+  const std::string layout = numbers + map + "\x28\x01\x30\x04\x38\x02";
+  const std::string item = "\x0a\x01w\x12" + std::string(1, static_cast<char>(layout.size())) + layout;
+  const std::string one = "\x1a" + std::string(1, static_cast<char>(item.size())) + item;
+  return "\x08\x01\x12\x08\x0a\x02op\x12\x02\x08\x01" + one + one;
+}
+
+void read_strategy_input(const std::string& input) {
+  for (const StrategyLayout& layout : parse_strategy_file(input, "file").layouts) {
+    require(layout.dev_matrix.size() <= input.size() && layout.tensor_map.size() <= input.size(),
+            "more numbers than the file has");
+  }
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> ckpt_targets() {
