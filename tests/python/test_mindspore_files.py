@@ -198,6 +198,25 @@ class Checkpoints(Files):
         self.close(net.weight, np.full((3, 2), 5))
 
 
+class Prefixes(Files):
+    def test_names_that_begin_with_others(self):
+        net, given = nn.SequentialCell(nn.Dense(2, 3), nn.BatchNorm1d(3)), {}
+        for number, one in enumerate(net.get_parameters()):
+            name = f"backbone.net.{one.name}"
+            given[name] = Parameter(Tensor(np.full(one.shape, number, "f4")), name=name)
+            given[f"moments.{one.name}"] = Parameter(Tensor(np.full(one.shape, 99, "f4")), name=f"moments.{one.name}")
+        with warned() as texts:
+            missing, unused = ms.load_param_into_net(net, given)
+        self.assertIn("names are taken without 'backbone.net.', got 6 that begin with it", texts.getvalue())
+        self.assertEqual((missing, len(unused)), ([], 6))
+        for number, one in enumerate(net.get_parameters()):
+            self.close(one, np.full(one.shape, number))
+        other = nn.SequentialCell(nn.Dense(2, 3))
+        self.assertEqual(ms.load_param_into_net(other, given, strict_load=True)[0], ["0.weight", "0.bias"])
+        del given["backbone.net.0.bias"]
+        self.assertEqual(ms.load_param_into_net(other, given)[0], ["0.weight", "0.bias"])
+
+
 class Strategies(Files):
     """Strategy files have no shapes: parts tell them."""
 

@@ -238,6 +238,20 @@ def _prefixes(given):
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
+def _prefix_in(given, own):
+    """What the names of `given` have before all those of `own` that it lacks ("backbone."); "" if there is none such."""
+    lacking = [name for name in own if _name_in(given, name, own) not in given]
+    if not lacking:
+        return ""
+    begins = {name.removesuffix(lacking[0]) for name in given if name.endswith(f".{lacking[0]}")}
+    for begin in sorted(begins, key=lambda one: (len(one), one)):
+        is_state = documented_states.parameter_of(begin + lacking[0], lacking[:1]) != ""
+        if not is_state and all(begin + name in given for name in lacking):
+            warn(f"[load_param_into_net] names are taken without '{begin}', got {len(lacking)} that begin with it")
+            return begin
+    return ""
+
+
 def _fitted(one, given, strict_load):
     """The value of a file for a parameter. Raises RuntimeError if it is only a part, or of another shape or type."""
     if is_part(given):
@@ -262,7 +276,8 @@ def _fitted(one, given, strict_load):
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
-    is set later counts. Warns of a rate of another optimizer, or of none that the file names, and leaves it. Returns
+    is set later counts. Names of the file may all begin with words that those of the cell lack, unless `strict_load`.
+    Warns of that, of a rate of another optimizer, or of none that the file names, and leaves it. Returns
     the names without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all
     processes call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError
     if a rate, a scale or a position is bad."""
@@ -286,9 +301,11 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         return [], unused
     missing, used = [], set()
     parameters = list(net.get_parameters())
-    own = {one.name for one in parameters}
+    own = {one.name: None for one in parameters}
+    prefix = "" if strict_load else _prefix_in(parameter_dict, own)
     for one in parameters:
         key = _name_in(parameter_dict, one.name, own)
+        key = key if key in parameter_dict else prefix + one.name
         given = parameter_dict.get(key)
         if given is None or isinstance(given, str):
             missing.append(one.name)

@@ -173,6 +173,12 @@ TEST_F(CkptFileTest, SaysWhatIsWrong) {
   std::string dims;
   for (int i = 0; i < 21; ++i) dims += "\x08\x01";
   refused(value("x", tensor(dims, "UInt8", "a")), "more than 20 dimensions");
+  const std::string text = "\xc2\x3e\x06" + field(1, "k") + field(2, "v");
+  refused(one + text + text, "at offset 29: the text 'k' appears twice");
+  const std::string checksum = field(1, kCkptChecksum) + field(2, "0");
+  refused(one + "\xc2\x3e" + std::string(1, static_cast<char>(checksum.size())) + checksum + text,
+          "at offset 20: the checksum is not at the end");
+  refused(one + field(1, field(1, "y") + "\x12\x7f"), "at offset 20: the file is truncated or damaged");
   // Sizes whose product is beyond an int64_t, and a negative one.
   const std::string huge = "\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
   refused(value("x", tensor(huge + huge, "UInt8", "a")), "a bad shape");
