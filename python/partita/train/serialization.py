@@ -239,7 +239,7 @@ def _prefixes(given):
 
 
 def _prefix_in(given, own):
-    """What the names of `given` have before all those of `own` that it lacks ("backbone."); "" if there is none such."""
+    """The words ("backbone.") that precede, in `given`, all names of `own` that it lacks; "" if there are none."""
     lacking = [name for name in own if _name_in(given, name, own) not in given]
     if not lacking:
         return ""
