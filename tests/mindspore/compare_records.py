@@ -87,6 +87,8 @@ def print_all():
         lambda: {"shuffle": False, "num_shards": 2, "shard_id": 1, "num_samples": 3},
         lambda: {"sampler": data.SequentialSampler(1, 3)},
         lambda: {"sampler": data.DistributedSampler(4, 3, shuffle=False)},
+        lambda: {"sampler": data.SubsetSampler([3, 1, 4])},
+        lambda: {"sampler": data.SubsetSampler([3, 1, 4, 0], 2)},
     )
     for name, count in (("images", 1), ("arrays", 3), ("texts", 2), ("one", 1), ("two", 1)):
         files = [name] if count == 1 else [f"{name}{i}" for i in range(count)]

@@ -296,6 +296,18 @@ class Rows(Records):
         self.assertEqual(self.numbers(ds.MindDataset(files, sampler=ds.SequentialSampler(2, 4))), [2, 3, 4, 5])
         sampler = ds.DistributedSampler(4, 1, shuffle=False)
         self.assertEqual(self.numbers(ds.MindDataset(files, sampler=sampler)), [1, 5, 9])
+        self.assertEqual(self.numbers(ds.MindDataset(files, sampler=ds.SubsetSampler([9, 0, 9]))), [9, 0, 9])
+        self.assertEqual(self.numbers(ds.MindDataset(files, sampler=ds.SubsetSampler(range(5, 9), 2))), [5, 6])
+        subset = ds.MindDataset(files, sampler=ds.SubsetRandomSampler([1, 3, 5, 7, 9]))
+        first, second = self.numbers(subset), self.numbers(subset)
+        self.assertEqual((sorted(first), sorted(second)), ([1, 3, 5, 7, 9],) * 2)
+        self.assertNotEqual(first, second)
+        with self.refuses(IndexError, "[select] no such row, got 11, expected 0 to 10"):
+            ds.MindDataset(files, sampler=ds.SubsetSampler([11])).get_dataset_size()
+        with self.refuses(TypeError, "the numbers of rows are no integers, got [0.5], expected a list"):
+            ds.SubsetSampler([0.5])
+        with self.refuses(ValueError, "bad num_samples, got -1, expected an integer from 0"):
+            ds.SubsetSampler([1], -1)
         shuffled = ds.MindDataset(files)
         first, second = self.numbers(shuffled), self.numbers(shuffled)
         self.assertEqual((sorted(first), sorted(second)), (list(range(11)),) * 2)
