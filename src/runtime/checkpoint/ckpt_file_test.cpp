@@ -147,6 +147,8 @@ TEST_F(CkptFileTest, RefusesByName) {
   EXPECT_EQ(refusal(bytes_of(kFiles / "net.mindir")),
             "a MINDIR file, which holds a graph of MindSpore, expected a checkpoint: in MindSpore, "
             "save_checkpoint(nn.GraphCell(load(FILE)), \"net.ckpt\")");
+  EXPECT_EQ(refusal("no checkpoint, but some text"),
+            "neither a checkpoint of MindSpore nor a safetensors file, got 28 other bytes");
   EXPECT_EQ(refusal(field(1, field(1, "map") + field(3, field(1, tensor("", "int32", ""))))),
             "parameter 'map' at offset 0: it is a hash table (MapParameter), which is not supported, expected a "
             "checkpoint of MindSpore");

@@ -264,6 +264,10 @@ OpenWeights open_weights(const std::string& path) {
   const auto most = static_cast<uint64_t>(std::min(kMaxHeaderBytes, size - 8));
   if (header_bytes < 2 || header_bytes > most) {
     refuse_other_format(begin, path);
+    if (path.ends_with(kCkptEnding)) {
+      throw InvalidFile("[weights] {}: neither a checkpoint of MindSpore nor a safetensors file, got {} other bytes",
+                        path, size);
+    }
     throw InvalidFile("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}", path, header_bytes,
                       most);
   }
