@@ -22,7 +22,7 @@ LAYERS = (
     ("programs", "_parallelism _structure _executable _steps _program"),
     ("functions", "ops"),
     ("cells", "nn"),
-    ("rows", "dataset"),
+    ("rows", "mindrecord dataset"),
     ("training", "train"),
     ("names", "planning parallel amp mint runtime utils __main__"),
     ("package", "__init__ msrun"),
@@ -31,6 +31,7 @@ LAYERS = (
 LATE = {
     ("train.program", "networkx"): "optional, and only graphs that are asked for need it",
     ("dataset.sources", "PIL"): "optional, and only folders of images need it",
+    ("dataset.vision.__init__", "PIL"): "optional, and only bytes of images need it",
 }
 
 

@@ -3,8 +3,8 @@
     python3 save_whole.py [FOLDER]
     mpirun -n 4 python3 save_whole.py [FOLDER]
 
-The files are safetensors, whatever their ending: FOLDER/rank_N/digits-1_16.ckpt. Reads the file in two ways: into
-another network, which must evaluate alike, and with NumPy alone. Prints what is in it.
+The files are FOLDER/rank_N/digits-1_16.safetensors. Reads the file in two ways: into another network, which must
+evaluate alike, and with NumPy alone. Prints what is in it.
 """
 
 import json
@@ -61,7 +61,7 @@ if __name__ == "__main__":
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
     ms.set_seed(1)
     model, data = make_model(WideNetwork(RANKS)), digits.rows(batch=32)
-    config = train.CheckpointConfig(save_checkpoint_steps=8, keep_checkpoint_max=1)
+    config = train.CheckpointConfig(save_checkpoint_steps=8, keep_checkpoint_max=1, format="safetensors")
     own = digits.empty_folder(folder, f"rank_{rank}")
     checkpoints = train.ModelCheckpoint("digits", own, config)
     digits.losses_of(model, data, checkpoints)

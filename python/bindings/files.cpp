@@ -1,6 +1,7 @@
 // Weights as files.
 
 #include "bind.h"
+#include "runtime/checkpoint/strategy_file.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/measures.h"
 
@@ -10,14 +11,35 @@ void bind_files(py::module_& module) {
   module.def("saved_measures", [](const std::map<std::string, std::string>& metadata, const std::string& path) {
     return saved_measures(Metadata(metadata.begin(), metadata.end()), path);
   });
-  module.def("save_arrays", [](const std::string& path, const std::vector<std::pair<std::string, ArrayPtr>>& arrays,
-                               const std::map<std::string, std::string>& metadata) {
-    std::vector<std::pair<std::string, Array>> all;
-    for (const auto& [name, array] : arrays) all.emplace_back(name, *array);
-    Metadata texts(metadata.begin(), metadata.end());
-    const py::gil_scoped_release release;
-    save_weights(path, all, texts);
-  });
+  module.def(
+      "save_arrays",
+      [](const std::string& path, const std::vector<std::pair<std::string, ArrayPtr>>& arrays,
+         const std::map<std::string, std::string>& metadata, bool crc32) {
+        std::vector<std::pair<std::string, Array>> all;
+        for (const auto& [name, array] : arrays) all.emplace_back(name, *array);
+        Metadata texts(metadata.begin(), metadata.end());
+        const py::gil_scoped_release release;
+        save_weights(path, all, texts, crc32);
+      },
+      py::arg("path"), py::arg("arrays"), py::arg("metadata"), py::arg("crc32") = false);
+  module.def(
+      "read_strategy",
+      [](const py::bytes& content, const std::string& path) {
+        py::list layouts;
+        const StrategyFile file = parse_strategy_file(std::string_view(content), path);
+        for (const StrategyLayout& one : file.layouts) {
+          py::dict layout;
+          layout["dev_matrix"] = one.dev_matrix;
+          layout["tensor_map"] = one.tensor_map;
+          layout["param_split_shape"] = one.param_split_shape;
+          layout["field"] = one.field;
+          layout["opt_weight_shard_step"] = one.opt_weight_shard_step;
+          layout["opt_weight_shard_size"] = one.opt_weight_shard_size;
+          layouts.append(py::make_tuple(one.name, layout));
+        }
+        return py::make_tuple(file.stage, layouts);
+      },
+      "(stage, [(name, layout)]) of a strategy file that MindSpore has written in its binary form.");
   module.def("load_arrays", [](const std::string& path) {
     WeightsFile file;
     {

@@ -45,6 +45,7 @@ py::dict described(const OptimizerDef& optimizer) {
   found["states"] = states;
   found["fixed"] = optimizer.python.fixed;
   found["renamed"] = optimizer.python.renamed;
+  found["documented"] = optimizer.python.documented;
   found["counts_steps"] = optimizer.counts_steps;
   found["is_named_by_kind"] = optimizer.python.is_named_by_kind;
   return found;
@@ -63,6 +64,8 @@ void bind_optimizers(py::module_& module) {
         return all;
       },
       "Descriptions of the optimizers that have a class in the package.");
+  module.def("documented_state_prefixes", &documented_state_prefixes,
+             "Words that precede the name of a parameter in the states of MindSpore's optimizers.");
 }
 
 }  // namespace partita::python

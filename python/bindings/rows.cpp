@@ -14,6 +14,7 @@
 #include "frontend/data/views/project.h"
 #include "frontend/data/views/rename.h"
 #include "frontend/data/views/repeat.h"
+#include "frontend/data/views/select.h"
 #include "frontend/data/views/shard.h"
 #include "frontend/data/views/shards_in_turn.h"
 #include "frontend/data/views/shuffle.h"
@@ -188,6 +189,9 @@ void bind_views(py::class_<Rows>& rows) {
   });
   rows.def("repeat", [](const Rows& self, int64_t times) { return Rows{repeat(self.dataset, times)}; });
   rows.def("take", [](const Rows& self, int64_t count) { return Rows{take(self.dataset, count)}; });
+  rows.def("select", [](const Rows& self, std::vector<int64_t> numbers) {
+    return Rows{select(self.dataset, std::move(numbers))};
+  });
   rows.def("skip", [](const Rows& self, int64_t count) { return Rows{skip(self.dataset, count)}; });
   rows.def("project", [](const Rows& self, const std::vector<std::string>& columns) {
     return Rows{project(self.dataset, columns)};

@@ -189,13 +189,25 @@ void run_print_plan(const CheckpointFlags& flags) {
   std::cout << print(parse_plan_file(manifest->plan, states.path()));
 }
 
+/// Whether a path names a file by its end, in a format that `save_tensors` writes, and no folder.
+bool names_file(std::string_view path) { return path.ends_with(".ckpt") || path.ends_with(".safetensors"); }
+
 void run_convert(const CheckpointFlags& flags) {
   const std::optional<DType> dtype = parse_dtype(flags.dtype);
-  if (!dtype || !is_float(*dtype)) {
+  if (!flags.dtype.empty() && (!dtype || !is_float(*dtype))) {
     throw InvalidArgument("[--dtype] not a floating-point type, got '{}', expected one of f64 f32 bf16 f16",
                           flags.dtype);
   }
   SavedStates states(flags.path);
+  if (names_file(flags.out) && !is_folder(flags.out)) {
+    convert_states(states, flags.out, dtype);
+    std::cout << fmt::format("{} written to {}: {} tensors\n", states.path(), flags.out, states.entries().size());
+    return;
+  }
+  if (!states.position()) {
+    throw InvalidArgument("[--out] {} has only weights, got the folder {}, expected FILE.safetensors or FILE.ckpt",
+                          states.path(), flags.out);
+  }
   const auto ranks = static_cast<int>(states.manifest() != nullptr ? states.manifest()->ranks : 1);
   split(states, flags, {.ranks = ranks, .shares = even_shares(states, ranks), .dtype = dtype});
 }
@@ -224,14 +236,15 @@ CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& 
 }  // namespace
 
 void add_checkpoint(CLI::App& app) {
-  constexpr const char* kAny = "A checkpoint, a folder with checkpoints (its newest), or a safetensors file";
+  constexpr const char* kAny =
+      "A checkpoint, a folder with checkpoints (its newest), a safetensors file, or a .ckpt file of MindSpore";
   const auto flags = std::make_shared<CheckpointFlags>();
   CLI::App* command = app.add_subcommand("checkpoint", "List, check, merge, split, convert and compare checkpoints");
   command->require_subcommand(1);
   add_action(*command, flags, "list", "List the checkpoints of a folder", "A folder of --checkpoint, or one checkpoint",
              run_list);
   add_action(*command, flags, "verify", "Read everything, and report the first damaged tensor and its file",
-             "A folder of --checkpoint, one checkpoint, or a safetensors file", run_verify);
+             "A folder of --checkpoint, one checkpoint, a safetensors file, or a .ckpt file of MindSpore", run_verify);
   CLI::App* merge = add_action(*command, flags, "merge", "Write the weights to one safetensors file", kAny, run_merge);
   merge->add_option("--out", flags->out, "The file")->required()->type_name("FILE");
   merge->add_flag("--all", flags->all, "Include the whole state of the training, as --resume needs it");
@@ -244,10 +257,14 @@ void add_checkpoint(CLI::App& app) {
   add_action(*command, flags, "plan",
              "Print the plan of the training that wrote the checkpoint, to use with train --plan",
              "A checkpoint, or a folder with checkpoints (its newest)", run_print_plan);
-  CLI::App* convert =
-      add_action(*command, flags, "convert", "Write floating-point tensors in another type", kAny, run_convert);
-  convert->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
-  convert->add_option("--dtype", flags->dtype, "f64, f32, bf16 or f16")->required()->type_name("TYPE");
+  CLI::App* convert = add_action(*command, flags, "convert",
+                                 "Write another format, or floating-point tensors in another type", kAny, run_convert);
+  convert
+      ->add_option("--out", flags->out,
+                   "FILE.ckpt (MindSpore), FILE.safetensors, or a folder for checkpoints of a training")
+      ->required()
+      ->type_name("PATH");
+  convert->add_option("--dtype", flags->dtype, "f64, f32, bf16 or f16")->type_name("TYPE");
   CLI::App* compare =
       add_action(*command, flags, "diff", "List the tensors in which two checkpoints differ", kAny, run_compare);
   compare->add_option("OTHER", flags->other, "Another one")->required();

@@ -413,10 +413,10 @@ void add_files(List& list) {
     return option;
   };
   file(list.add("load", "load", Effect::files, PARTITA_FIELD(files.load),
-                "Start from the weights in this file (safetensors)"))
+                "Start from the weights in this file (safetensors, or .ckpt of MindSpore)"))
       .synonyms = {"weights", "pretrained", "ckpt"};
   file(list.add("save", "save", Effect::files, PARTITA_FIELD(files.save),
-                "Write the trained weights to this file (safetensors)"))
+                "Write the trained weights to this file (safetensors, or a .ckpt of MindSpore if its name ends so)"))
       .synonyms = {"output", "out", "save-path"};
   add_checkpoints(list);
   list.add("resume_with", "resume-with", Effect::files, PARTITA_FIELD(files.resume_with),

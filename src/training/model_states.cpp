@@ -1,20 +1,38 @@
 #include "training/model_states.h"
 
 #include "base/is_folder.h"
+#include "runtime/checkpoint/documented_names.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
+#include "runtime/launch/warn.h"
 #include "training/configuration.h"
 
 namespace partita {
 namespace {
 
-/// Returns the weights by name. `path` is a safetensors file, the folder of a checkpoint, or a folder of checkpoints,
-/// of which the newest whole one is read. Throws MissingFile if `path` cannot be opened or the folder has no
-/// checkpoint, and InvalidFile if what it reads is damaged.
-std::map<std::string, Array> weights_in(const std::string& path) {
-  if (!is_folder(path)) return load_weights(path);
-  SavedStates states(path);
+/// Returns the weights by name, those of MindSpore by the names of `graph`; says what else a file of MindSpore has.
+/// `path` is a file that read_weights_file reads, the folder of a checkpoint, or a folder of checkpoints, of which the
+/// newest whole one is read. Throws MissingFile if `path` cannot be opened or the folder has no checkpoint, and
+/// InvalidFile if what it reads is damaged.
+std::map<std::string, Array> weights_in(const std::string& path, const Graph& graph) {
+  const std::vector<std::string> expected = weight_names(graph);
   std::map<std::string, Array> weights;
+  if (!is_folder(path)) {
+    WeightsFile file = read_weights_file(path);
+    weights = std::move(file.tensors);
+    if (file.is_ckpt && !is_checkpoint(weights)) {
+      const std::vector<std::string> states = take_training_states(weights, expected);
+      if (!states.empty()) {
+        warn(
+            fmt::format("[load] {}: the optimizer begins anew, got {} of its states, such as '{}', expected weights: "
+                        "load_param_into_net in Python takes them",
+                        path, states.size(), states[0]));
+      }
+    }
+    use_expected_names(weights, expected);
+    return weights;
+  }
+  SavedStates states(path);
   for (const auto& entry : states.entries()) {
     if (is_weight(entry.kind)) weights.emplace(entry.name, states.read(entry.name));
   }
@@ -28,7 +46,7 @@ void ModelStates::load(const std::string& path) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_, weights_in(path), path);
+  take_weights(states_, known_, weights_in(path, known_), path);
   loaded_path_.clear();
 }
 
@@ -85,7 +103,7 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   add_initial_states(states_, graph, seed);
   require_types(states_, graph);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, weights_in(loaded_path_), loaded_path_);
+  take_weights(states_, graph, weights_in(loaded_path_, graph), loaded_path_);
   loaded_path_.clear();
 }
 

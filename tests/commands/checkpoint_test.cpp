@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "runtime/checkpoint/weights.h"
 #include "support/places.h"
 #include "support/program.h"
 
@@ -156,6 +157,58 @@ TEST(Checkpointing, FormsHoldTheSame) {
   expect_ok(with(go_on, {in("wide"), "--dtype", "f64", "--resume-with", "training.dtype", "--resume-with", "rows"}));
   EXPECT_EQ(run_program({"eval", "mlp:hidden=48", "--load", in("parts")}).output,
             run_program({"eval", "mlp:hidden=48", "--load", in("weights")}).output);
+}
+
+// Checkpoints of MindSpore: whatever the command writes to a file that is called .ckpt, and what MindSpore writes.
+TEST(Checkpointing, FilesOfMindSpore) {
+  const TempDir folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  expect_ok(with(kTraining, {"--steps", "3", "--checkpoint", in("run"), "--save", in("weights.ckpt")}));
+  EXPECT_EQ(read_text(in("weights.ckpt"))[0], '\n');
+  expect_ok({"checkpoint", "merge", in("run"), "--out", in("weights.safetensors")});
+  expect_equal(in("weights.ckpt"), in("weights.safetensors"));
+  expect_ok({"checkpoint", "convert", in("weights.ckpt"), "--out", in("there.safetensors")});
+  expect_ok({"checkpoint", "convert", in("there.safetensors"), "--out", in("back.ckpt")});
+  EXPECT_EQ(read_text(in("there.safetensors")).substr(8, 1), "{");
+  expect_equal(in("back.ckpt"), in("weights.ckpt"));
+  EXPECT_EQ(run_program({"eval", "mlp:hidden=48", "--load", in("back.ckpt")}).output,
+            run_program({"eval", "mlp:hidden=48", "--load", in("weights.safetensors")}).output);
+  // A whole training, in either format.
+  expect_ok({"checkpoint", "convert", in("run"), "--out", in("all.ckpt")});
+  expect_equal(in("all.ckpt"), in("run"));
+  expect_ok(with(kTraining, {"--steps", "5", "--resume", in("all.ckpt"), "--save", in("a.ckpt")}));
+  expect_ok(with(kTraining, {"--steps", "5", "--resume", in("run"), "--save", in("b.ckpt")}));
+  expect_equal(in("a.ckpt"), in("b.ckpt"));
+  expect_ok({"checkpoint", "convert", in("all.ckpt"), "--out", in("half.ckpt"), "--dtype", "bf16"});
+  EXPECT_NE(expect_ok({"checkpoint", "diff", in("half.ckpt"), in("all.ckpt")}).output.find("bf16[10] instead of f32"),
+            std::string::npos);
+  expect_refusal({"checkpoint", "convert", in("weights.ckpt"), "--out", in("parts")}, ExitCode::usage,
+                 {"[--out] ", "has only weights, got the folder ", "expected FILE.safetensors or FILE.ckpt"});
+}
+
+TEST(Checkpointing, FilesThatMindSporeWrote) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "cell.ckpt").string(),
+                    theirs = std::string(kSourceDir) + "/tests/mindspore/files/";
+  expect_ok({"checkpoint", "verify", theirs + "adam.ckpt"});
+  expect_refusal(with(kTraining, {"--load", theirs + "net.mindir", "--steps", "1"}), ExitCode::bad_input,
+                 {"net.mindir: a MINDIR file, which holds a graph of MindSpore"});
+  // Of a cell that trains: with the states of its optimizer, and numbers.
+  expect_ok(with(kTraining, {"--steps", "1", "--save", path}));
+  std::vector<std::pair<std::string, Array>> tensors;
+  for (const auto& [name, array] : load_weights(path)) {
+    tensors.emplace_back(name, array);
+    tensors.emplace_back("moments." + name, array);
+  }
+  tensors.emplace_back("global_step", Array({1}, std::vector<int32_t>{1}));
+  tensors.emplace_back("learning_rate", Array({}, std::vector<float>{0.1F}));
+  save_weights(path, tensors);
+  const Outcome loaded = expect_ok(with(kTraining, {"--steps", "1", "--load", path}));
+  const std::string warning = fmt::format(
+      "[load] {}: the optimizer begins anew, got {} of its states, such as 'moments.{}', "
+      "expected weights: load_param_into_net in Python takes them",
+      path, (tensors.size() - 2) / 2, tensors[0].first);
+  EXPECT_NE(fmt::format("{}", fmt::join(loaded.warnings, "\n")).find(warning), std::string::npos);
 }
 
 // A checkpoint has the plan of its training, which runs it again; and its states go to the files of any other plan.

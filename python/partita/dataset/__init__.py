@@ -3,7 +3,14 @@
 from partita._names import refuse_missing
 from partita.dataset import config, transforms, vision  # noqa: F401
 from partita.dataset.engine import Dataset, zip
-from partita.dataset.samplers import DistributedSampler, RandomSampler, SequentialSampler
+from partita.dataset.records import MindDataset
+from partita.dataset.samplers import (
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    SubsetSampler,
+)
 from partita.dataset.sources import (
     Cifar10Dataset,
     GeneratorDataset,

@@ -1,5 +1,7 @@
 """Which rows are taken, and in which order."""
 
+import operator
+
 
 class _Sampler:
     def shards(self):
@@ -48,4 +50,32 @@ class DistributedSampler(_Sampler):
 
     def choose(self, rows, seed, shard):
         rows = (rows.shuffle(seed) if self.shuffle else rows).shard(*shard)
+        return rows if self.num_samples is None else rows.take(self.num_samples)
+
+
+class SubsetSampler(_Sampler):
+    """The rows with these numbers, in this order."""
+
+    def __init__(self, indices, num_samples=None):
+        where = type(self).__name__
+        try:
+            self.indices = [operator.index(one) for one in indices]
+        except TypeError:
+            raise TypeError(
+                f"[{where}] the numbers of rows are no integers, got {indices!r}, expected a list"
+            ) from None
+        if num_samples is not None and (not isinstance(num_samples, int) or num_samples < 0):
+            raise ValueError(f"[{where}] bad num_samples, got {num_samples!r}, expected an integer from 0")
+        self.num_samples = num_samples
+
+    def choose(self, rows, seed, shard):
+        rows = rows.select(self.indices)
+        return rows if self.num_samples is None else rows.take(self.num_samples)
+
+
+class SubsetRandomSampler(SubsetSampler):
+    """The rows with these numbers, in a new order in each epoch."""
+
+    def choose(self, rows, seed, shard):
+        rows = rows.select(self.indices).shuffle(seed)
         return rows if self.num_samples is None else rows.take(self.num_samples)

@@ -1,5 +1,6 @@
 """Checkpoints of parts: files in which each rank has what it holds, put together or cut anew."""
 
+import functools
 import json
 import os
 import re
@@ -8,8 +9,8 @@ import numpy as np
 
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.train import strategy
-from partita.train.parts import joined
+from partita.train import documented_layouts, strategy
+from partita.train.parts import joined, parameter_of, values_of
 from partita.train.serialization import load_checkpoint, load_param_into_net, save_parameters
 from partita.train.strategy import entry_named
 
@@ -63,20 +64,27 @@ def merge_sliced_parameter(sliced_parameters, strategy=None):
             )
     ranks = [rank for rank, _ in entry["slices"]] if entry else list(range(len(sliced_parameters)))
     if entry is None and first.box is None:
-        made = Parameter(Tensor(np.concatenate([one.asnumpy() for one in sliced_parameters])), name=first.name)
+        values = np.concatenate([values_of(one) for one in sliced_parameters])
+        made = parameter_of(values, first.dtype, first.name)
     else:
         made = joined(where, first.name, list(zip(ranks, sliced_parameters)), entry)
     made.requires_grad, made.layerwise_parallel = first.requires_grad, first.layerwise_parallel
     return made
 
 
-def _merged(where, files, entries=None):
-    """The parameters of the files of ranks, {rank: path}, as wholes by their names."""
+def _merged(where, files, entries=None, needed=None):
+    """The parameters of the files of ranks, {rank: path}, as wholes by their names. With `needed` only the box that it
+    gives for (name, shape) has to be there."""
     parts = {}
     for rank, path in sorted(files.items()):
         for name, one in load_checkpoint(path).items():
+            if isinstance(one, str):
+                continue
             parts.setdefault(name, []).append((rank, one))
-    return {name: joined(where, name, own, (entries or {}).get(name)) for name, own in parts.items()}
+    return {
+        name: joined(where, name, own, (entries or {}).get(name), needed and functools.partial(needed, name))
+        for name, own in parts.items()
+    }
 
 
 def load_distributed_checkpoint(
@@ -159,6 +167,7 @@ def _save_part(where, path, wholes, entries, rank):
         if entry is None:
             parts[name] = one
             continue
+        entry = documented_layouts.scaled(where, name, entry, one.shape)
         if tuple(entry["tensor_shape"]) != one.shape:
             raise ValueError(
                 f"[{where}] '{name}' is of another shape than in the strategy, got {one.shape}, "
@@ -167,7 +176,8 @@ def _save_part(where, path, wholes, entries, rank):
         box = strategy.box_on(entry, rank)
         if box is None:
             continue
-        part = Parameter(Tensor(one.asnumpy()[tuple(slice(begin, end) for begin, end in box)]), name=name)
+        place = tuple(slice(begin, end) for begin, end in box)
+        part = parameter_of(values_of(one)[place], one.dtype, name)
         if part.shape != one.shape:
             part.box = (box, one.shape)
         parts[name] = part
@@ -206,7 +216,16 @@ def transform_checkpoint_by_rank(
             f"[{where}] not a dict, got {type(checkpoint_files_map).__name__}, expected ranks and their files"
         )
     entries = _entries(where, dst_strategy_file)
-    wholes = _merged(where, checkpoint_files_map, _entries(where, src_strategy_file))
+
+    def needed(name, shape):
+        """The box of the rank; None for all of a parameter that is not cut, nothing of one of another stage."""
+        entry = None if entries is None else entries.get(name)
+        if entry is None:
+            return None
+        box = strategy.box_on(documented_layouts.scaled(where, name, entry, shape), rank_id)
+        return tuple((0, 0) for _ in shape) if box is None else box
+
+    wholes = _merged(where, checkpoint_files_map, _entries(where, src_strategy_file), needed)
     _save_part(where, save_checkpoint_file_name, wholes, entries, rank_id)
 
 
@@ -222,7 +241,9 @@ def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=N
     for name, entry in source.items():
         wanted = tuple((0, size) for size in entry["tensor_shape"])
         if target is not None and name in target:
-            wanted = strategy.box_on(target[name], rank_id)
+            shape = documented_layouts.common_shape(entry, target[name])
+            entry = documented_layouts.scaled(where, name, entry, shape)
+            wanted = strategy.box_on(documented_layouts.scaled(where, name, target[name], shape), rank_id)
         if wanted is not None:
             needed |= _holders(entry, wanted)
     return sorted(needed)
@@ -257,4 +278,3 @@ def unified_safetensors(
     save_parameters(os.path.join(dst_dir, "part0.safetensors"), named)
     with open(os.path.join(dst_dir, "param_name_map.json"), "w") as file:
         json.dump({name: "part0.safetensors" for name, _ in named}, file, indent=1)
-

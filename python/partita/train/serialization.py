@@ -1,4 +1,5 @@
-"""Parameters as files: safetensors, whatever the ending."""
+"""Parameters as files: checkpoints of MindSpore and safetensors. Readers know them by their content; files that end in
+.ckpt are written as checkpoints of MindSpore."""
 
 import os
 
@@ -10,8 +11,8 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.nn.cell import Cell
-from partita.nn.optim import Optimizer
-from partita.train.parts import joined_over_ranks
+from partita.nn.optim import Optimizer, documented_states
+from partita.train.parts import joined_over_ranks, parameter_of, values_of
 
 _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
 
@@ -42,7 +43,9 @@ def save_checkpoint(
     format="ckpt",
     **kwargs,
 ):
-    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Raises TypeError for
+    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Those of a cell that
+    trains include the states of its optimizer, by the documented names. `append_dict`: numbers, texts and tensors that
+    are written, too. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Raises TypeError for
     other objects."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
@@ -63,21 +66,51 @@ def save_checkpoint(
         named += numbers
     else:
         texts = _texts_of(named)
+        for optimizer in _optimizers_of(save_obj):
+            named += documented_states.saved(optimizer)
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
-    for name, one in (append_dict or {}).items():
-        named.append((name, one if isinstance(one, Tensor) else Tensor(one)))
+    for name, one in _appended(append_dict):
+        named.append((name, one if isinstance(one, (Tensor, str)) else Tensor(one)))
+    texts.update({_TEXT + name: one for name, one in named if isinstance(one, str)})
+    named = [(name, one) for name, one in named if not isinstance(one, str)]
     for name, one in named:
         if not isinstance(one, Tensor):
             raise TypeError(f"[save_checkpoint] '{name}' is not a tensor, got {type(one).__name__}, expected one")
-    save_parameters(path, named, texts)
+    save_parameters(path, named, texts, bool(crc_check))
 
 
-def save_parameters(path, named, texts=None):
+_TEXT = "text:"  # begins the keys of metadata that are texts of the user
+
+
+def _appended(given):
+    """Entries of an append_dict. Raises TypeError for other keys than texts, and other values than numbers, texts and
+    tensors."""
+    if given is not None and not isinstance(given, dict):
+        raise TypeError(f"[save_checkpoint] append_dict is not a dict, got {type(given).__name__}, expected one")
+    for name, one in (given or {}).items():
+        if not isinstance(name, str) or not isinstance(one, (int, float, bool, str, Tensor)):
+            raise TypeError(
+                f"[save_checkpoint] bad append_dict, got {name!r}: {type(one).__name__}, expected a str and a number, "
+                "a str or a Tensor"
+            )
+        yield name, one
+
+
+def _optimizers_of(cell):
+    """The optimizers that a cell trains with."""
+    found = []
+    for _, one in cell.cells_and_names() if isinstance(cell, Cell) else ():
+        inner = one.__dict__.get("optimizer")
+        found += [own for own in (one, inner) if isinstance(own, Optimizer) and own not in found]
+    return found
+
+
+def save_parameters(path, named, texts=None, crc32=False):
     """(name, tensor) to a file, with the places of those that are parts of others. `texts`: metadata of the file."""
     texts = dict(texts or {})
     texts.update({f"box:{name}": _box_text(one.box) for name, one in named if getattr(one, "box", None)})
-    _core.save_arrays(path, [(name, one.array) for name, one in named], texts)
+    _core.save_arrays(path, [(name, one.array) for name, one in named], texts, crc32)
 
 
 # What PyTorch calls the parameters of norms and embeddings.
@@ -104,7 +137,7 @@ def is_part(parameter):
 
 
 def _box_text(box):
-    """"0:16,0:64 of 64,64", as the library writes it."""
+    """ "0:16,0:64 of 64,64", as the library writes it."""
     ranges, shape = box
     return ",".join(f"{begin}:{end}" for begin, end in ranges) + " of " + ",".join(map(str, shape))
 
@@ -130,8 +163,9 @@ def load_checkpoint(
     remove_redundancy=False,
     format="ckpt",
 ):
-    """Returns the parameters of a file as a dict by their names, and loads them into `net` if it is given. Raises
-    ValueError for a path that ends neither in .ckpt nor in .safetensors, or if no parameter is left to load."""
+    """Returns the parameters and texts of a file as a dict by their names, and loads them into `net` if it is given.
+    Checksums that the file has are always checked. Raises ValueError for a path that ends neither in .ckpt nor in
+    .safetensors, for a damaged file, or if no parameter is left to load."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -142,16 +176,20 @@ def load_checkpoint(
     found = {}
     arrays, texts = _core.load_arrays(path)
     measures = _measures(arrays, texts, path)
+
+    def is_wanted(name):
+        if (left_out and name.startswith(left_out)) or (chosen and not name.startswith(chosen)):
+            return False
+        return choice_func is None or choice_func(name)
+
     for name, array in arrays.items():
-        if name.startswith(left_out) if left_out else False:
-            continue
-        if chosen and not name.startswith(chosen):
-            continue
-        if choice_func is not None and not choice_func(name):
+        if not is_wanted(name):
             continue
         found[name] = Parameter(Tensor(array), name=name)
         found[name].box = _box_of(texts.get(f"box:{name}"))
         found[name].measures = (measures.get(name, measures["states"]), path, measures["are_named"])
+    own = ((key.removeprefix(_TEXT), text) for key, text in texts.items() if key.startswith(_TEXT))
+    found.update({name: text for name, text in own if is_wanted(name)})
     if not found:
         raise ValueError(f"[load_checkpoint] nothing to load, got no parameters of '{path}', expected at least 1")
     if net is not None:
@@ -200,10 +238,46 @@ def _prefixes(given):
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
+def _prefix_in(given, own):
+    """The words ("backbone.") that precede, in `given`, all names of `own` that it lacks; "" if there are none."""
+    lacking = [name for name in own if _name_in(given, name, own) not in given]
+    if not lacking:
+        return ""
+    begins = {name.removesuffix(lacking[0]) for name in given if name.endswith(f".{lacking[0]}")}
+    for begin in sorted(begins, key=lambda one: (len(one), one)):
+        is_state = documented_states.parameter_of(begin + lacking[0], lacking[:1]) != ""
+        if not is_state and all(begin + name in given for name in lacking):
+            warn(f"[load_param_into_net] names are taken without '{begin}', got {len(lacking)} that begin with it")
+            return begin
+    return ""
+
+
+def _fitted(one, given, strict_load):
+    """The value of a file for a parameter. Raises RuntimeError if it is only a part, or of another shape or type."""
+    if is_part(given):
+        raise RuntimeError(
+            f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "
+            "load_distributed_checkpoint(net, the files of all ranks)"
+        )
+    if given.shape[: len(one.shape)] == one.shape and set(given.shape[len(one.shape) :]) == {1}:
+        # Dimensions of 1 that some devices add.
+        given = parameter_of(values_of(given).reshape(one.shape), given.dtype, one.name)
+    if given.shape != one.shape:
+        raise RuntimeError(
+            f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
+        )
+    if (strict_load and given.dtype != one.dtype) or mstype.is_float(given.dtype) != mstype.is_float(one.dtype):
+        raise RuntimeError(
+            f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
+        )
+    return given
+
+
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
-    is set later counts. Warns of a rate of another optimizer, or of none that the file names, and leaves it. Returns
+    is set later counts. Names of the file may all begin with words that those of the cell lack, unless `strict_load`.
+    Warns of that, of a rate of another optimizer, or of none that the file names, and leaves it. Returns
     the names without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all
     processes call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError
     if a rate, a scale or a position is bad."""
@@ -227,32 +301,27 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         return [], unused
     missing, used = [], set()
     parameters = list(net.get_parameters())
-    own = {one.name for one in parameters}
+    own = {one.name: None for one in parameters}
+    prefix = "" if strict_load else _prefix_in(parameter_dict, own)
     for one in parameters:
         key = _name_in(parameter_dict, one.name, own)
+        key = key if key in parameter_dict else prefix + one.name
         given = parameter_dict.get(key)
-        if given is None:
+        if given is None or isinstance(given, str):
             missing.append(one.name)
             continue
-        if is_part(given):
-            raise RuntimeError(
-                f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "
-                "load_distributed_checkpoint(net, the files of all ranks)"
-            )
-        if given.shape != one.shape:
-            raise RuntimeError(
-                f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
-            )
-        if (strict_load and given.dtype != one.dtype) or mstype.is_float(given.dtype) != mstype.is_float(one.dtype):
-            raise RuntimeError(
-                f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
-            )
-        one.set_data(given)
+        one.set_data(_fitted(one, given, strict_load))
         used.add(key)
     if not used:
         count = len(parameter_dict)
         warn(f"[load_param_into_net] nothing is loaded, got {count} names, none of them one of {len(own)}")
-    return missing, [name for name in parameter_dict if name not in used]
+    left = {name: one for name, one in parameter_dict.items() if name not in used}
+    for optimizer in _optimizers_of(net):
+        missing += documented_states.missing(optimizer, left)
+        if any(documented_states.is_of(optimizer, name) for name in left):
+            unused = optimizer.take_states(left)
+            left = {name: one for name, one in left.items() if name in unused}
+    return missing, list(left)
 
 
 def sync_pipeline_shared_parameters(net):

@@ -1,11 +1,13 @@
 """Strategy files: how the states of a training are cut over its ranks, as JSON. The names of the documented file's
-fields, and `slices`: what each rank holds, of any cut and of all stages."""
+fields, and `slices`: what each rank holds, of any cut and of all stages. Files of MindSpore, JSON and binary, are read
+as well."""
 
 import json
 import os
 import socket
 
 from partita import _core, context
+from partita.train import documented_layouts
 
 
 def file_to_save():
@@ -94,7 +96,11 @@ def write_entries(path, entries, cuts=None):
 
 def cuts_of(where, path):
     """The cuts of nodes that a file has, for a training that runs them again."""
-    read(where, path)  # refuses other files
+    if any(one.get("in_units") for one in read(where, path).values()):
+        raise NotImplementedError(
+            f"[{where}] the file has the cuts of MindSpore's own nodes, got {path}, expected a file of this package: "
+            "set shard in the script"
+        )
     with open(path, "rb") as file:
         cuts = json.loads(file.read()).get("parallel_strategy_item")
     if not cuts:
@@ -110,7 +116,23 @@ def _is_entry(entry):
         return len(box) == dims and all(0 <= begin <= end for begin, end in box)
 
     shape = entry["tensor_shape"]
+    if not all(isinstance(size, int) and size >= 0 for size in shape):
+        return False
     return all(isinstance(rank, int) and is_box(box, len(shape)) for rank, box in entry["slices"])
+
+
+def _entries_of(where, content, path):
+    """The entries of the bytes of a file."""
+    if content.lstrip()[:1] not in (b"{", b""):
+        stage, layouts = _core.read_strategy(content, path)
+        return documented_layouts.entries_of(where, layouts, stage)
+    found = json.loads(content)
+    entries = found["parallel_layout_item"]
+    if not entries or any("slices" in one for one in entries.values()):
+        return entries
+    nodes = found.get("parallel_strategy_item") or {}
+    stage = next((one.get("stage", 0) for one in nodes.values()), 0)
+    return documented_layouts.entries_of(where, entries.items(), stage)
 
 
 def read(where, path):
@@ -119,14 +141,18 @@ def read(where, path):
         raise TypeError(f"[{where}] the strategy file is not a path, got {type(path).__name__}, expected str")
     try:
         with open(path, "rb") as file:
-            entries = json.loads(file.read())["parallel_layout_item"]
+            entries = _entries_of(where, file.read(), os.fspath(path))
         if all(_is_entry(one) for one in entries.values()):
             return entries
         reason = "a box is not of its tensor"
     except OSError as error:
         raise ValueError(f"[{where}] cannot read strategy file {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"
+        text = str(error)
+        if text.startswith("[strategy] "):  # of the library
+            reason = text.partition("is not a strategy file: ")[2].partition(", expected")[0]
+        else:
+            reason = f"{type(error).__name__}: {text}"
     raise ValueError(
         f"[{where}] {path} is not a strategy file ({reason}), expected one that strategy_ckpt_save_file named"
     )
@@ -137,7 +163,10 @@ def merge(where, paths):
     merged = {}
     for path in paths:
         for name, entry in read(where, path).items():
-            if merged.setdefault(name, entry) != entry:
+            other = merged.setdefault(name, entry)
+            if other.get("in_units") and entry.get("in_units") and other is not entry:
+                merged[name] = documented_layouts.united(where, name, [other, entry])
+            elif other != entry:
                 raise ValueError(f"[{where}] '{name}' is cut differently in {path}, expected files of one training")
     return merged
 

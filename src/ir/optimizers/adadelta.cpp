@@ -34,7 +34,8 @@ std::vector<OptimizerDef> adadelta_optimizers() {
                                      {"rho", "0.9"},
                                      {"epsilon", "1e-06"},
                                      {"loss_scale", "1.0"},
-                                     {"weight_decay", "0.0"}}};
+                                     {"weight_decay", "0.0"}},
+                      .documented = {{"square_avg", "accum"}, {"delta_avg", "accum_update"}}};
   return {optimizer};
 }
 

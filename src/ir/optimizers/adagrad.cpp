@@ -33,7 +33,8 @@ std::vector<OptimizerDef> adagrad_optimizers() {
                                      {"learning_rate", "0.001"},
                                      {"update_slots", "True", "adds_squares"},
                                      {"loss_scale", "1.0"},
-                                     {"weight_decay", "0.0"}}};
+                                     {"weight_decay", "0.0"}},
+                      .documented = {{"sum", "accum"}}};
   return {optimizer};
 }
 

@@ -103,7 +103,8 @@ std::vector<OptimizerDef> adam_optimizers() {
                                 {"loss_scale", "1.0"},
                                 {.name = "use_amsgrad", .standard = "False", .use = PythonParameter::refused}},
                  .fixed = {{"biased_epsilon", 1}},
-                 .is_named_by_kind = true};
+                 .is_named_by_kind = true,
+                 .documented = {{"exp_avg", "moment1"}, {"exp_avg_sq", "moment2"}}};
   return {adam, adamw};
 }
 

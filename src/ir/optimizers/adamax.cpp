@@ -37,7 +37,8 @@ std::vector<OptimizerDef> adamax_optimizers() {
                                      {"beta2", "0.999"},
                                      {"eps", "1e-08", "epsilon"},
                                      {"weight_decay", "0.0"},
-                                     {"loss_scale", "1.0"}}};
+                                     {"loss_scale", "1.0"}},
+                      .documented = {{"exp_avg", "moment1"}, {"exp_inf", "moment2"}}};
   return {optimizer};
 }
 

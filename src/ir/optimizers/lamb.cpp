@@ -49,7 +49,8 @@ std::vector<OptimizerDef> lamb_optimizers() {
                                      {"beta1", "0.9"},
                                      {"beta2", "0.999"},
                                      {"eps", "1e-06", "epsilon"},
-                                     {"weight_decay", "0.0"}}};
+                                     {"weight_decay", "0.0"}},
+                      .documented = {{"exp_avg", "lamb_m"}, {"exp_avg_sq", "lamb_v"}}};
   return {optimizer};
 }
 

@@ -66,7 +66,8 @@ std::vector<OptimizerDef> momentum_optimizers() {
                                      {"weight_decay", "0.0"},
                                      {"loss_scale", "1.0"},
                                      {"use_nesterov", "False", "nesterov"}},
-                      .is_named_by_kind = true};
+                      .is_named_by_kind = true,
+                      .documented = {{"momentum", "moments"}}};
   return {optimizer};
 }
 

@@ -56,6 +56,8 @@ struct PythonClass {
   bool is_named_by_kind = false;
   /// States that older files have under another name: (old name, present name, another state of such a file).
   std::vector<std::array<std::string, 3>> renamed = {};
+  /// States that checkpoints of MindSpore have, too: (name, what precedes the name of the parameter there).
+  std::vector<std::pair<std::string, std::string>> documented = {};
 };
 
 /// The arguments of an update: values of the graph, and the options.

@@ -80,4 +80,17 @@ const std::vector<OptimizerOption>& all_optimizer_options() {
   return options;
 }
 
+const std::vector<std::string>& documented_state_prefixes() {
+  static const std::vector<std::string> prefixes = [] {
+    std::vector<std::string> all{"adam_m",         "adam_v",         "exp_avg", "exp_avg_sq",
+                                 "exp_avg_sq_col", "exp_avg_sq_row", "linear",  "prev",
+                                 "stat",           "step_size",      "vhat"};
+    for (const OptimizerDef& optimizer : all_optimizers()) {
+      for (const auto& [state, prefix] : optimizer.python.documented) all.push_back(prefix);
+    }
+    return all;
+  }();
+  return prefixes;
+}
+
 }  // namespace partita

@@ -55,7 +55,10 @@ std::vector<OptimizerDef> rmsprop_optimizers() {
                                      {"centered", "False"},
                                      {"loss_scale", "1.0"},
                                      {"weight_decay", "0.0"}},
-                      .renamed = {{"momentum", "step_momentum", "square_avg"}}};
+                      .renamed = {{"momentum", "step_momentum", "square_avg"}},
+                      .documented = {{"square_avg", "mean_square"},
+                                     {"grad_avg", "mean_grad"},
+                                     {"step_momentum", "moment"}}};
   return {optimizer};
 }
 

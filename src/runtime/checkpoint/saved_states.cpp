@@ -150,6 +150,30 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
       path, types, [&](const std::string& name) { return states.read(name); }, metadata);
 }
 
+void convert_states(SavedStates& states, const std::string& path, std::optional<DType> dtype) {
+  std::vector<SavedState> converted = states.entries();
+  std::map<std::string_view, Type> types;
+  for (SavedState& entry : converted) {
+    if (is_float(entry.type.dtype)) entry.type.dtype = dtype.value_or(entry.type.dtype);
+    types.emplace(entry.name, entry.type);
+  }
+  const auto read = [&](const std::string& name) {
+    Array array(types.at(name));
+    states.read(name, whole_box(array.shape()), array.type().dtype, array.data());
+    return array;
+  };
+  if (states.position()) return write_checkpoint(path, converted, read, *states.position());
+  std::vector<std::pair<std::string, Type>> named;
+  StateKinds kinds;
+  for (const SavedState& entry : converted) {
+    named.emplace_back(entry.name, entry.type);
+    kinds.emplace(entry.name, entry.kind);
+  }
+  Metadata metadata = states.metadata();
+  add_kinds(metadata, kinds);
+  save_tensors(path, named, read, metadata);
+}
+
 std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target) {
   if (!states.position()) {
     throw InvalidArgument("[checkpoint] {} has only weights, expected the state of a training", states.path());

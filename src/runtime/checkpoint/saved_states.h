@@ -53,6 +53,11 @@ const TrainingPosition& require_resumable(const SavedStates& saved, const Graph&
 /// no training, RuntimeFailure(cannot_write) if the file cannot be written, and as `read` does.
 void merge_states(SavedStates& states, const std::string& path, bool all);
 
+/// Writes all states to `path` as one file, in the form that its name says (`save_tensors`), floats as `dtype` if it is
+/// given. A training stays one that --resume reads. Throws RuntimeFailure(cannot_write) if the file cannot be written,
+/// and as `read` does.
+void convert_states(SavedStates& states, const std::string& path, std::optional<DType> dtype);
+
 /// Describes the checkpoint that split_states writes.
 struct SplitTarget {
   int ranks = 1;

@@ -4,15 +4,12 @@
 #include "runtime/checkpoint/weights.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -22,140 +19,14 @@
 
 #include "base/checksum.h"
 #include "base/files.h"
+#include "runtime/checkpoint/ckpt_file.h"
+#include "runtime/checkpoint/ckpt_index.h"
+#include "runtime/checkpoint/temporary_file.h"
 
 namespace partita {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
-
-constexpr int kMaxLinks = 40;  // the limit of Linux
-
-[[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
-  throw_cannot_write("save", path, reason);
-}
-
-/// Returns the final target of a symbolic link, whether or not it exists; `path` itself if it is none. Throws
-/// RuntimeFailure(cannot_write) if a link cannot be read or there are more than 40.
-std::string follow_links(const std::string& path) {
-  std::filesystem::path target = path;
-  std::error_code failure;
-  for (int links = 0; std::filesystem::is_symlink(target, failure); ++links) {
-    if (links == kMaxLinks) cannot_write(path, std::strerror(ELOOP));
-    const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
-    if (failure) cannot_write(path, failure.message());
-    target = target.parent_path() / next;
-  }
-  return target.string();
-}
-
-/// Returns the permissions of the file `target`, or those that a new file gets if there is none. Throws
-/// RuntimeFailure(cannot_write), naming `path`, if there is something other than a regular file, or that cannot be
-/// found out.
-mode_t mode_of(const std::string& path, const std::string& target) {
-  struct stat status {};
-  if (::stat(target.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) cannot_write(path, "it is a folder");
-    if (!S_ISREG(status.st_mode)) cannot_write(path, "it is not a regular file");
-    return status.st_mode & 0777;
-  }
-  if (errno != ENOENT) cannot_write(path, std::strerror(errno));
-  const mode_t mask = ::umask(0);  // can only be read by setting it
-  ::umask(mask);
-  return 0666 & ~mask;
-}
-
-constexpr std::string_view kTemporary = ".tmp-";  // follows the name of the target
-constexpr std::string_view kUnique = "-XXXXXX";   // follows the process number
-
-/// The process that wrote a temporary file of `target`, from the file's name; none for other files.
-std::optional<pid_t> writer_of(std::string_view name, const std::string& target) {
-  if (!name.starts_with(target) || !name.substr(target.size()).starts_with(kTemporary)) return std::nullopt;
-  name.remove_prefix(target.size() + kTemporary.size());
-  pid_t writer = 0;
-  const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), writer);
-  const std::string_view unique(rest, static_cast<size_t>(name.data() + name.size() - rest));
-  if (failure != std::errc() || writer < 1 || unique.size() != kUnique.size() || unique[0] != '-') return std::nullopt;
-  return writer;
-}
-
-bool is_running(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
-
-/// Removes the temporary files of `target` that killed processes left: no other process on this host has the number in
-/// the name, and none holds the lock that a process holds on the file it writes, which other hosts and containers see
-/// even if they cannot see the process. Ignores errors.
-void remove_leftovers(const std::string& target) {
-  const std::string own = std::filesystem::path(target).filename().string();
-  std::error_code failure;
-  for (std::filesystem::directory_iterator entry(folder_of(target), failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    const std::optional<pid_t> writer = writer_of(entry->path().filename().string(), own);
-    if (!writer || (*writer != ::getpid() && is_running(*writer))) continue;
-    const File file(entry->path().string(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file.is_open() && ::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
-  }
-}
-
-/// Removes the temporary files of `target` that killed processes left. Then creates a new file, whose name replaces the
-/// last letters of `name`, and locks it. Returns its descriptor, or -1 with errno.
-int create(const std::string& target, std::string& name) {
-  remove_leftovers(target);
-  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd >= 0) ::flock(fd, LOCK_EX | LOCK_NB);  // leftovers stay on file systems without locks
-  return fd;
-}
-
-/// A file next to its target that is removed unless it was renamed to the target. The constructor first removes files
-/// of killed processes. Every function throws RuntimeFailure(cannot_write).
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& path)
-      : path_(path),
-        target_(follow_links(path)),
-        mode_(mode_of(path_, target_)),
-        name_(fmt::format("{}{}{}{}", target_, kTemporary, ::getpid(), kUnique)),
-        file_(create(target_, name_)) {
-    if (!file_.is_open()) fail();
-  }
-  TemporaryFile& operator=(TemporaryFile&&) = delete;
-  ~TemporaryFile() {
-    if (!name_.empty()) ::unlink(name_.c_str());
-  }
-  void write(const void* data, size_t bytes) {
-    if (!write_all(file_.fd(), data, bytes)) fail();
-  }
-  /// Overwrites bytes that were written before. Throws as the class says.
-  void rewrite(const void* data, size_t bytes, int64_t offset) {
-    if (!write_all_at(file_.fd(), data, bytes, offset)) fail();
-  }
-  void commit() {
-    finish();
-    replace();
-  }
-  /// Gives the file its permissions, forces it to the disk and closes it. Throws as the class says.
-  void finish() {
-    // Fails on file systems without permissions, which is no reason to lose the weights.
-    ::fchmod(file_.fd(), mode_);
-    if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
-  }
-  /// Renames the file to its target, and forces the name to the disk. Throws as the class says.
-  void replace() {
-    if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
-    name_.clear();
-    if (!sync_folder(folder_of(target_))) fail();
-  }
-
- private:
-  [[noreturn]] void fail() {
-    const std::string reason = std::strerror(errno);
-    if (!name_.empty() && file_.is_open()) ::unlink(std::exchange(name_, "").c_str());
-    cannot_write(path_, reason);
-  }
-
-  std::string path_, target_;
-  mode_t mode_;
-  std::string name_;
-  File file_;
-};
 
 /// The contents that a path has before it is replaced.
 class FormerFile {
@@ -182,6 +53,8 @@ class FormerFile {
   bool exists_ = false;
   std::optional<std::string> text_;  // none: there is no file, or it cannot be read
 };
+
+constexpr std::string_view kCkptEnding = ".ckpt";
 
 /// Metadata key of the checksums: one of the header, then one per tensor in the order of their places.
 constexpr const char* kChecksums = "partita.checksums";
@@ -222,7 +95,8 @@ std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, 
 /// and what `give` throws.
 template <class Give>
 void write_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types, Metadata metadata,
-                   const Give& give) {
+                   bool crc32, const Give& give) {
+  if (path.ends_with(kCkptEnding)) return write_ckpt(path, types, give, metadata, crc32);
   const std::vector<TensorPlace> places = place_tensors(types);
   std::vector<uint64_t> checksums(places.size(), 0);
   metadata[kChecksums] = print_checksums(places, metadata, checksums);
@@ -299,33 +173,42 @@ void save_texts(const std::vector<std::pair<std::string, std::string>>& texts) {
 
 void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
                   const std::function<Array(const std::string& name)>& make, const Metadata& metadata) {
-  write_tensors(path, types, metadata, [&](const std::string& name, const auto& write) { write(make(name)); });
+  write_tensors(path, types, metadata, /*crc32=*/false,
+                [&](const std::string& name, const auto& write) { write(make(name)); });
 }
 
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
-                  const Metadata& metadata) {
+                  const Metadata& metadata, bool crc32) {
   std::vector<std::pair<std::string, Type>> types;
   std::map<std::string_view, const Array*> arrays;
   for (const auto& [name, array] : weights) {
     types.emplace_back(name, array.type());
     arrays.emplace(name, &array);
   }
-  write_tensors(path, types, metadata, [&](const std::string& name, const auto& write) { write(*arrays.at(name)); });
+  write_tensors(path, types, metadata, crc32,
+                [&](const std::string& name, const auto& write) { write(*arrays.at(name)); });
 }
 
 namespace {
 
 struct OpenWeights {
   File file;
-  SafetensorsHeader header;
-  int64_t data_begin = 0;  // in bytes from the start of the file
+  int64_t bytes = 0;  // length of the file
+  bool is_ckpt = false;
+  SafetensorsHeader header{};  // header of a safetensors file
+  int64_t data_begin = 0;      // in bytes from the start of the file
 };
 
-/// Recognizes weights in formats of other systems by their first bytes: pickle, NumPy and HDF5. Throws InvalidFile for
-/// these and returns for all others.
-void refuse_other_format(const File& file, int64_t size, const std::string& path) {
-  std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
-  if (!read_all(file.fd(), begin.data(), begin.size(), 0)) return;
+/// Whether a file that begins so is a MINDIR file: a version, then the name of its producer.
+bool is_mindir(std::string_view begin) {
+  if (begin.size() < 2 || begin[0] != '\n') return false;
+  const size_t version = 2 + static_cast<unsigned char>(begin[1]);
+  return version < begin.size() && begin.substr(version).starts_with("\x12\x09MindSpore");
+}
+
+/// Recognizes weights in formats of other systems by their first bytes: pickle, NumPy, HDF5, encrypted checkpoints and
+/// graphs of MindSpore. Throws InvalidFile for these and returns for all others.
+void refuse_other_format(const std::string& begin, const std::string& path) {
   const auto refuse = [&](const std::string& got, const std::string& advice) {
     throw InvalidFile("[weights] {}: {}, expected a safetensors file{}", path, got,
                       advice.empty() ? "" : ": " + advice);
@@ -342,10 +225,22 @@ void refuse_other_format(const File& file, int64_t size, const std::string& path
            "in Python, safetensors.numpy.save_file(dict(numpy.load(FILE)), \"weights.safetensors\")");
   }
   if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
+  if (is_encrypted_ckpt(begin)) {
+    throw InvalidFile(
+        "[weights] {}: an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, "
+        "save_checkpoint(load_checkpoint(FILE, dec_key=KEY), \"plain.ckpt\")",
+        path);
+  }
+  if (is_mindir(begin)) {
+    throw InvalidFile(
+        "[weights] {}: a MINDIR file, which holds a graph of MindSpore, expected a checkpoint: in MindSpore, "
+        "save_checkpoint(nn.GraphCell(load(FILE)), \"net.ckpt\")",
+        path);
+  }
 }
 
-/// Opens a file and parses its header. Throws MissingFile if it cannot be opened, InvalidFile if it is not a regular
-/// file, is too short, or its header is not valid.
+/// Opens a file and parses its header, if it is a safetensors file. Throws MissingFile if it cannot be opened,
+/// InvalidFile if it is not a regular file, is too short, or its header is not valid.
 OpenWeights open_weights(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -358,13 +253,21 @@ OpenWeights open_weights(const std::string& path) {
                       S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
   }
   const int64_t size = status.st_size;
+  std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
+  if (read_all(file.fd(), begin.data(), begin.size(), 0) && is_ckpt(begin)) {
+    return {.file = std::move(file), .bytes = size, .is_ckpt = true};
+  }
   uint64_t header_bytes = 0;
   if (size < 8 || !read_all(file.fd(), &header_bytes, sizeof header_bytes, 0)) {
     throw InvalidFile("[weights] {}: too short, got {} bytes, expected at least 8", path, size);
   }
   const auto most = static_cast<uint64_t>(std::min(kMaxHeaderBytes, size - 8));
   if (header_bytes < 2 || header_bytes > most) {
-    refuse_other_format(file, size, path);
+    refuse_other_format(begin, path);
+    if (path.ends_with(kCkptEnding)) {
+      throw InvalidFile("[weights] {}: neither a checkpoint of MindSpore nor a safetensors file, got {} other bytes",
+                        path, size);
+    }
     throw InvalidFile("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}", path, header_bytes,
                       most);
   }
@@ -374,19 +277,21 @@ OpenWeights open_weights(const std::string& path) {
   }
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
   SafetensorsHeader parsed = parse_safetensors_header(header, size - data_begin, path);
-  return {std::move(file), std::move(parsed), data_begin};
+  return {.file = std::move(file), .bytes = size, .header = std::move(parsed), .data_begin = data_begin};
 }
 
 }  // namespace
 
 Metadata read_weights_metadata(const std::string& path) {
-  Metadata metadata = open_weights(path).header.metadata;
-  metadata.erase(kChecksums);
-  return metadata;
+  OpenWeights weights = open_weights(path);
+  if (weights.is_ckpt) return read_ckpt_metadata(weights.file.fd(), weights.bytes, path);
+  weights.header.metadata.erase(kChecksums);
+  return std::move(weights.header.metadata);
 }
 
 WeightsFile read_weights_file(const std::string& path) {
-  auto [file, parsed, data_begin] = open_weights(path);
+  auto [file, bytes, is_ckpt, parsed, data_begin] = open_weights(path);
+  if (is_ckpt) return read_ckpt(file.fd(), bytes, path);
   WeightsFile weights{.metadata = std::move(parsed.metadata)};
   for (const TensorPlace& place : parsed.places) {
     Array& array = weights.tensors.emplace(place.name, Array(place.type)).first->second;

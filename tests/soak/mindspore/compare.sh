@@ -11,4 +11,5 @@ export PYTHONPATH=$PWD/build/release/python:$PWD/tests/python:$PWD/tests/soak/mi
 for part in ops optimizers pipelines networks; do
   "$python" "tests/soak/mindspore/compare_$part.py"
 done
+MINDSPORE_PYTHON=$python tests/mindspore/compare.sh  # files, in both directions
 "$python" tests/soak/mindspore/compare_calls.py --seed "${SEED:-1}"

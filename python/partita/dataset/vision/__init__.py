@@ -1,6 +1,9 @@
 """Maps of images in height, width, channel order."""
 
+import io
 from enum import Enum
+
+import numpy as np
 
 from partita import _core
 from partita._names import refuse_missing
@@ -33,6 +36,29 @@ def _sizes(where, size):
     if len(values) != 2 or not all(isinstance(one, int) and one > 0 for one in values):
         raise ValueError(f"[{where}] bad size, got {size!r}, expected an integer or two from 1")
     return values
+
+
+class Decode:
+    """The bytes of an image file as an array u8[height,width,3]. Pillow reads them."""
+
+    def __init__(self, to_pil=False):
+        if to_pil:
+            raise NotImplementedError("[Decode] images of Pillow are not supported, got to_pil=True, expected False")
+
+    def __call__(self, data):
+        try:
+            from PIL import Image
+        except ImportError:
+            raise ImportError(
+                "[Decode] no reader of images, got no module PIL, expected Pillow: python3-pil or pip install pillow"
+            ) from None
+        try:
+            with Image.open(io.BytesIO(np.asarray(data, np.uint8).tobytes())) as image:
+                return np.asarray(image.convert("RGB"))
+        except (OSError, ValueError, SyntaxError) as error:
+            raise ValueError(
+                f"[Decode] no image, got {np.size(data)} bytes: {error}, expected those of a file"
+            ) from None
 
 
 class Rescale(Transform):

@@ -9,6 +9,7 @@ class AdamWeightDecay(Optimizer):
     """Loshchilov and Hutter, 2019, without the correction of the bias of the averages."""
 
     decays_gradients = False
+    documented = {"exp_avg": "adam_m", "exp_avg_sq": "adam_v"}
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay)

@@ -7,6 +7,7 @@ from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita.nn.optim import documented_states
 
 _OF_SCRIPT = "update of "  # begins the names of optimizers that a script defines
 
@@ -53,8 +54,12 @@ class FileStates:
     def take_states(self, given):
         """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
         shapes, unused = {one.name: one.shape for one in self.parameters}, []
+        given, documented = documented_states.in_own_names(self, given, shapes)
         kept, other = self.kept_states(), self._other_optimizer(given)
         for name, one in given.items():
+            if isinstance(one, str):
+                unused.append(name)
+                continue
             one = one if isinstance(one, Tensor) else Tensor(one)
             head, _, last = name.rpartition(".")
             last = self._present_name(head, last, given)
@@ -62,6 +67,8 @@ class FileStates:
                 self._take_rate(one)
             elif name == "checkpoint.loss_scale":
                 self._take_scale(one)
+            elif name == "learning_rate":
+                self._take_documented_rate(one)
             elif name == "global_step":
                 self.__dict__["global_step"] = int(_numbers(one, 1, "number of steps", "one")[0])
             elif name == "checkpoint.position":
@@ -74,14 +81,23 @@ class FileStates:
             elif head in shapes and (kept is None or last in kept):
                 if not self._fits(one.shape, shapes[head], last):
                     raise RuntimeError(
-                        f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
-                        f"{shapes[head]}"
+                        f"[{type(self).__name__}] '{documented.get(name, name)}' is of another shape, got "
+                        f"{one.shape}, expected {shapes[head]}"
                     )
                 self.state(f"{head}.{last}", one.array.copy())
             else:
                 unused.append(name)
+        unused = [documented.get(name, name) for name in unused]
         self._say_what_begins_anew(unused, shapes, other, self._optimizer_of(given))
         return unused
+
+    def _take_documented_rate(self, one):
+        """Takes the learning rate of a checkpoint of MindSpore, or those of all steps if the script has as many. Raises
+        ValueError if one is not finite."""
+        rates = _numbers(one, max(1, one.size), "learning rate", "finite numbers")
+        if len(rates) == len(self.learning_rates):
+            self.learning_rate = rates if len(rates) > 1 else rates[0]
+            self.__dict__["loaded_rate"] = self.rate_of(self.global_step)
 
     def _fits(self, shape, of_parameter, last):
         """Whether a state may have this shape: that of its parameter, where states that only some parameters have may
@@ -171,12 +187,13 @@ class FileStates:
         present, other = self.renamed.get(last, (last, None))
         return present if other is None or f"{head}.{other}" in given else last
 
+    documented = {}  # name of a state: what precedes the parameter's name in checkpoints of MindSpore
     renamed = {}  # name in older files: (present name, another state in files of this optimizer)
 
     def _say_what_begins_anew(self, unused, shapes, other, of_file):
         """Warns if the file has states of these parameters, but not all that the updates keep. Where the network
         decides which states a parameter has, those of another optimizer are not known to be all."""
-        left = [name for name in unused if name.rpartition(".")[0] in shapes and name not in shapes]
+        left = [name for name in unused if documented_states.parameter_of(name, shapes) and name not in shapes]
         taken = [name for name in self.states if name.rpartition(".")[0] in shapes]
         kept = self.kept_states()
         missing = self._missing(shapes, kept or ())

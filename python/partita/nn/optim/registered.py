@@ -122,6 +122,7 @@ def _documentation_of(description):
 def _class_of(description):
     members = {
         "description": description,
+        "documented": dict(description["documented"]),
         "renamed": {old: (present, other) for old, present, other in description["renamed"]},
         "__init__": _constructor_of(description),
         "__doc__": _documentation_of(description),

@@ -8,6 +8,8 @@ from partita.ops import functional as F
 class SGD(Optimizer):
     """Gradient descent, with momentum where it is above 0."""
 
+    documented = {"momentum": "accum"}
+
     def __init__(
         self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0
     ):
@@ -24,6 +26,10 @@ class SGD(Optimizer):
     @property
     def is_composed(self):
         return self.momentum > 0 and self.dampening != 0  # the first gradient is not dampened
+
+    @property
+    def counts_steps(self):
+        return self.is_composed
 
     def kept_states(self):
         return ("momentum",) if self.momentum > 0 else ()

@@ -12,6 +12,7 @@
 #include "frontend/data/views/part.h"
 #include "frontend/data/views/rename.h"
 #include "frontend/data/views/repeat.h"
+#include "frontend/data/views/select.h"
 #include "frontend/data/views/shard.h"
 #include "frontend/data/views/shards_in_turn.h"
 #include "frontend/data/views/shuffle.h"
@@ -38,6 +39,22 @@ TEST(Shuffle, IsAFreshPermutationPerEpoch) {
   std::ranges::sort(second);
   EXPECT_EQ(first, all);
   EXPECT_EQ(second, all);
+}
+
+TEST(Select, HasTheseRowsInThisOrder) {
+  EXPECT_EQ(epoch_of(select(counting(5), {3, 1, 3}), 0), (Values{3, 1, 3}));
+  const DatasetPtr selected = select(shuffle(counting(5), 6), {4, 0});
+  const Values second = epoch_of(shuffle(counting(5), 6), 1);
+  EXPECT_EQ(epoch_of(selected, 1), (Values{second[4], second[0]}));
+  EXPECT_EQ(select(counting(5), {})->size(), 0);
+  for (const int64_t row : {-1, 5}) {
+    try {
+      select(counting(5), {0, row});
+      ADD_FAILURE() << row;
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(error.what(), fmt::format("[select] no such row, got {}, expected 0 to 4", row));
+    }
+  }
 }
 
 TEST(FirstEpoch, IsEveryEpoch) {
