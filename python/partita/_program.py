@@ -164,8 +164,8 @@ class Program:
         counts = [len(one) for one in self._compiled.values()]
         if max(len(variants) + 1, len(counts)) in (MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
-                f"[jit] '{self._name()}' is compiled again and again, got {sum(counts)} programs of it, expected few: pass "
-                "numbers that change as tensors"
+                f"[jit] '{self._name()}' is compiled again and again, got {sum(counts)} programs of it, expected few: "
+                "pass numbers that change as tensors"
             )
         if len(counts) > _MOST_COMPILED:
             del self._compiled[next(iter(self._compiled))]
