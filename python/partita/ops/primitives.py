@@ -404,14 +404,15 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
-    """(losses of the samples, their gradients): one-hot or soft labels."""
+    """(losses of the samples, their gradients): one-hot or soft labels, which have no gradient."""
 
     def compute(self, logits, labels):
+        labels = F.stop_gradient(labels)
         if self._strategy is not None:
             losses = F.neg(F.reduce_sum(F.mul(F.log_softmax(logits), labels), -1))
         else:
             losses = F.run(lambda trace, a, b: F.F.sample_losses("dense", a, b), logits, labels)
-        return losses, F.sub(F.softmax(logits), labels)
+        return losses, F.stop_gradient(F.sub(F.softmax(logits), labels))
 
 
 class Print(Primitive):
