@@ -2,7 +2,9 @@
 
 import numbers
 
-from partita import _trace, context
+import numpy as np
+
+from partita import _core, _trace, context
 from partita._captured import signature
 from partita._names import refuse_missing
 from partita._program import Program
@@ -11,6 +13,7 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.optim.file_states import FileStates
+from partita.nn.optim.steps import Steps
 
 # Methods of the documented class that would have to be called for each parameter, or step.
 _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
@@ -55,11 +58,6 @@ class Optimizer(FileStates, Cell):
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
             raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
-        if loss_scale != 1:
-            raise NotImplementedError(
-                f"[{where}] loss_scale is not supported, got {loss_scale!r}, expected 1: divide the gradients, or the "
-                "loss"
-            )
         self.__dict__["parameters"] = parameters
         self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
@@ -197,9 +195,22 @@ class Optimizer(FileStates, Cell):
         number of steps taken, as a float, and `states.weight_decay` the decay of this parameter."""
         raise NotImplementedError
 
-    def add_update(self, trace, parameter, gradient, rate):
-        """Adds the nodes that update one parameter. Returns the symbol of its new value."""
+    def factor_under(self, manager):
+        """The factor of the gradients of a training whose loss a manager scales; the training takes the scale out.
+        Where a manager leaves no step out, the optimizer may be what divides by the scale."""
+        if manager is None or manager.get_drop_overflow_update() or self.loss_scale == 1:
+            return 1 / self.loss_scale
+        return manager.get_loss_scale() / self.loss_scale
+
+    def add_update(self, trace, parameter, gradient, rate, factor=None):
+        """Adds the nodes that update one parameter, by its gradient times the factor, 1 / loss_scale if that is None.
+        Returns the symbol of its new value."""
         name = parameter.name
+        factor = 1 / self.loss_scale if factor is None else factor
+        if factor != 1:
+            trace.set_phase("update")
+            gradient = _core.functions.scale(gradient, factor, 0.0)
+            trace.set_phase("forward")
         rate = self._rate_of(trace, name, rate)
         if not self.is_composed:
             return trace.update(self._options_of(name), parameter, gradient, rate)
@@ -223,6 +234,23 @@ class Optimizer(FileStates, Cell):
         """The learning rate of a step, counted from 0; the last one of a list from its end on."""
         rates = self.learning_rates
         return rates[min(step, len(rates) - 1)]
+
+    @property
+    def global_step(self):
+        """The number of steps taken."""
+        return Steps(self, self.__dict__["global_step"])
+
+    @global_step.setter
+    def global_step(self, value):
+        steps = int(np.asarray(value.asnumpy() if isinstance(value, Tensor) else value).reshape(()))
+        if steps < 0:
+            raise ValueError(f"[{type(self).__name__}] bad global_step, got {steps}, expected an integer from 0")
+        self.__dict__["global_step"] = steps
+
+    @property
+    def dynamic_lr(self):
+        """Whether each step has a learning rate of its own: `learning_rate(step)`."""
+        return self.is_scheduled
 
     def get_lr(self):
         return Tensor(self.rate_of(self.global_step))
@@ -261,6 +289,10 @@ class _Rate(Parameter):
         super().set_data(data)
         self._optimizer.learning_rate = float(self)
         return self
+
+    def __call__(self, step):
+        """The learning rate of a step, counted from 0, as a tensor of shape [1]."""
+        return Tensor([self._optimizer.rate_of(int(step))])
 
     def __setitem__(self, index, value):
         super().__setitem__(index, value)
