@@ -364,6 +364,8 @@ class _BatchNorm(Cell):
             raise ValueError(
                 f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}"
             )
+        if x.dtype != self.gamma.dtype:  # an input of 16 bits
+            return F.cast(self.construct(F.cast(x, self.gamma.dtype)), x.dtype)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         build = _trace.current()
         if build is not None and build.trace.builds_network:
