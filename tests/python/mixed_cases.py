@@ -1,4 +1,4 @@
-"""Functions and layers of operands of different types of floats, and the type of each result, in either system. The kept
+"""Functions and layers of operands of different floats, and the type of each result, in either system. The kept
 ones are in mixed_types.txt, written by tests/soak/mindspore/make_mixed.py."""
 
 import itertools

@@ -5,6 +5,7 @@ import numbers
 from partita import _trace
 from partita.common.tensor import Tensor
 from partita.ops import strategies
+from partita.ops.program_tools import constexpr  # noqa: F401  # its name in the documented system
 
 
 class Primitive:

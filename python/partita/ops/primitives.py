@@ -5,15 +5,17 @@ from partita.ops import functional as F
 from partita.ops.primitive import Primitive
 
 
-def _plain(name, function):
+def plain(name, function, takes_numbers, module=__name__):
+    """The class of an op that calls a function. `takes_numbers`: whether its inputs may be numbers."""
+
     def init(self):
         Primitive.__init__(self)
 
     def compute(self, *args):
         return function(*args)
 
-    members = {"__init__": init, "compute": compute, "__doc__": function.__doc__, "__module__": __name__}
-    return type(name, (Primitive,), members | {"_numbers": name in _OF_NUMBERS})
+    members = {"__init__": init, "compute": compute, "__doc__": function.__doc__, "__module__": module}
+    return type(name, (Primitive,), members | {"_numbers": takes_numbers})
 
 
 _PLAIN = {
@@ -74,7 +76,7 @@ _OF_NUMBERS = """
     """.split()
 for _name, _function in _PLAIN.items():
     if _function is not None:
-        globals()[_name] = _plain(_name, _function)
+        globals()[_name] = plain(_name, _function, _name in _OF_NUMBERS)
 
 
 def _sum_of(inputs):

@@ -12,6 +12,7 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.learning_rate_schedule import LearningRateSchedule, Scheduled
 from partita.nn.optim.file_states import FileStates
 from partita.nn.optim.steps import Steps
 
@@ -349,6 +350,8 @@ def _ungrouped(where, groups):
 def _rates(where, given):
     if isinstance(given, bool):
         raise TypeError(f"[{where}] the learning rate is a bool, got {given}, expected a number")
+    if isinstance(given, LearningRateSchedule):
+        return Scheduled(where, given)
     if isinstance(given, numbers.Real):
         rates = [float(given)]
     elif isinstance(given, Tensor):
