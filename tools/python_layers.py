@@ -14,7 +14,7 @@ HEADING = "## Layers"
 # The parts of the package in the order of the flow, as the table of python/README.md has them: (layer, its modules and
 # packages). A part sees itself, those before it in its line, and all lines above.
 LAYERS = (
-    ("base", "_waiting _core _exit _warnings _names _captured _current _ranks _devices"),
+    ("base", "_waiting _core _exit _warnings _names _captured _current _ranks _devices version"),
     ("settings", "context"),
     ("values", "common _layout _loss_scale _precision"),
     ("tracing", "_own_gradient _trace"),
@@ -24,7 +24,7 @@ LAYERS = (
     ("cells", "nn"),
     ("rows", "mindrecord dataset"),
     ("training", "train"),
-    ("names", "planning parallel amp mint runtime utils __main__"),
+    ("names", "planning parallel amp mint numpy runtime utils _checkparam log __main__"),
     ("package", "__init__ msrun"),
 )
 # Imports inside functions, each with its reason: (module, what it imports).

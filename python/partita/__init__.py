@@ -8,15 +8,7 @@ from partita import _waiting  # noqa: F401  # before the library is loaded
 from partita import _core, _exit
 from partita._layout import Layout  # noqa: F401
 from partita._names import missing as _missing
-from partita.common import (  # noqa: F401
-    Parameter,
-    ParameterTuple,
-    Tensor,
-    dtype,
-    get_seed,
-    set_seed,
-    tensor,
-)
+from partita.common import Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor  # noqa: F401
 from partita.common.dtype import (  # noqa: F401
     bfloat16,
     bool_,
@@ -51,7 +43,18 @@ from partita import communication, context, nn, ops  # noqa: F401
 from partita.planning import explain, plan  # noqa: F401
 from partita.nn.cell import Sharded as _Sharded
 from partita.ops.composite import grad, value_and_grad  # noqa: F401
-from partita.train import Model, export, load_checkpoint, load_param_into_net, save_checkpoint  # noqa: F401
+from partita.train import (  # noqa: F401
+    Callback,
+    CheckpointConfig,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    TimeMonitor,
+    export,
+    load_checkpoint,
+    load_param_into_net,
+    save_checkpoint,
+)
 from partita.train.distributed import (  # noqa: F401
     build_searched_strategy,
     load_distributed_checkpoint,
@@ -63,11 +66,11 @@ from partita.train.distributed import (  # noqa: F401
     unified_safetensors,
 )
 from partita.train.serialization import sync_pipeline_shared_parameters  # noqa: F401
-from partita.train.step import jit, lazy_inline, ms_function  # noqa: F401
+from partita.train.step import jit, jit_class, lazy_inline, ms_function  # noqa: F401
+from partita.version import __version__  # noqa: F401
 
-__version__ = _core.version()
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
-_LATER = ("amp", "dataset", "mint", "parallel", "runtime", "train", "utils")
+_LATER = ("amp", "dataset", "log", "mint", "numpy", "parallel", "runtime", "train", "utils")
 _exit.install()
 
 

@@ -147,6 +147,7 @@ class Build(Building):
         self.cells = {}  # that were called, or made updates, as keys
         self._symbols = {}  # of parameters and constant tensors, by their identity
         self._kept = []  # so that identities stay theirs
+        self.cuts = []  # of the primitives with strategies that are being called, the innermost last
         self._begins = []  # of gradients of their own
         self.replay = None  # what adds the calls of a step, if they are not new
 
@@ -202,6 +203,10 @@ class Build(Building):
         trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
         split = 0 if parameter.layerwise_parallel else -1
         return self.trace.state(name, parameter.dtype.core, parameter.shape, trained, split)
+
+    def identity(self, tensor):
+        """Equal for tensors that stand for the same value of the network."""
+        return self.symbol(tensor).name
 
     def knows(self, tensor):
         """Whether the network uses a tensor."""

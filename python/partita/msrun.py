@@ -1,7 +1,7 @@
 """Runs a script that imports the documented system: `python -m partita.msrun SCRIPT [ARGUMENTS]`.
 
-In the script, `mindspore` and its modules are those of this package. With --worker_num N above 1, and if no launcher
-has started this process, mpirun starts the script as N processes."""
+In the script, `mindspore` and its modules are those of this package, and its `__version__` is that of the interface.
+With --worker_num N above 1, and if no launcher has started this process, mpirun starts the script as N processes."""
 
 import argparse
 import importlib
@@ -14,6 +14,7 @@ import sys
 
 from partita import _core
 from partita._warnings import warn
+from partita.version import INTERFACE
 
 ALIAS = "mindspore"
 
@@ -42,6 +43,8 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         """The import system has written the other name into the module: writes its own back."""
         module.__spec__, module.__name__, module.__loader__ = self._kept
+        if module.__name__ in ("partita", "partita.version"):
+            module.__version__ = INTERFACE  # which scripts ask for what there is
         sys.modules[ALIAS + module.__name__[len("partita") :]] = module
 
 

@@ -1,6 +1,7 @@
 """Calls of documented functions, and texts of their results and parameters, that both systems make: the kept ones are
 written by tests/soak/mindspore/make_surface.py."""
 
+import importlib
 import inspect
 import os
 
@@ -19,6 +20,7 @@ def operands(system):
         "np": np,
         "ops": system.ops,
         "nn": system.nn,
+        "mnp": importlib.import_module(system.__name__ + ".numpy"),
         "Tensor": system.Tensor,
         "x": tensor([1.5, -2.0, 0.5], [-0.5, 2.0, 2.0]),
         "y": tensor([2.0, -1.0, 3.0], [1.0, 2.0, -2.0]),

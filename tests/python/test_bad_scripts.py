@@ -135,7 +135,7 @@ CASES = {
     ),
     "a strategy for other operands": (
         ValueError,
-        "matmul",
+        "[MatMul.shard] wrong number of inputs",
         """
         ms.set_context(ranks=4)
         ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)
@@ -150,7 +150,7 @@ CASES = {
     ),
     "a strategy of other dimensions": (
         ValueError,
-        "matmul",
+        "[MatMul.shard] wrong number of dimensions of input 0",
         """
         ms.set_context(ranks=4)
         ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)

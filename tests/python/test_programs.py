@@ -162,8 +162,6 @@ class Refusals(Case):
         columns = (np.zeros((4, 2), "f4"), np.zeros((4, 1), "f4"))
         data = ms.dataset.NumpySlicesDataset(columns, ["x", "y"], shuffle=False)
         model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params()))
-        with self.refuses(NotImplementedError, "sink_size=3"):
-            model.fit(1, data.batch(2), data.batch(2), dataset_sink_mode=True, sink_size=3)
         for size in (0, -2):
             with self.refuses(ValueError, f"sink_size, got {size}"):
                 model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
@@ -196,10 +194,6 @@ class Refusals(Case):
         with self.refuses(ValueError, "[squeeze] axis is outside the tensor, got 5"):
             ms.mint.squeeze(x, 5)
         self.assertEqual(ms.mint.ones(2, 3).shape, ms.mint.zeros((2, 3)).shape)
-
-    def test_of_loss_scales(self):
-        with self.refuses(NotImplementedError, "loss_scale is not supported, got 1024"):
-            nn.SGD(nn.Dense(1, 1).trainable_params(), loss_scale=1024)
 
     def test_names_of_parallel(self):
         from partita.parallel import load_distributed_checkpoint, transform_checkpoints

@@ -470,7 +470,7 @@ class Errors(Case):
         ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)
         net = Small()
         product = ms.ops.MatMul().shard(((3, 1), (1, 1)))
-        with self.refuses(ValueError, "matmul"):
+        with self.refuses(ValueError, "[MatMul.shard] the parts do not fit the ranks, got 3 in ((3,1),(1,1))"):
             cell = nn.SequentialCell(net)
             cell.construct = lambda x: product(net(x), Tensor(np.ones((3, 3), "f4")))
             trained(net=cell)

@@ -29,9 +29,10 @@ FUNCTIONS = {
     "greater_equal": np.greater_equal,
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
 }
 # Functions of two tensors that are not of each pair of elements.
-OTHERS = {"matmul", "bmm", "dot", "gather"}
+OTHERS = {"matmul", "bmm", "dot", "gather", "inner", "cosine_similarity", "isclose"}
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
 EXTREMES = {"maximum", "minimum"}
 # Their last digit is that of the library that computes them.

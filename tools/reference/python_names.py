@@ -11,7 +11,8 @@ import sys
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "python.md"
 MODULES = ("partita", "partita.nn", "partita.train", "partita.ops", "partita.mint", "partita.mint.nn",
            "partita.mint.nn.functional", "partita.dataset", "partita.dataset.transforms", "partita.dataset.vision",
-           "partita.parallel", "partita.parallel.nn", "partita.communication", "partita.amp", "partita.runtime")  # fmt: skip
+           "partita.parallel", "partita.parallel.nn", "partita.communication", "partita.amp", "partita.runtime",
+           "partita.numpy")  # fmt: skip
 HEAD = """# Python names
 
 This page lists the names of the package `partita` with their parameters. They are those of MindSpore's interface;

@@ -198,6 +198,10 @@ class Recording(Building):
         self.slots[id(parameter)] = value._symbol.slot
         self.updated[id(parameter)] = parameter
 
+    def identity(self, tensor):
+        """Equal for tensors that stand for the same value of the segment."""
+        return tensor._symbol.slot if tensor._init is self.segment else id(tensor)
+
     def knows(self, tensor):
         """Whether the segment uses a tensor."""
         return id(tensor) in self.slots

@@ -170,6 +170,8 @@ def _initializer_of(init):
 def initializer(init, shape=None, dtype=mstype.float32):
     """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed."""
     if isinstance(init, Tensor):
+        if shape is not None and init.shape != ((shape,) if isinstance(shape, int) else tuple(shape)):
+            raise ValueError(f"[initializer] the tensor has another shape, got {init.shape}, expected {tuple(shape)}")
         return init.astype(dtype)
     if shape is None:
         raise ValueError("[initializer] no shape, got None, expected one")

@@ -2,6 +2,7 @@
 
 from partita._current import current
 from partita.common import seed as _seed
+from partita.common.dtype import to_dtype
 from partita.common.initializer import initializer
 from partita.common.tensor import Tensor
 
@@ -144,12 +145,17 @@ class Parameter(Tensor):
 
     def clone(self, init="same"):
         """Returns a new parameter with a copy of the values, or with those of an initializer."""
-        data = self.init_data() if init == "same" else initializer(init, self.shape, self.dtype)
-        return Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        if isinstance(init, str) and init == "same":
+            data = self.init_data()
+        else:
+            data = initializer(init, self.shape, self.dtype)
+        made = Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        made.comm_fusion = self.comm_fusion
+        return made
 
     def __deepcopy__(self, memo):
         made = memo[id(self)] = self.clone()
-        made.statistic, made.comm_fusion = self.statistic, self.comm_fusion
+        made.statistic = self.statistic
         return made
 
     def _pickled(self):
@@ -161,7 +167,16 @@ class Parameter(Tensor):
         return self
 
     def value(self):
-        return self
+        """The values as they are now, as a tensor; in a network that is being built, the parameter."""
+        return self if current() is not None else Tensor(self.array.copy())
+
+    def set_dtype(self, dtype):
+        """Casts the values to another element type, which it returns."""
+        dtype = to_dtype(dtype)
+        self._require_free("set_dtype")
+        self._array, self._holder = self.init_data().array.cast(dtype.core), None
+        self._count_update()
+        return dtype
 
     def __repr__(self):
         return (

@@ -1,7 +1,7 @@
 """Cells, layers, losses, optimizers."""
 
 from partita._names import refuse_missing
-from partita.nn import cell, layer, loss, optim  # noqa: F401
+from partita.nn import cell, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
     GELU,
@@ -27,6 +27,11 @@ from partita.nn.layer import (
     Tanh,
     get_activation,
 )
+from partita.nn.activations import *  # noqa: F401,F403
+from partita.nn.dynamic_lr import *  # noqa: F401,F403
+from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
+from partita.nn.layers_of_parts import *  # noqa: F401,F403
+from partita.nn.transposed import *  # noqa: F401,F403
 from partita.nn.loss import (
     BCEWithLogitsLoss,
     CrossEntropyLoss,

@@ -1,5 +1,6 @@
 """Cells: what a network is made of."""
 
+import itertools
 from collections import OrderedDict
 
 from partita import _core, _trace, context
@@ -9,7 +10,7 @@ from partita._precision import is_half, note_cell
 from partita._program import Program
 from partita._structure import rebuilt
 from partita.common import dtype as mstype
-from partita.common.parameter import DEFAULT_NAME, Parameter
+from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_settings import CellSettings
@@ -41,9 +42,7 @@ class Cell(CellSettings, CellHooks):
 
     # Methods that calls begin with, and attributes that are no part of a program, or known in other ways.
     _entries = frozenset({"construct", "bprop"})
-    _internals = frozenset(
-        "_params _cells _auto_prefix _scope_name _hooks _flags _programs _changes training".split()
-    )
+    _internals = frozenset("_params _cells _auto_prefix _scope_name _hooks _flags _programs _changes training".split())
 
     def program_reach(self):
         """(methods, names of attributes) that calls can reach."""
@@ -68,13 +67,15 @@ class Cell(CellSettings, CellHooks):
 
     def __setattr__(self, name, value):
         self._count_change()
-        if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
+        if isinstance(value, (Parameter, ParameterTuple, Cell)) and "_params" not in self.__dict__:
             raise AttributeError(
                 f"[Cell] {type(self).__name__} has no parameters and cells yet, got '{name}' before "
                 "super().__init__(), expected it after"
             )
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
+        elif isinstance(value, ParameterTuple):
+            self._insert_tuple(name, value)
         elif isinstance(value, Cell):
             self.insert_child_to_cell(name, value)
         elif name in self.__dict__.get("_cells", ()) and value is None:
@@ -112,6 +113,18 @@ class Cell(CellSettings, CellHooks):
         self._count_change()
         self.__dict__.pop(param_name, None)
         self._params[param_name] = param
+
+    def _insert_tuple(self, name, parameters):
+        """Makes the parameters of a tuple those of this cell, by their own names."""
+        for one in parameters:
+            if one.name == DEFAULT_NAME:
+                one.name = next(free for i in itertools.count(1) if (free := f"Parameter${i}") not in self._params)
+            if one.name in self._cells or one.name in self.__dict__:
+                raise KeyError(
+                    f"[Cell] a parameter of '{name}' has the name of an attribute, got '{one.name}', expected another"
+                )
+            self.insert_param_to_cell(one.name, one, check_name_contain_dot=False)
+        object.__setattr__(self, name, parameters)
 
     def insert_child_to_cell(self, child_name, child_cell):
         """Makes a cell one of this cell; its parameters get the name as a prefix."""

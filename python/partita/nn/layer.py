@@ -9,7 +9,9 @@ from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.nn.cell import Cell
+from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
 from partita.ops import functional as F
+from partita.ops import primitives as P
 
 
 def _weight(init, shape, dtype, fallback):
@@ -26,6 +28,8 @@ def _positive(where, what, value):
 
 class Dense(Cell):
     """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in)."""
+
+    matmul, bias_add = LayerPrimitive(lambda self: P.MatMul(transpose_b=True)), LayerPrimitive(lambda self: P.BiasAdd())
 
     def __init__(
         self,
@@ -49,22 +53,33 @@ class Dense(Cell):
         self.activation = get_activation(activation)
 
     def construct(self, x):
-        y = F.run(lambda trace, a, w: _core.functions.matmul(a, w, False, True), x, self.weight)
+        shape = x.shape
+        if len(shape) > 2 and (strategy_of(self, "matmul") or strategy_of(self, "bias_add")):
+            x = F.reshape(x, [-1, shape[-1]])  # strategies are of matrices
+        y = call_in(self, "matmul", _product, x, self.weight)
         if self.has_bias:
-            axis = y.ndim - 1
-            y = F.run(
-                lambda trace, a, b: _core.functions.apply(trace, "bias_add", [a, b], F.attributes(axis=axis))[0],
-                y,
-                self.bias,
-            )
+            y = call_in(self, "bias_add", _biased, y, self.bias)
+        if y.ndim < len(shape):
+            y = F.reshape(y, [*shape[:-1], self.out_channels])
         return y if self.activation is None else self.activation(y)
 
     def extend_repr(self):
         return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
 
 
+def _product(x, weight):
+    return F.run(lambda trace, a, w: F.F.matmul(a, w, False, True), x, weight)
+
+
+def _biased(x, bias):
+    return F.run(lambda trace, a, b: _apply(trace, "bias_add", [a, b], axis=x.ndim - 1)[0], x, bias)
+
+
 class Conv2d(Cell):
     """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
+
+    conv2d = LayerPrimitive(lambda self: P.Conv2D(self.out_channels, self.kernel_size))
+    bias_add = LayerPrimitive(lambda self: P.BiasAdd())
 
     def __init__(
         self,
@@ -107,16 +122,11 @@ class Conv2d(Cell):
             self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(fan_in)))
 
     def construct(self, x):
-        return F.conv2d(
-            x,
-            self.weight,
-            self.bias if self.has_bias else None,
-            self.stride,
-            self.pad_mode,
-            self.padding,
-            self.dilation,
-            self.group,
-        )
+        y = call_in(self, "conv2d", self._convolved, x, self.weight)
+        return call_in(self, "bias_add", F.bias_add, y, self.bias) if self.has_bias else y
+
+    def _convolved(self, x, weight):
+        return F.conv2d(x, weight, None, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
     def extend_repr(self):
         return (
@@ -147,6 +157,8 @@ class _Pool2d(Cell):
 class MaxPool2d(_Pool2d):
     """The largest element of each window."""
 
+    max_pool = LayerPrimitive(lambda self: P.MaxPool(self.kernel_size, self.stride, self.pad_mode))
+
     def __init__(
         self,
         kernel_size=1,
@@ -161,11 +173,16 @@ class MaxPool2d(_Pool2d):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
 
     def construct(self, x):
+        return call_in(self, "max_pool", self._pooled, x)
+
+    def _pooled(self, x):
         return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, pad_mode=self.pad_mode)
 
 
 class AvgPool2d(_Pool2d):
     """The mean of each window; with `same`, of its elements that are in the image."""
+
+    avg_pool = LayerPrimitive(lambda self: P.AvgPool(self.kernel_size, self.stride, self.pad_mode))
 
     def __init__(
         self,
@@ -184,6 +201,9 @@ class AvgPool2d(_Pool2d):
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
     def construct(self, x):
+        return call_in(self, "avg_pool", self._pooled, x)
+
+    def _pooled(self, x):
         options = {"count_include_pad": self.count_include_pad, "pad_mode": self.pad_mode}
         return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, **options)
 
@@ -222,6 +242,8 @@ class Flatten(Cell):
 class Dropout(Cell):
     """In a training, sets elements to 0 with probability p and divides the others by 1 - p."""
 
+    dropout = LayerPrimitive(lambda self: P.Dropout(1.0 - self.p))
+
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
         super().__init__()
         self._float_type(dtype)
@@ -230,11 +252,14 @@ class Dropout(Cell):
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
 
     def construct(self, x):
-        return F.dropout(x, self.p, self.training)
+        return call_in(self, "dropout", F.dropout, x, self.p, self.training)
 
 
 class Embedding(Cell):
     """Looks up rows of a table by their ids."""
+
+    gather, one_hot = LayerPrimitive(lambda self: P.Gather()), LayerPrimitive(lambda self: P.OneHot())
+    array_mul = LayerPrimitive(lambda self: P.MatMul())
 
     def __init__(
         self,
@@ -257,13 +282,18 @@ class Embedding(Cell):
     def construct(self, ids):
         if self.use_one_hot:
             rows, width = self.embedding_table.shape
-            flat = F.one_hot(F.reshape(ids, [-1]), rows, 1.0, 0.0)
-            return F.reshape(F.matmul(flat, self.embedding_table), [*ids.shape, width])
-        return F.gather(self.embedding_table, ids, 0)
+            flat = call_in(self, "one_hot", F.one_hot, F.reshape(ids, [-1]), rows, 1.0, 0.0)
+            return F.reshape(call_in(self, "array_mul", F.matmul, flat, self.embedding_table), [*ids.shape, width])
+        if strategy_of(self, "gather") and ids.ndim > 1:  # strategies are of the ids in one dimension
+            rows = self.gather(self.embedding_table, F.reshape(ids, [-1]), 0)
+            return F.reshape(rows, [*ids.shape, rows.shape[-1]])
+        return call_in(self, "gather", F.gather, self.embedding_table, ids, 0)
 
 
 class LayerNorm(Cell):
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions."""
+
+    layer_norm = LayerPrimitive(lambda self: P.LayerNorm(self.begin_norm_axis, self.begin_params_axis, self.epsilon))
 
     def __init__(
         self,
@@ -291,10 +321,16 @@ class LayerNorm(Cell):
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if axis not in (-count, x.ndim - count):
                 raise ValueError(f"[LayerNorm] the axis is not where the shape begins, got {axis}, expected {-count}")
-        return F.layer_norm(x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
+        return call_in(self, "layer_norm", self._normalized, x, self.gamma, self.beta)
+
+    def _normalized(self, x, gamma, beta):
+        return F.layer_norm(x, self.normalized_shape, gamma, beta, self.epsilon)
 
 
 class _BatchNorm(Cell):
+    bn_train = LayerPrimitive(lambda self: P._BatchNorm("BatchNorm"))
+    bn_infer = LayerPrimitive(lambda self: P._BatchNorm("BatchNorm"))
+
     def __init__(
         self,
         num_features,
@@ -328,6 +364,8 @@ class _BatchNorm(Cell):
             raise ValueError(
                 f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}"
             )
+        if x.dtype != self.gamma.dtype:  # an input of 16 bits
+            return F.cast(self.construct(F.cast(x, self.gamma.dtype)), x.dtype)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         build = _trace.current()
         if build is not None and build.builds_network:
@@ -359,7 +397,9 @@ class _BatchNorm(Cell):
             return y
 
         statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
-        return build.do(("batch_norm", *statistics, epsilon, momentum, of_batch), add, x, self.gamma, self.beta)
+        key = "batch_norm", *statistics, epsilon, momentum, of_batch
+        name = "bn_train" if of_batch else "bn_infer"
+        return call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
 
     def _at_once(self, x, of_batch):
         def body(trace, a, gamma, beta, mean, variance):
@@ -390,7 +430,7 @@ class _BatchNorm(Cell):
 
 
 def _apply(trace, op, operands, **attrs):
-    return _core.functions.apply(trace, op, operands, F.attributes(**attrs))
+    return F.F.apply(trace, op, operands, F.attributes(**attrs))
 
 
 class BatchNorm2d(_BatchNorm):
@@ -418,21 +458,60 @@ class SyncBatchNorm(_BatchNorm):
         )
 
 
-def _activation(name, function, doc):
-    def init(self):
-        Cell.__init__(self)
+class ReLU(Cell):
+    """max(x, 0)."""
+
+    relu = LayerPrimitive(lambda self: P.ReLU())
+
+    def __init__(self):
+        super().__init__()
 
     def construct(self, x):
-        return function(x)
-
-    return type(name, (Cell,), {"__init__": init, "construct": construct, "__doc__": doc, "__module__": __name__})
+        return call_in(self, "relu", F.relu, x)
 
 
-ReLU = _activation("ReLU", F.relu, "max(x, 0).")
-Tanh = _activation("Tanh", F.tanh, "Hyperbolic tangent.")
-Sigmoid = _activation("Sigmoid", F.sigmoid, "1 / (1 + exp(-x)).")
-SiLU = _activation("SiLU", F.silu, "x / (1 + exp(-x)).")
-Identity = _activation("Identity", lambda x: x, "x.")
+class Tanh(Cell):
+    """Hyperbolic tangent."""
+
+    tanh = LayerPrimitive(lambda self: P.Tanh())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "tanh", F.tanh, x)
+
+
+class Sigmoid(Cell):
+    """1 / (1 + exp(-x))."""
+
+    sigmoid = LayerPrimitive(lambda self: P.Sigmoid())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "sigmoid", F.sigmoid, x)
+
+
+class SiLU(Cell):
+    """x / (1 + exp(-x))."""
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return F.silu(x)
+
+
+class Identity(Cell):
+    """x."""
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return x
 
 
 class GELU(Cell):
@@ -456,17 +535,25 @@ class LeakyReLU(Cell):
 
 
 class Softmax(Cell):
+    softmax = LayerPrimitive(lambda self: P.Softmax(self.axis))
+
     def __init__(self, axis=-1):
         super().__init__()
         self.axis = axis
 
     def construct(self, x):
-        return F.softmax(x, self.axis)
+        return call_in(self, "softmax", F.softmax, x, self.axis)
 
 
-class LogSoftmax(Softmax):
+class LogSoftmax(Cell):
+    log_softmax = LayerPrimitive(lambda self: P.LogSoftmax(self.axis))
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
     def construct(self, x):
-        return F.log_softmax(x, self.axis)
+        return call_in(self, "log_softmax", F.log_softmax, x, self.axis)
 
 
 _ACTIVATIONS = {

@@ -1,8 +1,10 @@
 """Losses."""
 
 from partita.nn.cell import Cell
+from partita.nn.layer_primitives import LayerPrimitive, strategy_of
 from partita.ops import functional as F
 from partita.ops import losses
+from partita.ops import primitives as P
 
 
 class LossBase(Cell):
@@ -56,6 +58,12 @@ class BCEWithLogitsLoss(LossBase):
 class SoftmaxCrossEntropyWithLogits(LossBase):
     """Softmax cross entropy of logits[n, classes] with classes (sparse) or one-hot labels, which have no gradient."""
 
+    one_hot, softmax_cross_entropy = (
+        LayerPrimitive(lambda self: P.OneHot()),
+        LayerPrimitive(lambda self: P.SoftmaxCrossEntropyWithLogits()),
+    )
+    sparse_softmax_cross_entropy = LayerPrimitive(lambda self: P.SparseSoftmaxCrossEntropyWithLogits())
+
     def __init__(self, sparse=False, reduction="none"):
         super().__init__(reduction)
         self.sparse = bool(sparse)
@@ -66,8 +74,13 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
                 f"[SoftmaxCrossEntropyWithLogits] labels are not classes, got {labels.dtype}, expected integers"
             )
         if self.sparse and self.reduction == "mean":
+            if strategy_of(self, "sparse_softmax_cross_entropy"):
+                return self.sparse_softmax_cross_entropy(logits, labels)
             return losses.mean_of_sparse(logits, labels)
         kind = "sparse" if self.sparse else "dense"
+        if strategy_of(self, "one_hot") or strategy_of(self, "softmax_cross_entropy"):
+            hot = self.one_hot(labels, logits.shape[-1], 1.0, 0.0) if self.sparse else F.stop_gradient(labels)
+            return self.get_loss(self.softmax_cross_entropy(logits, hot)[0])
         return self.get_loss(losses.sample_losses(kind, logits, F.stop_gradient(labels)))
 
 

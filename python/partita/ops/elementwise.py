@@ -97,14 +97,7 @@ def _binary(name):
     return call
 
 
-for _name in (
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-):
+for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
     globals()[_name] = _binary(_name)
 
 
@@ -308,12 +301,13 @@ clamp = clip
 
 def clip_by_value(x, clip_value_min=None, clip_value_max=None):
     """Elements below the one value become it, those above the other that; bounds share the gradient of elements that
-    are equal to them. Integers stay integers, without the fractions of bounds."""
+    are equal to them. The result has the element type of `x`: integers stay integers, without the fractions of bounds.
+    """
     x = as_tensor(x, "clip_by_value")
     if x.dtype == mstype.bool_:
         raise TypeError("[clip_by_value] bools cannot be clipped, got Bool, expected numbers")
     found = _clipped("clip_by_value", maximum, minimum, x, clip_value_min, clip_value_max)
-    return found if mstype.is_float(x.dtype) else cast(found, x.dtype)
+    return cast(found, x.dtype)
 
 
 def _clipped(where, at_least, at_most, x, low, high):

@@ -7,4 +7,17 @@ from partita.ops.layers import *  # noqa: F401,F403
 from partita.ops.losses import *  # noqa: F401,F403
 from partita.ops.reductions import *  # noqa: F401,F403
 from partita.ops.shapes import *  # noqa: F401,F403
+from partita.ops.activations import *  # noqa: F401,F403
+from partita.ops.arithmetic import *  # noqa: F401,F403
+from partita.ops.arranged import *  # noqa: F401,F403
+from partita.ops.contractions import *  # noqa: F401,F403
+from partita.ops.drawn import *  # noqa: F401,F403
+from partita.ops.padding import *  # noqa: F401,F403
+from partita.ops.picked import *  # noqa: F401,F403
+from partita.ops.program_tools import *  # noqa: F401,F403
+from partita.ops.resampling import *  # noqa: F401,F403
+from partita.ops.reversal import *  # noqa: F401,F403
+from partita.ops.scattered import *  # noqa: F401,F403
+from partita.ops.triangles import *  # noqa: F401,F403
+from partita.ops.trigonometry import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

@@ -4,6 +4,7 @@ import builtins
 import numbers
 
 from partita import _core, _trace
+from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import bias_add, cast, greater_equal, mul
@@ -115,15 +116,7 @@ def max_pool2d(
 
 
 def avg_pool2d(
-    x,
-    kernel_size=1,
-    stride=1,
-    padding=0,
-    ceil_mode=False,
-    count_include_pad=True,
-    divisor_override=0,
-    *,
-    pad_mode=None,
+    x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0, *, pad_mode=None
 ):
     """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
     if ceil_mode:
@@ -179,16 +172,23 @@ def layer_norm(input_x, normalized_shape, gamma, beta, eps=1e-5):
         scale, shift = reshape(gamma, [-1]), reshape(beta, [-1])
     y = run(
         lambda trace, a, b, c: F.apply(trace, "layer_norm", [a, b, c], attributes(epsilon=float(eps)))[0],
-        rows,
-        as_tensor(scale),
-        as_tensor(shift),
+        *of_one_type(rows, scale, shift),
     )
-    return y if count == 1 else reshape(y, x.shape)
+    return cast(y if count == 1 else reshape(y, x.shape), x.dtype)
+
+
+def of_one_type(*operands):
+    """The operands of a norm: where their element types differ, those of 16 bits as float32."""
+    tensors = [as_tensor(one) for one in operands]
+    if len({one.dtype for one in tensors}) == 1:
+        return tensors
+    wide = mstype.float64 if any(one.dtype == mstype.float64 for one in tensors) else mstype.float32
+    return [cast(one, wide) for one in tensors]
 
 
 def rms_norm(x, gamma, epsilon=1e-6):
-    return run(
+    y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],
-        as_tensor(x),
-        as_tensor(gamma),
+        *of_one_type(x, gamma),
     )
+    return cast(y, as_tensor(x).dtype)

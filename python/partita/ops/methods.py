@@ -35,7 +35,9 @@ _NAMED_AS_FUNCTIONS = """
     abs add sub mul div exp log sqrt rsqrt square neg tanh sigmoid relu pow floor_div remainder matmul squeeze
     expand_dims unsqueeze broadcast_to equal not_equal less less_equal greater greater_equal logical_not logical_and
     logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk masked_fill all any
-    var std swapaxes
+    var std swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip
+    roll moveaxis argmin sort argsort diagonal trace gather_elements gather_nd index_select masked_select nonzero unbind
+    tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average"}
 

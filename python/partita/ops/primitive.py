@@ -1,8 +1,11 @@
 """Ops as objects, which carry a sharding annotation, a stage and whether they are recomputed."""
 
+import numbers
+
 from partita import _trace
-from partita._layout import annotation_text
 from partita.common.tensor import Tensor
+from partita.ops import strategies
+from partita.ops.program_tools import constexpr  # noqa: F401  # its name in the documented system
 
 
 class Primitive:
@@ -13,7 +16,7 @@ class Primitive:
         self.name = name or type(self).__name__
 
     def _prepare(self):
-        self.__dict__.setdefault("_annotation", "")
+        self.__dict__.setdefault("_strategy", None)
         self.__dict__.setdefault("_stage", None)
         self.__dict__.setdefault("_recompute", False)
         self.__dict__.setdefault("attrs", {})
@@ -22,29 +25,68 @@ class Primitive:
     def compute(self, *args):
         raise NotImplementedError
 
+    # A strategy has an entry for each tensor, and may have () for each number; subclasses whose inputs differ say so.
+
+    _numbers = False  # whether numbers are inputs
+
+    def inputs(self, *args):
+        """The inputs that a strategy has entries for."""
+        found = []
+        for one in args:
+            if isinstance(one, (tuple, list)):
+                found += [inner for inner in one if isinstance(inner, Tensor)]
+            elif isinstance(one, Tensor) or (self._numbers and isinstance(one, numbers.Number)):
+                found.append(one)
+        return found
+
+    def input_cuts(self, strategy, inputs, args):
+        """(cuts of the inputs, cuts of dimensions that ops add), as the strategy says."""
+        return strategy.ins, {}
+
+    @staticmethod
+    def with_inputs(args, changed):
+        """The arguments with other tensors in the places of some inputs, by the numbers of these."""
+        number = -1
+        made = []
+        for one in args:
+            inner = list(one) if isinstance(one, (tuple, list)) else [one]
+            for i, value in enumerate(inner):
+                if isinstance(value, (Tensor, numbers.Number)):
+                    number += 1
+                    inner[i] = changed.get(number, value)
+            made.append(type(one)(inner) if isinstance(one, (tuple, list)) else inner[0])
+        return made
+
     def program_parts(self):
         """Objects whose change makes a call another part of a program."""
         return [self.__dict__[name] for name in sorted(self.__dict__)]
 
+    @property
+    def strategy(self):
+        """How inputs are cut, None where `shard` was not called."""
+        return self.__dict__.get("_strategy")
+
     def __call__(self, *args):
-        self._prepare()
+        return self.call_as(self.compute, *args)
+
+    def call_as(self, compute, *args):
+        """Calls a function of the inputs in place of `compute`, cut and placed as the primitive is."""
+        if "_strategy" not in self.__dict__:  # a subclass did not call __init__
+            self._prepare()
         build = _trace.current()
         if build is None:
-            return self.compute(*args)
+            return compute(*args)
         scope = self.name if self._recompute else ""
         with _trace.place(build, scope, self._stage, self._recompute):
-            result = self.compute(*args)
-        if self._annotation:
-            first = result[0] if isinstance(result, tuple) else result
-            if isinstance(first, Tensor):
-                build.annotate(first, self._annotation)
-        return result
+            if self._strategy is None:
+                return compute(*args)
+            return strategies.call(self, self._strategy, compute, args)
 
     def shard(self, in_strategy=None, out_strategy=None):
-        """How operands, and perhaps results, are cut: a tuple of tuples of parts, or of Layouts. Read under semi and
-        auto parallelism."""
+        """How inputs, and perhaps results, are cut: a tuple of tuples of parts, or of Layouts. Numbers among the inputs
+        have (). Read under semi and auto parallelism."""
         self._prepare()
-        self._annotation = annotation_text(f"{self.name}.shard", in_strategy, out_strategy)
+        self._strategy = strategies.given(f"{self.name}.shard", in_strategy, out_strategy)
         return self
 
     def recompute(self, mode=True):

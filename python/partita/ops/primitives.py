@@ -1,23 +1,21 @@
 """The ops that are objects, by the names and the defaults of the documented system."""
 
-from partita import _core
 from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
 
 
-def _plain(name, function, summary=""):
+def plain(name, function, takes_numbers, module=__name__):
+    """The class of an op that calls a function. `takes_numbers`: whether its inputs may be numbers."""
+
     def init(self):
         Primitive.__init__(self)
 
     def compute(self, *args):
         return function(*args)
 
-    return type(
-        name,
-        (Primitive,),
-        {"__init__": init, "compute": compute, "__doc__": summary or function.__doc__, "__module__": __name__},
-    )
+    members = {"__init__": init, "compute": compute, "__doc__": function.__doc__, "__module__": module}
+    return type(name, (Primitive,), members | {"_numbers": takes_numbers})
 
 
 _PLAIN = {
@@ -65,7 +63,6 @@ _PLAIN = {
     "Fill": F.fill,
     "BroadcastTo": None,
     "IsFinite": F.isfinite,
-    "Tile": F.tile,
     "Zeros": lambda shape, dtype: F.zeros(shape, dtype),
     "Ones": lambda shape, dtype: F.ones(shape, dtype),
     "AddN": lambda inputs: _sum_of(inputs),
@@ -73,9 +70,13 @@ _PLAIN = {
     "Gelu": None,
     "Identity": lambda x: x,
 }
+_OF_NUMBERS = """
+    Add Sub Mul RealDiv Div Maximum Minimum Pow Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr
+    Select TensorAdd
+    """.split()
 for _name, _function in _PLAIN.items():
     if _function is not None:
-        globals()[_name] = _plain(_name, _function)
+        globals()[_name] = plain(_name, _function, _name in _OF_NUMBERS)
 
 
 def _sum_of(inputs):
@@ -151,7 +152,7 @@ class Split(Primitive):
         self.axis, self.output_num = axis, output_num
 
     def compute(self, x):
-        return F.run(lambda trace, a: tuple(_core.functions.split(a, self.output_num, self.axis)), F.as_tensor(x))
+        return F.run(lambda trace, a: tuple(F.F.split(a, self.output_num, self.axis)), F.as_tensor(x))
 
 
 class Squeeze(Primitive):
@@ -184,14 +185,50 @@ class Gather(Primitive):
 
 
 class OneHot(Primitive):
-    """(indices, depth, on_value, off_value); a strategy here cuts the indices."""
+    """(indices, depth, on_value, off_value). The first entry of a strategy has the dimensions of the result, or those
+    of the indices."""
+
+    _numbers = True
 
     def __init__(self, axis=-1):
         super().__init__()
         self.axis = axis
 
+    def inputs(self, indices, depth, on_value, off_value):
+        return super().inputs(indices, on_value, off_value)
+
+    def input_cuts(self, strategy, inputs, args):
+        first, rank = list(strategy.ins[0]), inputs[0].ndim
+        if len(first) != rank + 1:
+            return strategy.ins, {}
+        depth = first.pop(self.axis if self.axis >= 0 else self.axis + rank + 1)
+        return [first, *strategy.ins[1:]], {("one_hot", "depth"): depth}
+
     def compute(self, indices, depth, on_value, off_value):
         return F.one_hot(indices, depth, on_value, off_value, self.axis)
+
+
+class Tile(Primitive):
+    """(x, copies along each dimension). A strategy has the dimensions of the result; it cuts the copies where there are
+    several, else the elements."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, x, multiples):
+        return F.tile(x, multiples)
+
+    def input_cuts(self, strategy, inputs, args):
+        copies, rank = list(args[1]), inputs[0].ndim
+        dims = strategy.ins[0]
+        whole = max(len(copies), rank)
+        if len(strategy.ins) != 1 or len(dims) != whole:
+            return strategy.ins, {}
+        copies = [1] * (whole - len(copies)) + copies
+        own = [strategy.uncut if count > 1 else cut for count, cut in zip(copies, dims)]
+        added = {("broadcast_to", 2 * i): cut for i, (count, cut) in enumerate(zip(copies, dims)) if count > 1}
+        lead = whole - rank
+        return [own[lead:]], added
 
 
 class Dropout(Primitive):
@@ -204,6 +241,46 @@ class Dropout(Primitive):
     def compute(self, x):
         y = F.dropout(x, 1.0 - self.keep_prob)
         return y, F.cast(F.not_equal(y, 0.0), y.dtype)
+
+
+class LayerNorm(Primitive):
+    """(x, gamma, beta) gives (normalized, mean, variance) over the dimensions from `begin_norm_axis` on."""
+
+    def __init__(self, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
+        super().__init__()
+        self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
+
+    def compute(self, x, gamma, beta):
+        begin = F.axis_of("LayerNorm", self.begin_norm_axis, x.ndim)
+        if F.axis_of("LayerNorm", self.begin_params_axis, x.ndim) != begin or gamma.shape != x.shape[begin:]:
+            raise ValueError(
+                f"[LayerNorm] the parameters are not of the normalized dimensions, got shape {gamma.shape} and "
+                f"axes {self.begin_norm_axis} and {self.begin_params_axis}, expected {x.shape[begin:]}"
+            )
+        axes = tuple(range(begin, x.ndim))
+        mean = F.reduce_mean(x, axes, True)
+        variance = F.reduce_mean(F.square(F.sub(x, mean)), axes, True)
+        return F.layer_norm(x, gamma.shape, gamma, beta, self.epsilon), mean, variance
+
+
+class RmsNorm(Primitive):
+    """(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension."""
+
+    def __init__(self, epsilon=1e-6):
+        super().__init__()
+        self.epsilon = epsilon
+
+    def compute(self, x, gamma):
+        rstd = F.rsqrt(F.add(F.reduce_mean(F.square(x), -1, True), self.epsilon))
+        return F.rms_norm(x, gamma, self.epsilon), rstd
+
+
+class _BatchNorm(Primitive):
+    """The normalization of batches in a layer: (x, gamma, beta). Strategies may also have entries for the statistics,
+    which are cut as these are."""
+
+    def input_cuts(self, strategy, inputs, args):
+        return strategy.ins[:3] if len(strategy.ins) == 5 else strategy.ins, {}
 
 
 class _Reduce(Primitive):
@@ -323,15 +400,21 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
         super().__init__()
 
     def compute(self, logits, labels):
-        return F.run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
+        if self._strategy is not None:
+            return F.reduce_mean(F.run(lambda trace, a, b: F.F.sample_losses("sparse", a, b), logits, labels))
+        return F.run(lambda trace, a, b: F.F.build_loss("sparse", a, b, None), logits, labels)
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
-    """(losses of the samples, their gradients): one-hot or soft labels."""
+    """(losses of the samples, their gradients): one-hot or soft labels, which have no gradient."""
 
     def compute(self, logits, labels):
-        losses = F.run(lambda trace, a, b: _core.functions.sample_losses("dense", a, b), logits, labels)
-        return losses, F.sub(F.softmax(logits), labels)
+        labels = F.stop_gradient(labels)
+        if self._strategy is not None:
+            losses = F.neg(F.reduce_sum(F.mul(F.log_softmax(logits), labels), -1))
+        else:
+            losses = F.run(lambda trace, a, b: F.F.sample_losses("dense", a, b), logits, labels)
+        return losses, F.stop_gradient(F.sub(F.softmax(logits), labels))
 
 
 class Print(Primitive):

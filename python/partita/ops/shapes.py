@@ -10,6 +10,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
 from partita.ops.elementwise import add, less, select
+from partita.ops.index_bools import without_bools
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
 
@@ -163,7 +164,11 @@ def sliced(x, ranges):
 
 
 def tensor_index(x, index):
-    """x[index] with integers, slices, None and ... ; a tensor of integers takes slices of its dimension."""
+    """x[index] with integers, slices, None and ... ; a tensor of integers takes slices of its dimension. True adds a
+    dimension of one element, False one of none, several of them one."""
+    index, empty = without_bools(x.shape, index)
+    if empty is not None:
+        return full(empty, 0, dtype=x.dtype)
     items = _index_items(x, index)
     ranges, sizes, gathers, dim = [], [], [], 0
     for one in items:

@@ -7,8 +7,39 @@ import numpy as np
 from partita import _core, _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+from partita.ops import strategies
 
-F = _core.functions
+
+class _Functions:
+    """The functions of the library on symbols. The strategy of the primitive that is being called is told of each op
+    that they make."""
+
+    def __init__(self, library):
+        for name in [name for name in dir(library) if name != "apply" and not name.startswith("_")]:
+            setattr(self, name, self._noted(name, getattr(library, name)))
+        self.rounded, self._apply = library.rounded, library.apply
+
+    @staticmethod
+    def _noted(name, function):
+        def call(*args):
+            made = function(*args)
+            if strategies.is_active():
+                symbols, others = [], []
+                for one in args:
+                    (symbols if isinstance(one, _core.Symbol) else others).append(one)
+                strategies.note(name, symbols, others, made)
+            return made
+
+        return call
+
+    def apply(self, trace, op, operands, attrs):
+        made = self._apply(trace, op, operands, attrs)
+        if strategies.is_active():
+            strategies.note(op, operands, dict(attrs), made)
+        return made
+
+
+F = _Functions(_core.functions)
 
 
 run, number = _trace.run, _trace.number

@@ -29,7 +29,8 @@ class InternalCallbackParam(dict):
 
 
 class Callback:
-    """The base: override what is of interest. The names without `on_train_` are those of old scripts."""
+    """The base: override what is of interest. The names without `on_train_` and `on_eval_` are those of old scripts. A
+    run enters its callbacks as contexts before it begins, and leaves them when it ends or fails."""
 
     def begin(self, run_context):
         pass
@@ -69,6 +70,18 @@ class Callback:
 
     def on_eval_begin(self, run_context):
         self.begin(run_context)
+
+    def on_eval_epoch_begin(self, run_context):
+        self.epoch_begin(run_context)
+
+    def on_eval_epoch_end(self, run_context):
+        self.epoch_end(run_context)
+
+    def on_eval_step_begin(self, run_context):
+        self.step_begin(run_context)
+
+    def on_eval_step_end(self, run_context):
+        self.step_end(run_context)
 
     def on_eval_end(self, run_context):
         self.end(run_context)

@@ -6,8 +6,9 @@ from partita import context
 from partita._names import refuse_missing
 from partita.common.tensor import Tensor
 from partita.train import strategy
-from partita.train.callback_base import Callback, InternalCallbackParam, RunContext
+from partita.train.callback_base import InternalCallbackParam, RunContext
 from partita.train.checkpoints import ModelCheckpoint
+from partita.train.evaluation import hears
 
 
 class _Arguments(InternalCallbackParam):
@@ -28,28 +29,21 @@ class _Arguments(InternalCallbackParam):
             return default
 
 
-def _hears(callback, event):
-    """Whether it has a method of its own for an event, also by the name of old scripts."""
-    names = event, event.replace("on_train_", "")
-    own = getattr(callback, "__dict__", ())
-    return any(getattr(type(callback), name) is not getattr(Callback, name) or name in own for name in names)
-
-
 class Events:
     """Passes the events of a training of the library to callbacks of Python. Callbacks may read the parameters, whose
     values this object holds until the training ends."""
 
     keeps_values = True
 
-    def __init__(self, model, job, callbacks, dataset, epochs, sink, sink_size):
+    def __init__(self, model, job, callbacks, dataset, epochs, sink, sink_size, validate):
         """`epochs`: (epoch that callbacks count from, last epoch). `sink_size`: steps of an epoch; 0: a pass through
-        the rows."""
+        the rows. `validate`: called with the number of an epoch and the arguments before its end, or None."""
         self._job, self._sink_size = job, sink_size
         self._first_epoch, last_epoch = epochs
-        self._epochs = last_epoch - self._first_epoch
-        self._model, self.callbacks, self._sink = model, callbacks, sink
+        self.epochs, self.dataset = last_epoch - self._first_epoch, dataset
+        self._model, self.callbacks, self._sink, self._validate = model, callbacks, sink, validate
         self._manager = model._loss_scale_manager
-        self._optimizer = model._optimizer
+        self._optimizer, self._steps_before = model._optimizer, model._optimizer.global_step
         self._runs_python = not sink and context.is_eager()
         self._rate, self._rates = None, None  # set at the begin, so that checkpoints have the rate
         self._hyperparameters = self._optimizer.program_state()
@@ -99,7 +93,7 @@ class Events:
         rates = self._optimizer.learning_rates
         if rates is self._rates and len(rates) == 1:
             return
-        self._rates, rate = rates, self._optimizer.rate_of(self._optimizer.global_step + self.steps)
+        self._rates, rate = rates, self._optimizer.rate_of(self._steps_before + self.steps)
         if rate != self._rate:
             self._rate = rate
             self._control.set_learning_rate(rate)
@@ -125,7 +119,7 @@ class Events:
             self._manager.begin_training(info.good_steps)
         self._steps_of_pass = info.steps_per_epoch
         args.batch_num = self._sink_size or info.steps_per_epoch
-        args.last_step = self._counted(self._epochs * args.batch_num)
+        args.last_step = self._counted(self.epochs * args.batch_num)
         args.cur_step_num = self._counted(0)
         args.save_checkpoint, args.set_learning_rate = self._save, control.set_learning_rate
         path = strategy.file_to_save()
@@ -146,11 +140,17 @@ class Events:
         if not self._epoch_open:
             self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
             self._call("on_train_epoch_begin")
-            self._hear_steps = not self._sink and any(_hears(one, "on_train_step_begin") for one in self.callbacks)
-        if self._hear_steps:
-            self._call("on_train_step_begin")
+            self._hear_steps = any(hears(one, "on_train_step_begin") for one in self.callbacks)
+            if self._hear_steps and self._sink:  # the steps of the epoch are one
+                self._call_step_begin(epoch * self._args.batch_num)
+        if self._hear_steps and not self._sink:
+            self._call_step_begin(self.steps + 1)
         if self._runs_python:
             self._job.require_same_network(self.steps + 1)
+
+    def _call_step_begin(self, step):
+        self._args.cur_step_num = self._counted(step)
+        self._call("on_train_step_begin")
 
     def step_end(self, info):
         # Between two steps little of Python is in the caches of the processor: a call less counts.
@@ -158,6 +158,7 @@ class Events:
         if self._read:
             self._forget_values()
         self.steps = taken = info.global_step
+        self._optimizer.__dict__["global_step"] = self._steps_before + taken
         epoch, step = (taken - 1) // count + 1, (taken - 1) % count + 1
         number, loss = self._first_epoch * count + taken, info.loss / self._job.losses
         args.update(
@@ -180,13 +181,14 @@ class Events:
         self._follow_rate()
         if not self._sink or last:
             self._call("on_train_step_end")
-        if not last and number < args["last_step"]:
+        if not last and number < args["last_step"] and not self._context.get_stop_requested():
             self._begin_step(epoch, step + 1)
         if last and self._sink_size:
             self._end_epoch(epoch, is_whole=True)
 
     def epoch_end(self, info):
         """Handles the end of a pass through the rows, or of a partial pass that a signal has ended."""
+        self._args.cur_step_num = self._counted(self.steps)
         if self._sink_size:
             is_last = info.steps < self._steps_of_pass or self._control.stopped()
             if is_last and self.steps % self._sink_size:
@@ -199,7 +201,11 @@ class Events:
 
     def _end_epoch(self, epoch, is_whole):
         args = self._args
+        if self._validate is not None:
+            self._validate(args)
         self._call("on_train_epoch_end")
+        for name in ("metrics", "eval_results"):
+            args.pop(name, None)
         self._epoch_open = False
         if not is_whole or self._context.get_stop_requested():
             for callback in self.callbacks:
@@ -216,7 +222,9 @@ class Events:
         self.has_ended = True
 
     def give_back(self):
-        """Releases the folders that callbacks hold, after a training that failed."""
+        """Takes back the steps of a training that failed, and releases the folders that callbacks hold."""
+        if not self.has_ended:
+            self._optimizer.__dict__["global_step"] = self._steps_before
         for callback in self.callbacks:
             if isinstance(callback, ModelCheckpoint):
                 callback.give_back()

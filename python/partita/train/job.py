@@ -1,5 +1,7 @@
 """From a network of cells to a job of the library: its functions, its options, its states."""
 
+import functools
+
 from partita import _core, _trace, context
 from partita._precision import cells_have_precisions, is_half
 from partita.common.tensor import Tensor
@@ -29,12 +31,15 @@ class NetworkJob:
     """A network of cells as a model of the library. States stay with it; parameters of Python get them back. A loss of
     several elements is minimised as their sum, in each of the `batches` that a global batch is made of, and these on
     average; what is reported is the mean. `rows` (columns as the library has them, number) and `purposes` of programs
-    are for a first build of the network, which finds the precisions of its cells. Raises what `outputs` and `loss`
+    are for a first build of the network, which finds the precisions of its cells. Updates are by gradients times the
+    `factor`. Raises what `outputs` and `loss`
     raise in that build."""
 
     core = None  # the model of the library
 
-    def __init__(self, name, outputs, loss, options, alone, rows, purposes, optimizer=None, groups=1, batches=1):
+    def __init__(
+        self, name, outputs, loss, options, alone, rows, purposes, optimizer=None, groups=1, batches=1, factor=1
+    ):
         self._groups, self._batches = groups, batches
         self.losses = 1  # that a training minimises the sum of, where the loss has several elements
         self._outputs, self._loss = outputs, loss
@@ -51,7 +56,9 @@ class NetworkJob:
         # Precisions of cells are found in scope "net"; all that stands in scope "loss" keeps its digits.
         self._own_loss_scope = "net" if is_half(self._precision) or precisions else "loss"
         texts = context.option_texts(options)
-        update = optimizer.add_update if optimizer is not None and optimizer.adds_updates else None
+        update = None
+        if optimizer is not None and (optimizer.adds_updates or factor != 1):
+            update = functools.partial(optimizer.add_update, factor=factor)
         cuts = None if alone else strategy.cuts_to_load()
         updates = None if update is None else (optimizer.name_in_files, update)
         self.core = _core.Model(name, self._forward, minimised, texts, alone, updates, cuts, list(precisions.items()))

@@ -15,6 +15,15 @@ from partita.nn.optim import Optimizer
 from partita.nn.wrap import _Divided
 from partita.train import strategy
 from partita.train.callback import Callback, OnRequestExit
+from partita.train.evaluation import (
+    Arguments,
+    Evaluation,
+    entered,
+    epochs_with,
+    hear_evaluations,
+    require_new_names,
+    validated,
+)
 from partita.train.events import Events
 from partita.train.job import NetworkJob, training_rows
 from partita.train.metrics import Metric
@@ -71,13 +80,7 @@ class Model:
     def train_network(self):
         return self._network
 
-    @property
-    def predict_network(self):
-        return self._network
-
-    @property
-    def eval_network(self):
-        return self._network
+    predict_network = eval_network = train_network
 
     # Jobs.
 
@@ -125,7 +128,7 @@ class Model:
         """The precision of the network, else of the model."""
         return self._network._precision_within(self._precision or "f32")
 
-    def _job(self, dataset, names, rows, batch, purposes, parallelism, optimizer=None, groups=1, batches=1):
+    def _job(self, dataset, names, rows, batch, purposes, parallelism, optimizer=None, groups=1, batches=1, factor=1):
         """(a job for rows of these names, the rows as it reads them)."""
         columns, outputs, loss = self._functions(names)
         rows = rows.rename(columns)
@@ -137,7 +140,7 @@ class Model:
             options["schedule.learning_rate"] = optimizer.rate_of(0)
             if self._loss_scale_manager is not None:
                 options.update(self._loss_scale_manager.options())
-        name, shared = type(self._network).__name__, (optimizer, groups, batches)
+        name, shared = type(self._network).__name__, (optimizer, groups, batches, factor)
         of_build = rows.columns, max(1, min(len(rows), batch))
         with _naming_wide_columns(dataset):
             job = NetworkJob(name, outputs, loss, options, parallelism.alone, of_build, purposes, *shared)
@@ -147,9 +150,9 @@ class Model:
     # Training.
 
     def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
-        """Trains for `epoch` epochs. With `dataset_sink_mode` callbacks see only the last step of each epoch, and an
-        epoch has `sink_size` steps unless that is -1: the next epoch continues with the rows that follow. Raises
-        TypeError if `epoch` is no integer, ValueError if it is below 1 or `sink_size` is neither -1 nor from 1."""
+        """Trains for `epoch` epochs. With `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch
+        has `sink_size` steps unless that is -1: the next epoch continues with the rows that follow. Raises TypeError if
+        `epoch` is no integer, ValueError if it is below 1 or `sink_size` is neither -1 nor from 1."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
@@ -165,9 +168,10 @@ class Model:
         sink_size=-1,
         initial_epoch=0,
     ):
-        """Trains like `train`, with an evaluation on `valid_dataset` after every `valid_frequency` epochs."""
-        options = (callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, valid_frequency)
+        """Trains like `train`, with an evaluation on `valid_dataset` after every `valid_frequency` epochs, or after
+        those in a list. Raises ValueError for callbacks with methods such as `step_end`, which would hear of both."""
         with self._settings():
+            options = callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, valid_frequency
             self._train("fit", epoch, train_dataset, *options)
 
     def _train(self, where, epoch, dataset, callbacks, sink, sink_size, initial_epoch, validation, frequency):
@@ -179,40 +183,40 @@ class Model:
             raise ValueError(f"[{where}] bad sink_size, got {sink_size}, expected -1 or an integer from 1")
         if not sink or sink_size == -1:
             sink_size = 0
-        if sink_size and validation is not None:
-            raise NotImplementedError(
-                f"[{where}] evaluations are possible only after whole epochs, got sink_size={sink_size}, expected -1"
-            )
         if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
-        job, rows, rows_of_batch = self._training_job(where, dataset, validation is not None)
-        valid_rows = None
-        if validation is not None:
-            if frequency != 1:
-                raise NotImplementedError(
-                    f"[fit] evaluations run after every epoch, got valid_frequency={frequency}, expected 1"
-                )
-            valid_rows = validation.rows().rename(job.columns)
-        events = Events(self, job, _listed(callbacks), dataset, (initial_epoch, epoch), sink, sink_size)
+        callbacks = _listed(callbacks)
+        if where == "fit":
+            require_new_names(callbacks)
+            epochs = epochs_with(frequency)
+        with contextlib.ExitStack() as stack:
+            callbacks = entered(stack, callbacks)
+            # The library evaluates within its training where nobody hears of it.
+            within = validation is not None and not sink_size and frequency == 1 and not hear_evaluations(callbacks)
+            job, rows, rows_of_batch = self._training_job(where, dataset, within)
+            valid_rows = validation.rows().rename(job.columns) if within else None
+            validate = None if within or validation is None else validated(self, validation, epochs, callbacks)
+            events = Events(self, job, callbacks, dataset, (initial_epoch, epoch), sink, sink_size, validate)
+            self._run(job, events, rows, rows_of_batch, valid_rows, sink_size)
+
+    def _run(self, job, events, rows, rows_of_batch, valid_rows, sink_size):
+        """Runs a training to its end."""
         job.give(
             self._optimizer.parameters + list(self._network.get_parameters()),
             {name: one.array for name, one in self._optimizer.states.items()},
         )
         exits = [one for one in events.callbacks if isinstance(one, OnRequestExit)]
         try:
-            passes = epoch - initial_epoch
+            passes = events.epochs
             if sink_size:
                 passes = -(-passes * sink_size // (len(rows) // rows_of_batch))
-            with _naming_wide_columns(dataset):
-                stopped_by = job.core.train(
-                    rows, passes, events, valid_rows, bool(exits), self._optimizer.loaded_scale
-                )
+            with _naming_wide_columns(events.dataset):
+                stopped_by = job.core.train(rows, passes, events, valid_rows, bool(exits), self._optimizer.loaded_scale)
         finally:
             events.let_go()
             for name, array in job.take().items():
                 self._optimizer.state(name, array)
             if events.has_ended:  # else the states are those from before
-                self._optimizer.__dict__["global_step"] += events.steps
                 self._optimizer.end_training(job.core.loss_scale)
             events.give_back()
         for one in exits if stopped_by else ():
@@ -239,7 +243,7 @@ class Model:
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
         purposes = ["training", "evaluation"] if is_validated else ["training"]
         batches = parallelism.batches(dataset)
-        shared = self._optimizer, groups, batches
+        shared = self._optimizer, groups, batches, self._optimizer.factor_under(self._loss_scale_manager)
         job, rows = self._job(dataset, names, rows, batch, purposes, parallelism, *shared)
         return job, rows, batch
 
@@ -253,10 +257,13 @@ class Model:
         no metrics, or other metrics than the loss for a network without logits and labels."""
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
-        with self._settings():
-            return self._evaluated(valid_dataset)
+        with self._settings(), contextlib.ExitStack() as stack, _naming_wide_columns(valid_dataset):
+            callbacks = entered(stack, _listed(callbacks))
+            args = Arguments(network=self._network, list_callback=callbacks)
+            return self._measured(Evaluation(self, valid_dataset).run(callbacks, args))
 
-    def _evaluated(self, valid_dataset):
+    def _evaluation_job(self, valid_dataset):
+        """(a job that evaluates the network, its rows, how many a batch has)."""
         names = self._columns(valid_dataset, "eval")
         self._network.set_train(False)
         parallelism = self._parallelism()
@@ -266,10 +273,7 @@ class Model:
             rows = _core.data.concat([valid_dataset.rows((parts, i)) for i in range(parts)])
         batch = valid_dataset.get_batch_size()
         job, rows = self._job(valid_dataset, names, rows, batch, ["evaluation"], parallelism)
-        job.give(list(self._network.get_parameters()), {})
-        with _naming_wide_columns(valid_dataset):
-            found = job.core.eval(rows)
-        return self._measured(found)
+        return job, rows, batch
 
     def _measured(self, found):
         for name, kind in self._metrics.items():

@@ -14,6 +14,11 @@ def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgra
 ms_function = jit
 
 
+def jit_class(cls):
+    """The class itself: programs may make objects of any class, and call their methods."""
+    return cls
+
+
 def lazy_inline(fn=None, attrs=None, policy=None):
     """The function itself: layers that are alike are compiled once in any case."""
     return fn if fn is not None else lambda function: function

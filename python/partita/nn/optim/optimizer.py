@@ -3,7 +3,9 @@
 import functools
 import numbers
 
-from partita import _trace, context
+import numpy as np
+
+from partita import _core, _trace, context
 from partita._captured import signature
 from partita._names import refuse_missing
 from partita._program import Program
@@ -11,7 +13,9 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.learning_rate_schedule import LearningRateSchedule, Scheduled
 from partita.nn.optim.file_states import FileStates
+from partita.nn.optim.steps import Steps
 
 # Methods of the documented class that would have to be called for each parameter, or step.
 _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
@@ -56,11 +60,6 @@ class Optimizer(FileStates, Cell):
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
             raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
-        if loss_scale != 1:
-            raise NotImplementedError(
-                f"[{where}] loss_scale is not supported, got {loss_scale!r}, expected 1: divide the gradients, or the "
-                "loss"
-            )
         self.__dict__["parameters"] = parameters
         self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
@@ -190,13 +189,21 @@ class Optimizer(FileStates, Cell):
         number of steps taken, as a float, and `states.weight_decay` the decay of this parameter."""
         raise NotImplementedError
 
-    def add_update(self, trace, parameter, gradient, rate):
-        """Adds the nodes that update one parameter, all of them symbols. Returns the symbol of its new value."""
+    def factor_under(self, manager):
+        """The factor of the gradients of a training whose loss a manager scales; the training takes the scale out.
+        Where a manager leaves no step out, the optimizer may be what divides by the scale."""
+        if manager is None or manager.get_drop_overflow_update() or self.loss_scale == 1:
+            return 1 / self.loss_scale
+        return manager.get_loss_scale() / self.loss_scale
+
+    def add_update(self, trace, parameter, gradient, rate, factor=None):
+        """Adds the nodes that update one parameter, by its gradient times the factor, 1 / loss_scale if that is None; all
+        of them are symbols. Returns the symbol of its new value."""
         with _trace.Build(trace, training=True) as build:
             tensors = [Tensor._from_symbol(one) for one in (parameter, gradient, rate)]
             if self.is_composed:
-                return self._composed(build, parameter.name, *tensors)._symbol
-            return build.do(*self._update_of((parameter.name,)), *tensors)[0]._symbol
+                return self._composed(build, parameter.name, *tensors, factor)._symbol
+            return build.do(*self._update_of((parameter.name,), factor), *tensors)[0]._symbol
 
     def _require_shape(self, name, parameter, gradient):
         if tuple(gradient.shape) != tuple(parameter.shape):
@@ -205,28 +212,32 @@ class Optimizer(FileStates, Cell):
                 f"expected {tuple(parameter.shape)}"
             )
 
-    def _update_of(self, names):
+    def _update_of(self, names, factor=None):
         """(key, action) of the update of parameters of these names by the library."""
-        options = self._options_now(names)
-        key = "update", _trace.Same(options)
-        return key, lambda build, *symbols: self._add_updates(build, names, options, symbols)
+        options, factor = self._options_now(names), 1 / self.loss_scale if factor is None else factor
+        key = "update", _trace.Same(options), factor
+        return key, lambda build, *symbols: self._add_updates(build, names, options, factor, symbols)
 
-    def _add_updates(self, build, names, options, symbols):
+    def _add_updates(self, build, names, options, factor, symbols):
         rate, made = symbols[-1], []
         for i, (name, texts) in enumerate(zip(names, options)):
             parameter, gradient = symbols[i], symbols[len(names) + i]
             self._require_shape(name, parameter, gradient)
+            if factor != 1:
+                with _trace.InPhase(build.trace, "update"):
+                    gradient = _core.functions.scale(gradient, factor, 0.0)
             own = self._group_of(name)[1] if self.groups else None
             own = rate if own is None else build.trace.constant(own, "f32", [])
             made.append(build.trace.update(texts, parameter, gradient, own))
         return made
 
-    def _composed(self, build, name, parameter, gradient, rate):
+    def _composed(self, build, name, parameter, gradient, rate, factor=None):
         """The new value of a parameter of this name, made of ops."""
         own = self._group_of(name)[1] if self.groups else None
         before, build.phase = build.phase, "update"
         states = _States(build, parameter, self._decay_of(name))
-        g, r = gradient, rate if own is None else Tensor(own, mstype.float32)
+        factor = 1 / self.loss_scale if factor is None else factor
+        g, r = gradient if factor == 1 else gradient * factor, rate if own is None else Tensor(own, mstype.float32)
         if self.decays_gradients and states.weight_decay:
             g = g + parameter * states.weight_decay
         following = self.update(parameter, g, r, states)
@@ -254,6 +265,23 @@ class Optimizer(FileStates, Cell):
         """The learning rate of a step, counted from 0; the last one of a list from its end on."""
         rates = self.learning_rates
         return rates[min(step, len(rates) - 1)]
+
+    @property
+    def global_step(self):
+        """The number of steps taken."""
+        return Steps(self, self.__dict__["global_step"])
+
+    @global_step.setter
+    def global_step(self, value):
+        steps = int(np.asarray(value.asnumpy() if isinstance(value, Tensor) else value).reshape(()))
+        if steps < 0:
+            raise ValueError(f"[{type(self).__name__}] bad global_step, got {steps}, expected an integer from 0")
+        self.__dict__["global_step"] = steps
+
+    @property
+    def dynamic_lr(self):
+        """Whether each step has a learning rate of its own: `learning_rate(step)`."""
+        return self.is_scheduled
 
     def get_lr(self):
         return Tensor(self.rate_of(self.global_step))
@@ -292,6 +320,10 @@ class _Rate(Parameter):
         super().set_data(data)
         self._optimizer.learning_rate = float(self)
         return self
+
+    def __call__(self, step):
+        """The learning rate of a step, counted from 0, as a tensor of shape [1]."""
+        return Tensor([self._optimizer.rate_of(int(step))])
 
     def __setitem__(self, index, value):
         super().__setitem__(index, value)
@@ -348,6 +380,8 @@ def _ungrouped(where, groups):
 def _rates(where, given):
     if isinstance(given, bool):
         raise TypeError(f"[{where}] the learning rate is a bool, got {given}, expected a number")
+    if isinstance(given, LearningRateSchedule):
+        return Scheduled(where, given)
     if isinstance(given, numbers.Real):
         rates = [float(given)]
     elif isinstance(given, Tensor):
@@ -402,6 +436,11 @@ class _States:
         for state, value in self._kept.values():
             if value is not None:
                 self._build.do(("store",), _store, state, value)
+
+
+def opt_init_args_register(fn):
+    """The constructor itself: optimizers keep their settings as attributes."""
+    return fn
 
 
 def require_betas(where, beta1, beta2, eps):

@@ -1,0 +1,191 @@
+"""More activations, with the defaults of the documented system."""
+
+from partita.common import dtype as mstype
+from partita.common.initializer import initializer
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+from partita.nn.layer_primitives import LayerPrimitive, call_in
+from partita.ops import derived_primitives as P
+from partita.ops import functional as F
+
+__all__ = (
+    "CELU ELU FastGelu GLU HSigmoid HSwish Hardtanh LogSigmoid Mish PReLU ReLU6 SeLU Softmin Softsign Tanhshrink"
+).split()
+
+
+class ReLU6(Cell):
+    """min(max(x, 0), 6)."""
+
+    relu6 = LayerPrimitive(lambda self: P.ReLU6())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "relu6", F.relu6, x)
+
+
+class HSwish(Cell):
+    """x min(max(x + 3, 0), 6) / 6."""
+
+    hswish = LayerPrimitive(lambda self: P.HSwish())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "hswish", F.hardswish, x)
+
+
+class HSigmoid(Cell):
+    """min(max(x + 3, 0), 6) / 6."""
+
+    hsigmoid = LayerPrimitive(lambda self: P.HSigmoid())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "hsigmoid", F.hardsigmoid, x)
+
+
+class ELU(Cell):
+    """x above 0, else alpha (exp(x) - 1)."""
+
+    elu = LayerPrimitive(lambda self: P.Elu(self.alpha))
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x):
+        return call_in(self, "elu", F.elu, x, self.alpha)
+
+
+class SeLU(Cell):
+    """scale elu(x, alpha), with numbers that keep mean and variance."""
+
+    selu = LayerPrimitive(lambda self: P.SeLU())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "selu", F.selu, x)
+
+
+class CELU(Cell):
+    """x above 0, else alpha (exp(x / alpha) - 1)."""
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x):
+        return F.celu(x, self.alpha)
+
+
+class Mish(Cell):
+    """x tanh(log(1 + exp(x)))."""
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return F.mish(x)
+
+
+class GLU(Cell):
+    """The first half along an axis times the sigmoid of the second one."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        return F.glu(x, self.axis)
+
+
+class LogSigmoid(Cell):
+    """log(sigmoid(x))."""
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return F.logsigmoid(x)
+
+
+class Softmin(Cell):
+    """softmax(-x)."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        return F.softmin(x, self.axis)
+
+
+class Softsign(Cell):
+    """x / (1 + |x|)."""
+
+    softsign = LayerPrimitive(lambda self: P.Softsign())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "softsign", F.softsign, x)
+
+
+class Tanhshrink(Cell):
+    """x - tanh(x)."""
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return F.tanhshrink(x)
+
+
+class Hardtanh(Cell):
+    """min(max(x, min_val), max_val)."""
+
+    def __init__(self, min_val=-1.0, max_val=1.0):
+        super().__init__()
+        self.min_val, self.max_val = min_val, max_val
+
+    def construct(self, x):
+        return F.hardtanh(x, self.min_val, self.max_val)
+
+
+class FastGelu(Cell):
+    """An approximation of x times the normal distribution function."""
+
+    fast_gelu = LayerPrimitive(lambda self: P.FastGeLU())
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x):
+        return call_in(self, "fast_gelu", F.fast_gelu, x)
+
+
+class PReLU(Cell):
+    """x above 0, else w x, with a parameter `w` of one number, or one for each channel."""
+
+    def __init__(self, channel=1, w=0.25):
+        super().__init__()
+        if isinstance(channel, bool) or not isinstance(channel, int) or channel < 1:
+            raise ValueError(f"[PReLU] bad channel, got {channel!r}, expected an integer from 1")
+        init = (
+            w
+            if isinstance(w, Tensor)
+            else initializer(float(w) if not isinstance(w, (list, tuple)) else Tensor(w), (channel,), mstype.float32)
+        )
+        self.w = Parameter(init, name="a")
+
+    def construct(self, x):
+        return F.prelu(x, self.w)

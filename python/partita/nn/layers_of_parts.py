@@ -1,0 +1,266 @@
+"""Layers that are made of others, or of functions of `ops`."""
+
+import math
+
+from partita.common import dtype as mstype
+from partita.common.initializer import HeUniform, Uniform, initializer
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+from partita.nn.layer import BatchNorm2d
+from partita.ops import functional as F
+
+__all__ = (
+    "BatchNorm3d ConstantPad1d ConstantPad2d Conv1d GroupNorm Norm OneHot Pad PixelShuffle ReflectionPad2d Unflatten"
+    " ZeroPad2d"
+).split()
+
+
+class GroupNorm(Cell):
+    """Normalizes each sample over groups of its channels: x[n, c, ..], times gamma[c], plus beta[c]."""
+
+    def __init__(
+        self,
+        num_groups,
+        num_channels,
+        eps=1e-05,
+        affine=True,
+        gamma_init="ones",
+        beta_init="zeros",
+        dtype=mstype.float32,
+    ):
+        super().__init__()
+        dtype = self._with_masters(dtype)
+        for name, value in (("num_groups", num_groups), ("num_channels", num_channels)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"[GroupNorm] bad {name}, got {value!r}, expected an integer from 1")
+        if num_channels % num_groups:
+            raise ValueError(
+                f"[GroupNorm] channels do not divide into groups, got {num_channels} in {num_groups}, expected a"
+                " multiple"
+            )
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [num_channels], dtype), requires_grad=affine)
+
+    def construct(self, x):
+        if x.ndim < 2 or x.shape[1] != self.num_channels:
+            raise ValueError(f"[GroupNorm] wrong channels, got shape {x.shape}, expected {self.num_channels} of them")
+        wide = F.cast(x, self.gamma.dtype)
+        rows = F.reshape(wide, [x.shape[0], self.num_groups, -1])
+        centred = F.sub(rows, F.reduce_mean(rows, 2, True))
+        scale = F.rsqrt(F.add(F.reduce_mean(F.square(centred), 2, True), self.eps))
+        normal = F.reshape(F.mul(centred, scale), x.shape)
+        shape = [1, self.num_channels] + [1] * (x.ndim - 2)
+        return F.cast(F.add(F.mul(normal, F.reshape(self.gamma, shape)), F.reshape(self.beta, shape)), x.dtype)
+
+    def extend_repr(self):
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class Conv1d(Cell):
+    """Convolution of x[n, c, w], by one of images of one row."""
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        pad_mode="same",
+        padding=0,
+        dilation=1,
+        group=1,
+        has_bias=False,
+        weight_init=None,
+        bias_init=None,
+        dtype=mstype.float32,
+    ):
+        super().__init__()
+        dtype = self._with_masters(dtype)
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"[Conv1d] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
+        if in_channels % group or out_channels % group:
+            raise ValueError(
+                f"[Conv1d] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected"
+                " multiples of the groups"
+            )
+        self.in_channels, self.out_channels, self.has_bias = in_channels, out_channels, bool(has_bias)
+        self.options = (1, stride), pad_mode, (0, 0, padding, padding), (1, dilation), group
+        shape = [out_channels, in_channels // group, 1, kernel_size]
+        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        if isinstance(init, Tensor) and init.ndim == 3:
+            init = F.expand_dims(init, 2)
+        self.weight = Parameter(initializer(init, shape, dtype))
+        self.bias = None
+        if self.has_bias:
+            bound = 1 / math.sqrt(shape[1] * kernel_size)
+            self.bias = Parameter(
+                initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype)
+            )
+
+    def construct(self, x):
+        if x.ndim != 3:
+            raise ValueError(f"[Conv1d] wrong number of dimensions, got {x.shape}, expected 3")
+        return F.squeeze(F.conv2d(F.expand_dims(x, 2), self.weight, self.bias, *self.options), 2)
+
+
+class BatchNorm3d(Cell):
+    """Batch normalization of x[n, c, d, h, w] per channel."""
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.9,
+        affine=True,
+        gamma_init="ones",
+        beta_init="zeros",
+        moving_mean_init="zeros",
+        moving_var_init="ones",
+        use_batch_statistics=None,
+        dtype=mstype.float32,
+    ):
+        super().__init__()
+        self.bn2d = BatchNorm2d(
+            num_features,
+            eps,
+            momentum,
+            affine,
+            gamma_init,
+            beta_init,
+            moving_mean_init,
+            moving_var_init,
+            use_batch_statistics,
+            dtype=dtype,
+        )
+
+    def construct(self, x):
+        flat = F.reshape(x, [*x.shape[:2], x.shape[2] * x.shape[3], x.shape[4]])
+        return F.reshape(self.bn2d(flat), x.shape)
+
+
+class Pad(Cell):
+    """More elements around all dimensions: (before, after) for each; zeros, or those that mirror."""
+
+    def __init__(self, paddings, mode="CONSTANT"):
+        super().__init__()
+        if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+            raise ValueError(f"[Pad] unknown mode, got {mode!r}, expected CONSTANT, REFLECT or SYMMETRIC")
+        if mode == "SYMMETRIC":
+            raise NotImplementedError("[Pad] this mode is not supported, got SYMMETRIC, expected CONSTANT or REFLECT")
+        if not isinstance(paddings, (tuple, list)) or any(
+            not isinstance(one, (tuple, list)) or len(one) != 2 for one in paddings
+        ):
+            raise ValueError(f"[Pad] bad paddings, got {paddings!r}, expected a pair for each dimension")
+        self.paddings, self.mode = tuple(tuple(one) for one in paddings), mode
+
+    def construct(self, x):
+        if len(self.paddings) != x.ndim:
+            raise ValueError(f"[Pad] wrong number of pairs, got {len(self.paddings)}, expected {x.ndim}")
+        sizes = [one for pair in reversed(self.paddings) for one in pair]
+        return F.pad(x, sizes, "constant" if self.mode == "CONSTANT" else "reflect")
+
+
+class _Edges(Cell):
+    def __init__(self, padding, mode="constant", value=None):
+        super().__init__()
+        count = 2 * self._dims
+        self.padding = (padding,) * count if isinstance(padding, int) else tuple(padding)
+        if len(self.padding) != count:
+            raise ValueError(
+                f"[{type(self).__name__}] wrong number of sizes, got {padding!r}, expected an integer or {count}"
+            )
+        self.mode, self.value = mode, value
+
+    def construct(self, x):
+        return F.pad(x, self.padding, self.mode, self.value)
+
+
+class ConstantPad1d(_Edges):
+    """One number around the last dimension."""
+
+    _dims = 1
+
+    def __init__(self, padding, value):
+        super().__init__(padding, "constant", value)
+
+
+class ConstantPad2d(_Edges):
+    """One number around the last two dimensions: left, right, top, bottom."""
+
+    _dims = 2
+
+    def __init__(self, padding, value):
+        super().__init__(padding, "constant", value)
+
+
+class ZeroPad2d(_Edges):
+    """Zeros around the last two dimensions: left, right, top, bottom."""
+
+    _dims = 2
+
+    def __init__(self, padding):
+        super().__init__(padding)
+
+
+class ReflectionPad2d(_Edges):
+    """Elements around the last two dimensions that mirror those within: left, right, top, bottom."""
+
+    _dims = 2
+
+    def __init__(self, padding):
+        super().__init__(padding, "reflect")
+
+
+class OneHot(Cell):
+    """`on_value` at each index along a new dimension, else `off_value`."""
+
+    def __init__(self, axis=-1, depth=1, on_value=1.0, off_value=0.0, dtype=mstype.float32):
+        super().__init__()
+        self.axis, self.depth, self.dtype = axis, depth, dtype
+        self.on_value, self.off_value = on_value, off_value
+
+    def construct(self, indices):
+        on, off = Tensor(self.on_value, self.dtype), Tensor(self.off_value, self.dtype)
+        return F.one_hot(indices, self.depth, on, off, self.axis)
+
+
+class Norm(Cell):
+    """The root of the sum of squares over dimensions."""
+
+    def __init__(self, axis=(), keep_dims=False):
+        super().__init__()
+        self.axis, self.keep_dims = axis, keep_dims
+
+    def construct(self, x):
+        return F.sqrt(F.reduce_sum(F.square(x), self.axis, self.keep_dims))
+
+
+class PixelShuffle(Cell):
+    """x[.., c r^2, h, w] becomes x[.., c, h r, w r]."""
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def construct(self, x):
+        r, (channels, h, w) = self.upscale_factor, x.shape[-3:]
+        if channels % (r * r):
+            raise ValueError(f"[PixelShuffle] wrong channels, got {channels}, expected a multiple of {r * r}")
+        lead, n = list(x.shape[:-3]), x.ndim - 3
+        parts = F.reshape(x, [*lead, channels // (r * r), r, r, h, w])
+        order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
+        return F.reshape(F.transpose(parts, order), [*lead, channels // (r * r), h * r, w * r])
+
+
+class Unflatten(Cell):
+    """One dimension as several."""
+
+    def __init__(self, axis, unflattened_size):
+        super().__init__()
+        self.axis, self.unflattened_size = axis, tuple(unflattened_size)
+
+    def construct(self, x):
+        axis = self.axis + x.ndim if self.axis < 0 else self.axis
+        return F.reshape(x, [*x.shape[:axis], *self.unflattened_size, *x.shape[axis + 1 :]])

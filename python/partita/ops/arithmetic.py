@@ -1,0 +1,285 @@
+"""Functions of elements, and of sums of them, that are made of others."""
+
+import builtins
+import math
+import numbers
+
+from partita.common import dtype as mstype
+from partita.ops.creation import full
+from partita.ops.elementwise import (
+    abs,
+    add,
+    as_float,
+    cast,
+    div,
+    equal,
+    exp,
+    floor,
+    floor_mod,
+    larger,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_or,
+    mul,
+    neg,
+    not_equal,
+    pow,
+    select,
+    sqrt,
+    square,
+    sub,
+)
+from partita.ops.reductions import mean, reduce_max, reduce_min, reduce_sum, std
+from partita.ops.shapes import concat, reshape, split, squeeze
+from partita.ops.support import F, as_tensor, axis_of, run
+
+__all__ = (
+    "reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm clip_by_norm clip_by_global_norm"
+    " truncated_mod cosine_similarity std_mean var_mean isclose lerp addcmul addcdiv count_nonzero logical_xor"
+).split()
+
+
+def reciprocal(input):
+    """1 / x."""
+    return div(1.0, as_float(as_tensor(input, "reciprocal")))
+
+
+def sign(input):
+    """-1, 0 or 1; its gradient is 0."""
+    x = as_tensor(input, "sign")
+    if not mstype.is_float(x.dtype):
+        return cast(run(lambda trace, a: F.apply(trace, "sign", [a], [])[0], cast(x, mstype.float64)), x.dtype)
+    return run(lambda trace, a: F.apply(trace, "sign", [a], [])[0], x)
+
+
+def ceil(input):
+    """The smallest integers that are not below, as floats."""
+    x = as_tensor(input, "ceil")
+    return neg(floor(neg(x))) if mstype.is_float(x.dtype) else x
+
+
+def trunc(input):
+    """The integers next to the elements towards 0, as floats."""
+    x = as_tensor(input, "trunc")
+    if not mstype.is_float(x.dtype):
+        return x
+    return select(less(x, 0.0), ceil(x), floor(x))
+
+
+def round(input, *, decimals=0):
+    """The nearest integers, of two as near the even one, as floats; with `decimals` the nearest multiples of a power of
+    ten."""
+    x = as_tensor(input, "round")
+    if not mstype.is_float(x.dtype):
+        return x
+    if decimals:
+        factor = 10.0**decimals
+        return div(round(mul(x, factor)), factor)
+    low = floor(x)
+    rest = sub(x, low)
+    odd = not_equal(sub(low, mul(floor(mul(low, 0.5)), 2.0)), 0.0)
+    up = logical_or(less(0.5, rest), logical_and(equal(rest, 0.5), odd))
+    return add(low, cast(up, x.dtype))
+
+
+def expm1(input):
+    """exp(x) - 1; near 0 by its series, which loses no digits."""
+    x = as_float(as_tensor(input, "expm1"))
+    near, series = less(abs(x), 0.3), full([], 0.0, dtype=x.dtype)
+    for k in range(12 if x.dtype == mstype.float64 else 8, 0, -1):
+        series = mul(add(series, 1.0), mul(x, 1.0 / k))
+    return select(near, series, sub(exp(x), 1.0))
+
+
+def log1p(input):
+    """log(1 + x); near 0 without a loss of digits."""
+    x = as_float(as_tensor(input, "log1p"))
+    one = add(x, 1.0)
+    same = equal(one, 1.0)
+    rest = select(same, full([], 1.0, dtype=x.dtype), sub(one, 1.0))
+    return select(same, x, mul(log(one), div(x, rest)))
+
+
+def prod(input, axis=None, keep_dims=False, dtype=None):
+    """The product over dimensions, or of all elements; of integers as int64."""
+    x = as_tensor(input, "prod")
+    x = cast(x, dtype or (x.dtype if mstype.is_float(x.dtype) else mstype.int64))
+    if axis is None or axis == ():
+        made = _product_along(reshape(x, [-1]), 0)
+        return reshape(made, [1] * x.ndim if keep_dims else [])
+    axes = sorted(axis_of("prod", one, x.ndim) for one in ([axis] if isinstance(axis, numbers.Integral) else axis))
+    for one in reversed(axes):
+        x = _product_along(x, one)
+    return x if keep_dims else squeeze(x, tuple(axes))
+
+
+def _product_along(x, axis):
+    """The product along an axis, by halves."""
+    while x.shape[axis] > 1:
+        size = x.shape[axis]
+        parts = split(x, [size // 2, size // 2, *([1] if size % 2 else [])], axis)
+        x = mul(parts[0], parts[1])
+        x = concat([x, parts[2]], axis) if size % 2 else x
+    return x
+
+
+def cumprod(input, dim, dtype=None):
+    """Products of the elements up to each one."""
+    x = as_tensor(input, "cumprod")
+    x = x if dtype is None else cast(x, dtype)
+    axis, total, made = axis_of("cumprod", dim, x.ndim), None, []
+    for one in split(x, 1, axis):
+        total = one if total is None else mul(total, one)
+        made.append(total)
+    return concat(made, axis)
+
+
+def logsumexp(input, dim, keepdim=False):
+    """log(sum(exp(x))) over dimensions, without overflow."""
+    x = as_float(as_tensor(input, "logsumexp"))
+    axes = dim if isinstance(dim, (tuple, list)) else (dim,)
+    largest = reduce_max(x, tuple(axes), True)
+    finite = less(abs(largest), math.inf)
+    shift = select(finite, largest, full([], 0.0, dtype=x.dtype))
+    made = add(log(reduce_sum(exp(sub(x, shift)), tuple(axes), True)), shift)
+    return made if keepdim else squeeze(made, tuple(axes))
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The norm of vectors along dimensions: the root of the sum of squares, with `ord` another power, the largest (inf)
+    or the smallest (-inf) magnitude, the number of elements other than 0 (0). Of matrices (`dim` of two dimensions with
+    an `ord`, or all of a matrix) the norms "fro", 1, -1, inf and -inf."""
+    x = as_float(as_tensor(A, "norm"))
+    x = x if dtype is None else cast(x, dtype)
+    axes = None if dim is None else tuple([dim] if isinstance(dim, numbers.Integral) else dim)
+    if ord is None:
+        return sqrt(reduce_sum(square(x), axes or (), keepdim))
+    if axes is None:
+        if x.ndim not in (1, 2):
+            raise ValueError(f"[norm] no vector or matrix, got shape {x.shape} with ord={ord!r}, expected dim")
+        axes = tuple(range(x.ndim))
+    if len(axes) == 1:
+        return _norm_of_vectors(x, ord, axes, keepdim)
+    return _norm_of_matrices(x, ord, [axis_of("norm", one, x.ndim) for one in axes], keepdim)
+
+
+def _norm_of_vectors(x, ord, axes, keepdim):
+    size = abs(x)
+    if ord == math.inf:
+        return reduce_max(size, axes, keepdim)
+    if ord == -math.inf:
+        return reduce_min(size, axes, keepdim)
+    if ord == 0:
+        return reduce_sum(cast(not_equal(x, 0.0), x.dtype), axes, keepdim)
+    if ord == 2:
+        return sqrt(reduce_sum(square(x), axes, keepdim))
+    if ord == 1:
+        return reduce_sum(size, axes, keepdim)
+    if not isinstance(ord, numbers.Real):
+        raise ValueError(f"[norm] unknown norm of vectors, got ord={ord!r}, expected a number")
+    return pow(reduce_sum(pow(size, float(ord)), axes, keepdim), 1.0 / ord)
+
+
+def _norm_of_matrices(x, ord, axes, keepdim):
+    if ord == "fro":
+        return sqrt(reduce_sum(square(x), tuple(axes), keepdim))
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise NotImplementedError(
+            f"[norm] singular values are not supported, got ord={ord!r} of matrices, expected 'fro', 1, -1, inf or -inf"
+        )
+    rows, columns = axes if builtins.abs(ord) == 1 else axes[::-1]
+    sums = reduce_sum(abs(x), rows, True)
+    made = reduce_max(sums, columns, True) if ord > 0 else reduce_min(sums, columns, True)
+    return made if keepdim else squeeze(made, tuple(axes))
+
+
+def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    """Tensors, scaled down so that the norm of all of them is at most `max_norm`."""
+    several = isinstance(x, (tuple, list))
+    tensors = [as_tensor(one, "clip_by_norm") for one in (x if several else [x])]
+    sizes = [norm(reshape(one, [-1]), norm_type) for one in tensors]
+    total = sizes[0]
+    if len(sizes) > 1:
+        total = norm(concat([reshape(one, [1]) for one in sizes], 0), norm_type)
+    factor = div(max_norm, add(total, 1e-6))
+    factor = select(less(factor, 1.0), factor, full([], 1.0, dtype=factor.dtype))
+    made = [mul(one, cast(factor, one.dtype)) for one in tensors]
+    return type(x)(made) if several else made[0]
+
+
+def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+    """Tensors times clip_norm over the larger of this and the root of the sum of all squares."""
+    if use_norm is not None:
+        raise ValueError(f"[clip_by_global_norm] another norm is not supported, got {use_norm!r}, expected None")
+    total = None
+    for one in x:
+        part = reduce_sum(square(cast(one, mstype.float32)))
+        total = part if total is None else add(total, part)
+    size = sqrt(total)
+    limit = larger(size, clip_norm)
+    return tuple(cast(div(mul(cast(one, mstype.float32), clip_norm), limit), one.dtype) for one in x)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-08):
+    """The cosine of the angle between vectors along a dimension."""
+    a, b = as_float(as_tensor(x1, "cosine_similarity")), as_float(as_tensor(x2, "cosine_similarity"))
+    first, second = (larger(norm(one, None, dim, True), eps) for one in (a, b))
+    return reduce_sum(mul(div(a, first), div(b, second)), dim)
+
+
+def std_mean(input, axis=None, ddof=0, keepdims=False):
+    """(standard deviation, mean) over dimensions."""
+    return std(input, axis, ddof, keepdims), mean(as_float(as_tensor(input, "std_mean")), axis, keepdims)
+
+
+def var_mean(input, axis=None, ddof=0, keepdims=False):
+    """(variance, mean) over dimensions."""
+    deviation, centre = std_mean(input, axis, ddof, keepdims)
+    return square(deviation), centre
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |input - other| <= atol + rtol |other|."""
+    a, b = as_tensor(input, "isclose"), as_tensor(other, "isclose")
+    same = logical_or(equal(a, b), _within(as_float(a), as_float(b), rtol, atol))
+    return logical_or(same, logical_and(not_equal(a, a), not_equal(b, b))) if equal_nan else same
+
+
+def _within(a, b, rtol, atol):
+    bound = add(mul(abs(b), rtol), atol)
+    return logical_and(less_equal(abs(sub(a, b)), bound), less(abs(b), math.inf))
+
+
+def truncated_mod(input, other):
+    """input - trunc(input / other) * other: with the sign of `input`."""
+    x, y = as_tensor(input, "mod"), other if isinstance(other, numbers.Number) else as_tensor(other, "mod")
+    rest = floor_mod(x, y)
+    opposite = logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(x, 0)))
+    return select(opposite, sub(rest, y), rest)
+
+
+def lerp(input, end, weight):
+    """input + weight (end - input)."""
+    return add(input, mul(sub(end, input), weight))
+
+
+def addcmul(input, tensor1, tensor2, value=1):
+    """input + value tensor1 tensor2."""
+    return add(input, mul(mul(tensor1, tensor2), value))
+
+
+def addcdiv(input, tensor1, tensor2, value=1):
+    """input + value tensor1 / tensor2."""
+    return add(input, mul(div(tensor1, tensor2), value))
+
+
+def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
+    """The number of elements other than 0."""
+    return cast(reduce_sum(cast(not_equal(as_tensor(x), 0), mstype.int32), axis, keep_dims), dtype)
+
+
+def logical_xor(input, other):
+    """Whether one of two elements is other than 0, or True, and the other one not."""
+    return not_equal(cast(as_tensor(input), mstype.bool_), cast(as_tensor(other), mstype.bool_))

@@ -1,0 +1,194 @@
+"""Elements in another order, and numbers in a row."""
+
+import builtins
+import numbers
+
+import numpy as np
+
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops.elementwise import cast, neg, sub
+from partita.ops.reductions import argmax, topk
+from partita.ops.shapes import (
+    broadcast_to,
+    concat,
+    repeat_interleave,
+    reshape,
+    sliced,
+    split,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from partita.ops.support import as_tensor, axis_of
+
+__all__ = (
+    "argmin argsort diagonal hstack linspace meshgrid moveaxis movedim narrow repeat_elements roll slice sort swapdims "
+    "tensor_split trace unbind vstack"
+).split()
+
+
+def linspace(start, end, steps):
+    """Numbers from `start` to `end`, both included, as float32."""
+    start, end = (float(one) for one in (start, end))
+    return Tensor(np.linspace(start, end, int(steps)), mstype.float32)
+
+
+def meshgrid(*inputs, indexing="xy"):
+    """The coordinates of the points of a grid, from those along each of its dimensions."""
+    inputs = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"[meshgrid] unknown indexing, got {indexing!r}, expected 'xy' or 'ij'")
+    vectors = [reshape(as_tensor(one, "meshgrid"), [-1]) for one in inputs]
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(places) > 1:
+        places[:2] = [1, 0]
+    shape = [0] * len(vectors)
+    for place, one in zip(places, vectors):
+        shape[place] = one.shape[0]
+    return tuple(
+        broadcast_to(reshape(one, [one.shape[0] if i == place else 1 for i in range(len(shape))]), shape)
+        for place, one in zip(places, vectors)
+    )
+
+
+def roll(input, shifts, dims=None):
+    """The elements moved along dimensions, those beyond the last place to the first; without `dims` in one row."""
+    x = as_tensor(input, "roll")
+    if dims is None:
+        return reshape(roll(reshape(x, [-1]), shifts, 0), x.shape)
+    shifts = [shifts] if isinstance(shifts, numbers.Integral) else list(shifts)
+    dims = [dims] if isinstance(dims, numbers.Integral) else list(dims)
+    if len(shifts) != len(dims):
+        raise ValueError(f"[roll] different numbers of shifts and dims, got {shifts} and {dims}, expected as many")
+    for shift, dim in zip(shifts, dims):
+        axis = axis_of("roll", dim, x.ndim)
+        shift = int(shift) % x.shape[axis] if x.shape[axis] else 0
+        if shift:
+            x = concat(split(x, [x.shape[axis] - shift, shift], axis)[::-1], axis)
+    return x
+
+
+def moveaxis(x, source, destination):
+    """The dimensions in an order in which some have other places."""
+    x = as_tensor(x, "moveaxis")
+    sources, places = (
+        [axis_of("moveaxis", one, x.ndim) for one in ([given] if isinstance(given, numbers.Integral) else given)]
+        for given in (source, destination)
+    )
+    if len(sources) != len(places) or len(set(sources)) != len(sources) or len(set(places)) != len(places):
+        raise ValueError(f"[moveaxis] bad places, got {source} to {destination}, expected as many, each once")
+    order = [i for i in range(x.ndim) if i not in sources]
+    for place, one in sorted(zip(places, sources)):
+        order.insert(place, one)
+    return transpose(x, order)
+
+
+def movedim(x, source, destination):
+    """The dimensions in an order in which some have other places."""
+    return moveaxis(x, source, destination)
+
+
+def swapdims(input, dim0, dim1):
+    """The tensor with two dimensions exchanged."""
+    return swapaxes(input, dim0, dim1)
+
+
+def narrow(input, axis, start, length):
+    """The elements of a dimension from `start` on."""
+    x = as_tensor(input, "narrow")
+    axis = axis_of("narrow", axis, x.ndim)
+    if start < 0 or length < 0 or start + length > x.shape[axis]:
+        raise ValueError(
+            f"[narrow] outside the tensor, got {start} to {start + length} of axis {axis}, expected 0 to"
+            f" {x.shape[axis]}"
+        )
+    return sliced(x, [(start, start + length) if i == axis else (0, n) for i, n in enumerate(x.shape)])
+
+
+def slice(input_x, begin, size):
+    """The elements from `begin` on, `size` of them along each dimension, -1 for all that follow."""
+    x = as_tensor(input_x, "slice")
+    ranges = [(int(b), n if s == -1 else int(b + s)) for b, s, n in zip(begin, size, x.shape)]
+    if len(ranges) != x.ndim or any(not 0 <= b <= e <= n for (b, e), n in zip(ranges, x.shape)):
+        raise ValueError(f"[slice] outside the tensor, got begin {begin} and size {size}, expected within {x.shape}")
+    return sliced(x, ranges)
+
+
+def repeat_elements(x, rep, axis=0):
+    """Each slice along a dimension several times."""
+    return repeat_interleave(x, rep, axis_of("repeat_elements", axis, as_tensor(x, "repeat_elements").ndim))
+
+
+def unbind(input, dim=0):
+    """The slices along a dimension, without it."""
+    x = as_tensor(input, "unbind")
+    axis = axis_of("unbind", dim, x.ndim)
+    return tuple(squeeze(one, axis) for one in split(x, 1, axis))
+
+
+def tensor_split(input, indices_or_sections, axis=0):
+    """Parts along a dimension: a number of them, of which the first ones are larger by one, or those between places."""
+    x = as_tensor(input, "tensor_split")
+    axis = axis_of("tensor_split", axis, x.ndim)
+    size = x.shape[axis]
+    if isinstance(indices_or_sections, numbers.Integral):
+        parts = int(indices_or_sections)
+        if parts < 1:
+            raise ValueError(f"[tensor_split] bad number of parts, got {parts}, expected at least 1")
+        sizes = [size // parts + (i < size % parts) for i in range(parts)]
+        ends = np.cumsum(sizes).tolist()
+    else:
+        ends = [min(max(0, one + size if one < 0 else one), size) for one in indices_or_sections] + [size]
+    return tuple(narrow(x, axis, begin, max(0, end - begin)) for begin, end in zip([0, *ends[:-1]], ends))
+
+
+def hstack(tensors):
+    """The tensors one after the other along the second dimension, or the only one."""
+    parts = [reshape(one, [1]) if one.ndim == 0 else one for one in map(as_tensor, tensors)]
+    return concat(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+def vstack(inputs):
+    """The tensors one after the other along the first dimension; vectors are rows."""
+    return concat([reshape(one, [1, -1]) if one.ndim < 2 else one for one in map(as_tensor, inputs)], 0)
+
+
+def argmin(input, axis=None, keepdims=False):
+    """Where the smallest element is, as int32; the first of equal ones."""
+    x = as_tensor(input, "argmin")
+    falling = neg(x) if mstype.is_float(x.dtype) else sub(-1, cast(x, mstype.int64))
+    return cast(argmax(falling, axis, keepdims), mstype.int32)
+
+
+def sort(input_x, axis=-1, descending=False):
+    """(elements in rising order along a dimension, where they were)."""
+    x = as_tensor(input_x, "sort")
+    return topk(x, x.shape[axis_of("sort", axis, x.ndim)], axis, bool(descending))
+
+
+def argsort(input, axis=-1, descending=False):
+    """Where the elements in rising order along a dimension are."""
+    return sort(input, axis, descending)[1]
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The elements whose places in two dimensions differ by `offset`, as the last dimension."""
+    x = as_tensor(input, "diagonal")
+    first, second = axis_of("diagonal", dim1, x.ndim), axis_of("diagonal", dim2, x.ndim)
+    if first == second:
+        raise ValueError(f"[diagonal] the dimensions are the same, got {dim1} and {dim2}, expected two")
+    x = transpose(x, [i for i in range(x.ndim) if i not in (first, second)] + [first, second])
+    rows, columns = x.shape[-2:]
+    begin, count = (
+        (offset, min(rows, columns - offset)) if offset >= 0 else (-offset * columns, min(rows + offset, columns))
+    )
+    if count < 1:
+        raise ValueError(f"[diagonal] no such diagonal, got offset {offset} of {(rows, columns)}, expected one within")
+    flat = reshape(x, [*x.shape[:-2], rows * columns])
+    return flat[(..., builtins.slice(begin, begin + (count - 1) * (columns + 1) + 1, columns + 1))]
+
+
+def trace(input):
+    """The sum of the diagonal of a matrix."""
+    return diagonal(input).sum()

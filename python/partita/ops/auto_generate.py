@@ -1,0 +1,7 @@
+"""Ops that are objects, under the name of the module that has some of them in the documented system."""
+
+from partita._names import refuse_missing
+from partita.ops.derived_primitives import *  # noqa: F401,F403
+from partita.ops.primitives import *  # noqa: F401,F403
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,157 @@
+"""Sums of products, named by their dimensions."""
+
+from partita.ops.elementwise import add, mul
+from partita.ops.layers import matmul
+from partita.ops.reductions import reduce_sum
+from partita.ops.shapes import reshape, transpose
+from partita.ops.support import as_tensor
+
+__all__ = ("einsum", "mm", "mv", "addmm", "baddbmm", "tensor_dot", "inner", "dot")
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def einsum(equation, *operands):
+    """Sums of products of operands, whose dimensions the equation names: "ij,jk->ik". `...` are the first dimensions,
+    which are broadcast. Without an arrow the result has the names that stand once, in their order."""
+    if isinstance(operands[0], (list, tuple)) and len(operands) == 1:
+        operands = operands[0]
+    tensors = [as_tensor(one, "einsum") for one in operands]
+    names, result = _read(equation, tensors)
+    parts = [_without_repeats(one, own) for one, own in zip(tensors, names)]
+    first, own = parts[0]
+    for k, (other, theirs) in enumerate(parts[1:], 1):
+        later = set("".join(name for _, name in parts[k + 1 :])) | set(result)
+        first, own = _contracted(first, own, other, theirs, later)
+    summed = [i for i, one in enumerate(own) if one not in result]
+    if summed:
+        first = reduce_sum(first, tuple(summed))
+        own = "".join(one for one in own if one in result)
+    order = [own.index(one) for one in result]
+    return first if order == list(range(len(order))) else transpose(first, order)
+
+
+def _read(equation, tensors):
+    """(names of the dimensions of each operand, of the result), `...` as letters of their own."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    parts = left.split(",")
+    if len(parts) != len(tensors):
+        raise ValueError(
+            f"[einsum] wrong number of operands, got {len(tensors)} for '{equation}', expected {len(parts)}"
+        )
+    used = set(text)
+    free = [one for one in _LETTERS if one not in used]
+    widths = [one.ndim - len(part.replace("...", "")) for part, one in zip(parts, tensors) if "..." in part]
+    ahead = "".join(free[: max(widths, default=0)])
+    names = []
+    for part, one in zip(parts, tensors):
+        count = one.ndim - len(part.replace("...", ""))
+        if count < 0 or (count and "..." not in part):
+            raise ValueError(
+                f"[einsum] wrong number of dimensions, got shape {one.shape} for '{part}', expected {len(part)}"
+            )
+        names.append(part.replace("...", ahead[len(ahead) - count :]))
+    if arrow:
+        return names, right.replace("...", ahead)
+    every = "".join(names)
+    return names, ahead + "".join(sorted(one for one in set(every) if every.count(one) == 1 and one not in ahead))
+
+
+def _without_repeats(x, names):
+    """The diagonal where a name stands twice."""
+    for one in dict.fromkeys(names):
+        while names.count(one) > 1:
+            i = names.index(one)
+            j = names.index(one, i + 1)
+            order = [k for k in range(len(names)) if k not in (i, j)] + [i, j]
+            x = transpose(x, order)
+            size = x.shape[-1]
+            x = reshape(x, [*x.shape[:-2], size * size])
+            x = x[(..., slice(None, None, size + 1))]
+            names = "".join(names[k] for k in order[:-1])
+    return x, names
+
+
+def _contracted(a, own, b, theirs, later):
+    """(the product of two operands, its names), summed over the names that are not used later."""
+    shapes = dict(zip(own, a.shape)) | {
+        name: size for name, size in zip(theirs, b.shape) if size != 1 or name not in own
+    }
+    both = [one for one in own if one in theirs]
+    batch = [one for one in both if one in later]
+    summed = [one for one in both if one not in later]
+    rows = [one for one in own if one not in both]
+    columns = [one for one in theirs if one not in both]
+    if not summed or any(a.shape[own.index(one)] != b.shape[theirs.index(one)] for one in both):
+        names = batch + summed + rows + columns  # element by element
+        wide = mul(_aligned(a, own, names), _aligned(b, theirs, names))
+        drop = tuple(range(len(batch), len(batch) + len(summed)))
+        return (reduce_sum(wide, drop) if drop else wide), "".join(batch + rows + columns)
+
+    def size(names):
+        count = 1
+        for one in names:
+            count *= shapes[one]
+        return count
+
+    left = transpose(a, [own.index(one) for one in batch + rows + summed])
+    right = transpose(b, [theirs.index(one) for one in batch + summed + columns])
+    lead = [shapes[one] for one in batch]
+    y = matmul(reshape(left, [*lead, size(rows), size(summed)]), reshape(right, [*lead, size(summed), size(columns)]))
+    names = "".join(batch + rows + columns)
+    return reshape(y, [shapes[one] for one in names]), names
+
+
+def _aligned(x, own, names):
+    """The tensor with a dimension for each name, of one element where it has none."""
+    x = transpose(x, [own.index(one) for one in names if one in own])
+    sizes = iter(x.shape)
+    return reshape(x, [next(sizes) if one in own else 1 for one in names])
+
+
+def mm(input, mat2):
+    """The product of two matrices."""
+    return matmul(input, mat2)
+
+
+def mv(mat, vec):
+    """The product of a matrix and a vector."""
+    return matmul(mat, vec)
+
+
+def inner(input, other):
+    """Sums of products over the last dimensions."""
+    a, b = as_tensor(input, "inner"), as_tensor(other, "inner")
+    return mul(a, b) if a.ndim == 0 or b.ndim == 0 else tensor_dot(a, b, ([a.ndim - 1], [b.ndim - 1]))
+
+
+def dot(input, other):
+    """Sums of products over the last dimension of the first tensor and the last but one of the second."""
+    a, b = as_tensor(input, "dot"), as_tensor(other, "dot")
+    return tensor_dot(a, b, ([a.ndim - 1], [max(0, b.ndim - 2)]))
+
+
+def tensor_dot(x1, x2, axes):
+    """Sums of products over the given dimensions of both tensors, or over the last and first ones of a number."""
+    a, b = as_tensor(x1, "tensor_dot"), as_tensor(x2, "tensor_dot")
+    if isinstance(axes, int):
+        axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+    left, right = ([one] if isinstance(one, int) else list(one) for one in axes)
+    own = _LETTERS[: a.ndim]
+    theirs = list(_LETTERS[a.ndim : a.ndim + b.ndim])
+    for i, j in zip(left, right):
+        theirs[j] = own[i]
+    kept = [one for i, one in enumerate(own) if i - a.ndim not in left and i not in left]
+    others = [one for one in theirs if one not in own]
+    return einsum(f"{own},{''.join(theirs)}->{''.join(kept + others)}", a, b)
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta input + alpha mat1 mat2."""
+    return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
+
+
+def baddbmm(input, batch1, batch2, beta=1, alpha=1):
+    """beta input + alpha batch1 batch2, of batches of matrices."""
+    return addmm(input, batch1, batch2, beta=beta, alpha=alpha)

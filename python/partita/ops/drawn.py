@@ -1,0 +1,109 @@
+"""Random numbers. Their values differ from those of the documented system: they are functions of the seed and of the
+number of the draw, in a network also of the step, on any number of ranks."""
+
+import numbers
+
+from partita import _core, _trace
+from partita.common import dtype as mstype
+from partita.common import seed as seeds
+from partita.common.tensor import Tensor
+from partita.ops.elementwise import add, cast, div, floor, log, mul, neg, smaller, sub
+from partita.ops.reductions import argmax, topk
+from partita.ops.shapes import expand_dims
+from partita.ops.support import F, as_tensor, attributes, run
+
+__all__ = "multinomial normal rand rand_like randint randn randn_like standard_normal uniform".split()
+
+
+def _sizes(where, sizes):
+    sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    for one in sizes:
+        if isinstance(one, bool) or not isinstance(one, numbers.Integral) or one < 1:
+            raise ValueError(f"[{where}] bad size, got {one!r}, expected an integer from 1")
+    return [int(one) for one in sizes]
+
+
+def _drawn(distribution, sizes):
+    """Numbers of float32: uniform in (0, 1), or normal."""
+    build = _trace.current()
+    if build is None:
+        seed, name = seeds.seed_or_default(), seeds.next_name("draw")
+        return Tensor(_core.initial(distribution, [0.0, 1.0], "f32", sizes, seed, name))
+    name = build.here.path.replace("/", ".")
+
+    def body(trace):
+        key = trace.random_key(name)
+        key = key - 2**64 if key >= 2**63 else key
+        attrs = attributes(distribution=distribution, key=key, dtype=mstype.float32, shape=sizes)
+        return F.apply(trace, "random", [trace.step()], attrs)[0]
+
+    return run(body)
+
+
+def _typed(where, x, dtype):
+    dtype = mstype.to_dtype(dtype or mstype.float32)
+    if not mstype.is_float(dtype):
+        raise ValueError(f"[{where}] dtype is not a type of floats, got {dtype}, expected one")
+    return cast(x, dtype)
+
+
+def rand(*size, dtype=None, seed=None):
+    """Numbers from 0 to 1."""
+    return _typed("rand", _drawn("uniform", _sizes("rand", size)), dtype)
+
+
+def randn(*size, dtype=None, seed=None):
+    """Numbers of the standard normal distribution."""
+    return _typed("randn", _drawn("normal", _sizes("randn", size)), dtype)
+
+
+def rand_like(input, seed=None, *, dtype=None):
+    """Numbers from 0 to 1, of the shape of a tensor."""
+    return _typed("rand_like", _drawn("uniform", list(input.shape)), dtype or input.dtype)
+
+
+def randn_like(input, seed=None, *, dtype=None):
+    """Numbers of the standard normal distribution, of the shape of a tensor."""
+    return _typed("randn_like", _drawn("normal", list(input.shape)), dtype or input.dtype)
+
+
+def randint(low, high, size, seed=None, *, dtype=None):
+    """Integers from `low` to below `high`, as int64."""
+    if high <= low:
+        raise ValueError(f"[randint] no integers, got {low} to {high}, expected a larger second number")
+    share = _drawn("uniform", _sizes("randint", (size,) if isinstance(size, (tuple, list)) else ([size],)))
+    found = smaller(floor(mul(share, float(high - low))), float(high - low - 1))
+    return cast(add(cast(found, mstype.int64), int(low)), dtype or mstype.int64)
+
+
+def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
+    """Numbers between two others."""
+    share = _drawn("uniform", _sizes("uniform", (shape,)))
+    return _typed("uniform", add(mul(share, sub(maxval, minval)), minval), dtype)
+
+
+def multinomial(input, num_samples, replacement=True, seed=None):
+    """Places, drawn in proportion to the weights along the last dimension, as int32; each at most once without
+    `replacement`."""
+    x = as_tensor(input, "multinomial")
+    count, size = int(num_samples), x.shape[-1]
+    if count < 1 or (not replacement and count > size):
+        raise ValueError(f"[multinomial] bad num_samples, got {num_samples}, expected 1 to {size}, or replacement")
+    # Exponential waiting times with these rates: the shortest one is drawn.
+    lead = list(x.shape[:-1])
+    share = _drawn("uniform", [*lead, count, size] if replacement else [*lead, size])
+    rates = expand_dims(x, -2) if replacement else x
+    times = div(neg(log(share)), rates)
+    if replacement:
+        return cast(argmax(neg(times), -1), mstype.int32)
+    return cast(topk(neg(times), count)[1], mstype.int32)
+
+
+def normal(shape, mean, stddev, seed=None):
+    """Numbers of a normal distribution."""
+    return add(mul(_drawn("normal", _sizes("normal", (shape,))), stddev), mean)
+
+
+def standard_normal(shape, seed=None):
+    """Numbers of the standard normal distribution."""
+    return _drawn("normal", _sizes("standard_normal", (shape,)))

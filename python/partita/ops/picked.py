@@ -1,0 +1,104 @@
+"""Elements by their places."""
+
+import numpy as np
+
+from partita import _trace
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops.elementwise import add, cast, mul
+from partita.ops.shapes import gather, reshape, sliced, swapaxes
+from partita.ops.support import F, as_tensor, axis_of, run
+
+__all__ = "gather_elements gather_nd index_select masked_select nonzero unique_consecutive".split()
+
+
+def gather_elements(input, dim, index):
+    """The elements at places along a dimension: the result has the shape of the indices."""
+    x, ids = as_tensor(input, "gather_elements"), as_tensor(index, "gather_elements")
+    axis = axis_of("gather_elements", dim, x.ndim)
+    if ids.ndim != x.ndim:
+        raise ValueError(f"[gather_elements] wrong number of dimensions, got {ids.ndim} of indices, expected {x.ndim}")
+    if any(n > m for i, (n, m) in enumerate(zip(ids.shape, x.shape)) if i != axis):
+        raise ValueError(f"[gather_elements] more indices than elements, got {ids.shape}, expected within {x.shape}")
+    x = sliced(x, [(0, n) if i == axis else (0, m) for i, (n, m) in enumerate(zip(x.shape, ids.shape))])
+    ids = ids if ids.dtype in (mstype.int32, mstype.int64) else cast(ids, mstype.int64)
+    size = x.shape[axis]
+    ids = ids + size * cast(ids < 0, ids.dtype) if _has_negative(ids) else ids
+    last = x.ndim - 1
+    wide = x if mstype.is_float(x.dtype) else cast(x, mstype.float64)
+    if axis != last:
+        wide, ids = swapaxes(wide, axis, last), swapaxes(ids, axis, last)
+    taken = run(lambda trace, a, i: F.take_along(a, i), wide, ids)
+    return cast(taken if axis == last else swapaxes(taken, axis, last), x.dtype)
+
+
+def _has_negative(ids):
+    return ids._symbol is not None or bool((ids.asnumpy() < 0).any())
+
+
+def gather_nd(input_x, indices):
+    """The slices at places that the last dimension of the indices has, one number for each of the first dimensions."""
+    x, ids = as_tensor(input_x, "gather_nd"), as_tensor(indices, "gather_nd")
+    count = ids.shape[-1]
+    if count > x.ndim:
+        raise ValueError(f"[gather_nd] too many numbers in a place, got {count}, expected at most {x.ndim}")
+    steps = np.ones(count, np.int64)
+    for k in range(count - 2, -1, -1):
+        steps[k] = steps[k + 1] * x.shape[k + 1]
+    number = None
+    for k in range(count):
+        part = mul(reshape(ids[(..., slice(k, k + 1))], ids.shape[:-1]), int(steps[k]))
+        number = part if number is None else add(number, part)
+    rows = reshape(x, [-1, *x.shape[count:]])
+    return gather(rows, number, 0)
+
+
+def index_select(input, axis, index):
+    """The slices along a dimension at some places."""
+    return gather(input, index, axis_of("index_select", axis, as_tensor(input, "index_select").ndim))
+
+
+def _known(where, *tensors):
+    if _trace.current() is not None or any(one._symbol is not None for one in tensors):
+        raise NotImplementedError(
+            f"[{where}] the shape of the result depends on data, got a call within a program, expected one outside of"
+            " it, or ops.select"
+        )
+
+
+def nonzero(input, *, as_tuple=False):
+    """The places of the elements other than 0, a row for each, or a tensor for each dimension."""
+    x = as_tensor(input, "nonzero")
+    _known("nonzero", x)
+    places = np.nonzero(x.asnumpy())
+    if as_tuple:
+        return tuple(Tensor(one.astype(np.int64)) for one in places)
+    return Tensor(np.stack(places, axis=-1).astype(np.int64))
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements without those that are equal to the one before, in one row or of slices along a dimension; also
+    which of them each element is, and how many there are of each, as int64."""
+    x = as_tensor(input, "unique_consecutive")
+    _known("unique_consecutive", x)
+    values = x.asnumpy()
+    rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
+    flat = rows.reshape(len(rows), -1)
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (flat[1:] != flat[:-1]).any(1)
+    kept = rows[begins] if dim is None else np.moveaxis(rows[begins], 0, dim)
+    found = [Tensor(np.ascontiguousarray(kept))]
+    which = np.cumsum(begins) - 1
+    if return_inverse:
+        found.append(Tensor((which.reshape(values.shape) if dim is None else which).astype(np.int64)))
+    if return_counts:
+        found.append(Tensor(np.bincount(which).astype(np.int64)))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def masked_select(input, mask):
+    """The elements where a mask holds, in one row."""
+    x, chosen = as_tensor(input, "masked_select"), as_tensor(mask, "masked_select")
+    _known("masked_select", x, chosen)
+    values, where = np.broadcast_arrays(x.asnumpy(), chosen.asnumpy())
+    return Tensor(values[where])

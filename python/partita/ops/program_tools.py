@@ -1,0 +1,165 @@
+"""Functions over collections, functions of several kinds of arguments, and calls while a program is made."""
+
+import functools
+import operator
+
+import numpy as np
+
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops.support import as_tensor
+
+__all__ = (
+    "Map HyperMap MultitypeFuncGraph constexpr depend dtype identity is_floating_point is_tensor make_range partial"
+    " tuple_to_array"
+).split()
+
+
+class Map:
+    """A function over the elements of several tuples or lists, as a tuple."""
+
+    def __init__(self, ops=None, reverse=False):
+        self._function, self._reverse = ops, bool(reverse)
+
+    def __call__(self, *args):
+        function = self._function
+        if function is None:
+            if not args or not callable(args[0]):
+                raise TypeError(
+                    f"[{type(self).__name__}] no function, got {args[:1]}, expected one as the first argument"
+                )
+            function, *args = args
+        return self._over(function, args)
+
+    def _over(self, function, args):
+        for one in args:
+            if not isinstance(one, (tuple, list)):
+                raise TypeError(
+                    f"[{type(self).__name__}] not a tuple or list, got {type(one).__name__}, expected one for each"
+                    " argument"
+                )
+        if len({len(one) for one in args}) > 1:
+            raise ValueError(
+                f"[{type(self).__name__}] tuples differ in length, got {[len(one) for one in args]}, expected one"
+                " length"
+            )
+        rows = list(zip(*args))
+        made = [self._element(function, row) for row in (reversed(rows) if self._reverse else rows)]
+        made = made[::-1] if self._reverse else made
+        return made if isinstance(args[0], list) else tuple(made)
+
+    def _element(self, function, row):
+        return function(*row)
+
+
+class HyperMap(Map):
+    """A function over the elements of tuples and lists within each other."""
+
+    def _over(self, function, args):
+        if not any(isinstance(one, (tuple, list)) for one in args):
+            return function(*args)
+        return super()._over(function, args)
+
+    def _element(self, function, row):
+        return self._over(function, row)
+
+
+# The kinds of arguments that a function may be registered for, by their documented names.
+_KINDS = {
+    "Tensor": lambda one: isinstance(one, Tensor),
+    "Number": lambda one: isinstance(one, (int, float)) and not isinstance(one, bool),
+    "Bool": lambda one: isinstance(one, bool),
+    "String": lambda one: isinstance(one, str),
+    "Tuple": lambda one: isinstance(one, tuple),
+    "List": lambda one: isinstance(one, list),
+    "Function": callable,
+    "None": lambda one: one is None,
+}
+_OF_PYTHON = {
+    int: "Number",
+    float: "Number",
+    bool: "Bool",
+    str: "String",
+    tuple: "Tuple",
+    list: "List",
+    type(None): "None",
+}
+
+
+class MultitypeFuncGraph:
+    """A function that is several, of which the kinds of the arguments choose one: `register("Tensor", "Number")` adds
+    the function that it decorates."""
+
+    def __init__(self, name, read_value=False):
+        self.name, self._functions = name, []
+
+    def register(self, *type_names):
+        """Adds a function for arguments of these kinds."""
+        kinds = [_OF_PYTHON.get(one, one) if isinstance(one, type) else str(one) for one in type_names]
+        for one in kinds:
+            if one not in _KINDS and not one.startswith("Tuple["):
+                raise ValueError(
+                    f"[{self.name}] unknown kind of an argument, got '{one}', expected one of {list(_KINDS)}"
+                )
+
+        def decorate(function):
+            self._functions.append((kinds, function))
+            return function
+
+        return decorate
+
+    def __call__(self, *args):
+        for kinds, function in self._functions:
+            if len(kinds) == len(args) and all(_KINDS.get(k, _KINDS["Tuple"])(one) for k, one in zip(kinds, args)):
+                return function(*args)
+        raise TypeError(
+            f"[{self.name}] no function for these arguments, got {[type(one).__name__ for one in args]}, expected one"
+            f" of {[kinds for kinds, _ in self._functions]}"
+        )
+
+    def __repr__(self):
+        return f"MultitypeFuncGraph[{self.name}]"
+
+
+def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
+    """A function of Python that runs while a program is made. Any function does; this gives it unchanged."""
+    return functools.partial(constexpr, get_instance=get_instance) if fn is None else fn
+
+
+def depend(value, expr):
+    """The value: the order of ops follows from their operands."""
+    return value
+
+
+partial = functools.partial
+
+
+def identity(x):
+    """The argument."""
+    return x
+
+
+def make_range(*args):
+    """The integers of `range`, as a tuple."""
+    return tuple(range(*[operator.index(one) for one in args]))
+
+
+def tuple_to_array(input_x):
+    """The numbers of a tuple as a tensor: integers as int32, else float32."""
+    values = np.asarray(input_x)
+    return Tensor(values, mstype.int32 if values.dtype.kind in "iu" else mstype.float32)
+
+
+def dtype(x):
+    """The element type of a tensor."""
+    return as_tensor(x, "dtype").dtype
+
+
+def is_tensor(obj):
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input):
+    """Whether a tensor has elements with a fraction."""
+    return mstype.is_float(as_tensor(input, "is_floating_point").dtype)

@@ -1,0 +1,36 @@
+"""Elements in the opposite order."""
+
+import numbers
+
+from partita.common import dtype as mstype
+from partita.ops.elementwise import cast
+from partita.ops.support import F, as_tensor, attributes, axis_of, run
+
+__all__ = ("flip", "fliplr", "flipud")
+
+
+def reversed_along(x, axis):
+    """The elements in the opposite order along an axis."""
+    attrs = attributes(axis=axis)
+    if mstype.is_float(x.dtype):
+        return run(lambda trace, a: F.apply(trace, "reverse", [a], attrs)[0], x)
+    wide = cast(x, mstype.float64)
+    return cast(run(lambda trace, a: F.apply(trace, "reverse", [a], attrs)[0], wide), x.dtype)
+
+
+def flip(input, dims):
+    """The elements in the opposite order along some dimensions."""
+    x = as_tensor(input, "flip")
+    for axis in [dims] if isinstance(dims, numbers.Integral) else dims:
+        x = reversed_along(x, axis_of("flip", axis, x.ndim))
+    return x
+
+
+def flipud(input):
+    """The rows in the opposite order."""
+    return flip(input, 0)
+
+
+def fliplr(input):
+    """The columns in the opposite order."""
+    return flip(input, 1)
