@@ -84,6 +84,9 @@ class Elements(Case):
         one, other = ops.uniform((1000,), 2.0, 4.0), ops.normal((1000,), 3.0, 0.5)
         self.assertTrue(2 <= float(one.min()) and float(one.max()) <= 4 and abs(float(one.mean()) - 3) < 0.1)
         self.assertTrue(abs(float(other.mean()) - 3) < 0.1 and abs(float(other.std()) - 0.5) < 0.1)
+        places = ops.multinomial(Tensor([1.0, 0.0, 3.0]), 400).asnumpy()
+        self.assertTrue(set(places.tolist()) == {0, 2} and 250 < (places == 2).sum() < 350)
+        self.assertEqual(sorted(ops.multinomial(Tensor([1.0, 2.0, 3.0]), 3, False).asnumpy().tolist()), [0, 1, 2])
         self.assertNotEqual(ops.rand(4).asnumpy().tolist(), ops.rand(4).asnumpy().tolist())
         self.assertEqual(ops.rand_like(Tensor(X)).shape, X.shape)
         self.assertEqual(ops.randn_like(Tensor(X), dtype=ms.float64).dtype, ms.float64)
@@ -272,6 +275,49 @@ REFUSED = (
         "[piecewise_constant_lr] bad milestone, got 1",
         lambda x, v: nn.piecewise_constant_lr([2, 1], [0.1, 0.1]),
     ),
+    (ValueError, "[interpolate] one of two is to be given, got size=None", lambda x, v: ops.interpolate(x)),
+    (ValueError, "[interpolate] unknown mode, got 'cubic'", lambda x, v: ops.interpolate(x, 3, mode="cubic")),
+    (ValueError, "[interpolate] wrong number of dimensions", lambda x, v: ops.interpolate(x, 3, mode="bilinear")),
+    (ValueError, "[interpolate] this mode has no corners", lambda x, v: ops.interpolate(x, 3, align_corners=True)),
+    (ValueError, "[interpolate] wrong number of sizes, got [3, 3]", lambda x, v: ops.interpolate(x, (3, 3))),
+    (ValueError, "[interpolate] nothing is left, got sizes [0]", lambda x, v: ops.interpolate(x, (0,))),
+    (TypeError, "[assign_add] not a parameter, got Tensor", lambda x, v: ops.assign_add(v, v)),
+    (
+        ValueError,
+        "[tensor_scatter_elements] unknown reduction, got 'max'",
+        lambda x, v: ops.tensor_scatter_elements(v, Tensor([0]), Tensor([1.0]), 0, "max"),
+    ),
+    (
+        ValueError,
+        "[tensor_scatter_elements] the shapes do not fit",
+        lambda x, v: ops.tensor_scatter_elements(v, Tensor([[0]]), Tensor([[1.0]])),
+    ),
+    (
+        NotImplementedError,
+        "[scatter_nd_update] a parameter cannot be changed within a program",
+        lambda x, v: ms.jit(lambda y: ops.scatter_nd_update(ms.Parameter(v, name="w"), Tensor([[0]]), y))(v[:1]),
+    ),
+    (NotImplementedError, "[unique_consecutive] the shape", lambda x, v: ms.jit(ops.unique_consecutive)(v)),
+    (ValueError, "[multinomial] bad num_samples, got 4", lambda x, v: ops.multinomial(v, 4, False)),
+    (NotImplementedError, "[ResizeNearestNeighbor] other places", lambda x, v: ops.ResizeNearestNeighbor((2, 2), True)),
+    (
+        ValueError,
+        "[Conv2dTranspose] unknown pad_mode, got 'none'",
+        lambda x, v: nn.Conv2dTranspose(1, 1, 1, pad_mode="none"),
+    ),
+    (ValueError, "[Conv2dTranspose] channels do not divide", lambda x, v: nn.Conv2dTranspose(3, 2, 1, group=3)),
+    (
+        ValueError,
+        "[Conv2dTranspose] bad padding, got 1 and 0 with same",
+        lambda x, v: nn.Conv2dTranspose(1, 1, 1, padding=1),
+    ),
+    (
+        ValueError,
+        "[Conv2dTranspose] bad output_padding, got 1 rows, expected 0 to 0",
+        lambda x, v: nn.Conv2dTranspose(1, 1, 1, pad_mode="pad", output_padding=1),
+    ),
+    (ValueError, "[Conv2dTranspose] wrong number of dimensions, got (3,)", lambda x, v: nn.Conv2dTranspose(1, 1, 1)(v)),
+    (ValueError, "[Conv1dTranspose] wrong number of dimensions, got (3,)", lambda x, v: nn.Conv1dTranspose(1, 1, 1)(v)),
     (NotImplementedError, "[meshgrid] sparse grids", lambda x, v: mnp.meshgrid(v, sparse=True)),
     (ValueError, "[split] parts are not equal, got 2 of 3", lambda x, v: mnp.split(v, 2)),
     (NotImplementedError, "[pad] this mode is not supported, got 'mean'", lambda x, v: mnp.pad(v, 1, "mean")),

@@ -33,7 +33,7 @@ _PLAIN = {
     "Tan": F.tan,
     "Trunc": F.trunc,
 }
-__all__ = [*_PLAIN, "DType", "Einsum", "Elu", "Eye", "L2Normalize", "Meshgrid", "Pad", "Sort"]
+__all__ = [*_PLAIN, "DType", "Einsum", "Elu", "Eye", "L2Normalize", "Meshgrid", "Pad", "ResizeNearestNeighbor", "Sort"]
 for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in ("FloorDiv", "FloorMod", "Mod"), __name__)
@@ -116,6 +116,22 @@ class Pad(Primitive):
         if len(self.paddings) != x.ndim:
             raise ValueError(f"[Pad] wrong number of pairs, got {len(self.paddings)}, expected {x.ndim}")
         return F.pad(x, [one for pair in reversed(self.paddings) for one in pair])
+
+
+class ResizeNearestNeighbor(Primitive):
+    """Images x[n, c, h, w] of another size, of the nearest elements."""
+
+    def __init__(self, size, align_corners=False, half_pixel_centers=False):
+        super().__init__()
+        if align_corners or half_pixel_centers:
+            raise NotImplementedError(
+                "[ResizeNearestNeighbor] other places are not supported, got align_corners or half_pixel_centers, "
+                "expected False"
+            )
+        self.size = tuple(size)
+
+    def compute(self, x):
+        return F.interpolate(x, self.size)
 
 
 class Sort(Primitive):

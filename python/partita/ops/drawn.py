@@ -7,10 +7,12 @@ from partita import _core, _trace
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.elementwise import add, cast, floor, mul, smaller, sub
-from partita.ops.support import F, attributes, run
+from partita.ops.elementwise import add, cast, div, floor, log, mul, neg, smaller, sub
+from partita.ops.reductions import argmax, topk
+from partita.ops.shapes import expand_dims
+from partita.ops.support import F, as_tensor, attributes, run
 
-__all__ = "normal rand rand_like randint randn randn_like standard_normal uniform".split()
+__all__ = "multinomial normal rand rand_like randint randn randn_like standard_normal uniform".split()
 
 
 def _sizes(where, sizes):
@@ -78,6 +80,23 @@ def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
     """Numbers between two others."""
     share = _drawn("uniform", _sizes("uniform", (shape,)))
     return _typed("uniform", add(mul(share, sub(maxval, minval)), minval), dtype)
+
+
+def multinomial(input, num_samples, replacement=True, seed=None):
+    """Places, drawn in proportion to the weights along the last dimension, as int32; each at most once without
+    `replacement`."""
+    x = as_tensor(input, "multinomial")
+    count, size = int(num_samples), x.shape[-1]
+    if count < 1 or (not replacement and count > size):
+        raise ValueError(f"[multinomial] bad num_samples, got {num_samples}, expected 1 to {size}, or replacement")
+    # Exponential waiting times with these rates: the shortest one is drawn.
+    lead = list(x.shape[:-1])
+    share = _drawn("uniform", [*lead, count, size] if replacement else [*lead, size])
+    rates = expand_dims(x, -2) if replacement else x
+    times = div(neg(log(share)), rates)
+    if replacement:
+        return cast(argmax(neg(times), -1), mstype.int32)
+    return cast(topk(neg(times), count)[1], mstype.int32)
 
 
 def normal(shape, mean, stddev, seed=None):

@@ -15,7 +15,9 @@ from partita.ops.drawn import *  # noqa: F401,F403
 from partita.ops.padding import *  # noqa: F401,F403
 from partita.ops.picked import *  # noqa: F401,F403
 from partita.ops.program_tools import *  # noqa: F401,F403
+from partita.ops.resampling import *  # noqa: F401,F403
 from partita.ops.reversal import *  # noqa: F401,F403
+from partita.ops.scattered import *  # noqa: F401,F403
 from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.trigonometry import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

@@ -8,12 +8,27 @@ from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import one_hot
-from partita.ops.elementwise import abs, add, cast, div, equal, mul, neg, not_equal, select, softplus, square, sub
+from partita.ops.elementwise import (
+    abs,
+    add,
+    cast,
+    div,
+    equal,
+    larger,
+    log,
+    mul,
+    neg,
+    not_equal,
+    select,
+    softplus,
+    square,
+    sub,
+)
 from partita.ops.reductions import log_softmax, reduce_mean, reduce_sum
 from partita.ops.shapes import gather, reshape, transpose
 from partita.ops.support import run
 
-__all__ = ("binary_cross_entropy_with_logits", "cross_entropy", "l1_loss", "mse_loss")
+__all__ = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "l1_loss", "mse_loss")
 
 
 _FULL = FullPrecision()
@@ -158,6 +173,15 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     require_cross_entropy(where, weight, label_smoothing)
     options = weight, int(ignore_index), float(label_smoothing), reduction
     return softmax_loss(where, input, target, *options, lambda losses: reduced(losses, reduction))
+
+
+@_with_digits
+def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
+    """Binary cross entropy of probabilities with labels in [0, 1]; logarithms are at least -100."""
+    reduction = reduction_of("binary_cross_entropy", reduction)
+    logs = larger(log(logits), -100.0), larger(log(sub(1.0, logits)), -100.0)
+    losses = neg(add(mul(labels, logs[0]), mul(sub(1.0, labels), logs[1])))
+    return reduced(losses, reduction, 1.0 if weight is None else weight)
 
 
 @_with_digits

@@ -9,7 +9,7 @@ from partita.ops.elementwise import add, cast, mul
 from partita.ops.shapes import gather, reshape, sliced, swapaxes
 from partita.ops.support import F, as_tensor, axis_of, run
 
-__all__ = "gather_elements gather_nd index_select masked_select nonzero".split()
+__all__ = "gather_elements gather_nd index_select masked_select nonzero unique_consecutive".split()
 
 
 def gather_elements(input, dim, index):
@@ -74,6 +74,26 @@ def nonzero(input, *, as_tuple=False):
     if as_tuple:
         return tuple(Tensor(one.astype(np.int64)) for one in places)
     return Tensor(np.stack(places, axis=-1).astype(np.int64))
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements without those that are equal to the one before, in one row or of slices along a dimension; also
+    which of them each element is, and how many there are of each, as int64."""
+    x = as_tensor(input, "unique_consecutive")
+    _known("unique_consecutive", x)
+    values = x.asnumpy()
+    rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
+    flat = rows.reshape(len(rows), -1)
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (flat[1:] != flat[:-1]).any(1)
+    kept = rows[begins] if dim is None else np.moveaxis(rows[begins], 0, dim)
+    found = [Tensor(np.ascontiguousarray(kept))]
+    which = np.cumsum(begins) - 1
+    if return_inverse:
+        found.append(Tensor((which.reshape(values.shape) if dim is None else which).astype(np.int64)))
+    if return_counts:
+        found.append(Tensor(np.bincount(which).astype(np.int64)))
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def masked_select(input, mask):

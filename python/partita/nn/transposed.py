@@ -1,0 +1,146 @@
+"""Transposed convolutions, by convolutions of images with zeros between their elements."""
+
+import math
+
+from partita.common import dtype as mstype
+from partita.common.initializer import HeUniform, Uniform, initializer
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+from partita.ops import functional as F
+
+__all__ = "Conv1dTranspose Conv2dTranspose".split()
+
+
+def _spread(x, strides):
+    """The images with zeros between rows and columns."""
+    n, c, h, w = x.shape
+    if strides == (1, 1):
+        return x
+    x = F.pad(F.reshape(x, [n, c, h, 1, w, 1]), (0, strides[1] - 1, 0, 0, 0, strides[0] - 1))
+    x = F.reshape(x, [n, c, h * strides[0], w * strides[1]])
+    return F.pad(x, (0, 1 - strides[1], 0, 1 - strides[0]))
+
+
+def _filters(weight, group):
+    """Filters [in, out / groups, h, w] of a transposed convolution as those of another: [out, in / groups, h, w]."""
+    inner, outer, h, w = weight.shape
+    parts = F.reshape(F.flip(weight, (2, 3)), [group, inner // group, outer, h, w])
+    return F.reshape(F.transpose(parts, (0, 2, 1, 3, 4)), [group * outer, inner // group, h, w])
+
+
+class Conv2dTranspose(Cell):
+    """The transposed convolution of x[n, c, h, w], whose size is multiplied by the stride. `output_padding` adds zeros
+    below and on the right."""
+
+    _where = "Conv2dTranspose"
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        pad_mode="same",
+        padding=0,
+        output_padding=0,
+        dilation=1,
+        group=1,
+        has_bias=False,
+        weight_init=None,
+        bias_init=None,
+        dtype=mstype.float32,
+    ):
+        super().__init__()
+        dtype, where = self._with_masters(dtype), self._where
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"[{where}] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
+        if in_channels % group or out_channels % group:
+            raise ValueError(
+                f"[{where}] channels do not divide into groups, got {in_channels} to {out_channels} in {group},"
+                " expected multiples of the groups"
+            )
+        self.in_channels, self.out_channels, self.group, self.has_bias = (
+            in_channels,
+            out_channels,
+            group,
+            bool(has_bias),
+        )
+        self.kernel_size = tuple(F.pair(where, "kernel_size", kernel_size))
+        self.stride, self.dilation = (
+            tuple(F.pair(where, name, value)) for name, value in (("stride", stride), ("dilation", dilation))
+        )
+        self.output_padding = tuple(F.pair(where, "output_padding", output_padding))
+        for name, more, step, gap in zip(("rows", "columns"), self.output_padding, self.stride, self.dilation):
+            if not 0 <= more < max(step, gap):
+                raise ValueError(f"[{where}] bad output_padding, got {more} {name}, expected 0 to {max(step, gap) - 1}")
+        self.pad_mode = pad_mode
+        self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        if len(self.padding) != 4 or (pad_mode != "pad" and (any(self.padding) or any(self.output_padding))):
+            raise ValueError(
+                f"[{where}] bad padding, got {padding!r} and {output_padding!r} with {pad_mode}, expected an integer or"
+                " four with pad, else 0"
+            )
+        shape = [in_channels, out_channels // group, *self.kernel_size]
+        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        if isinstance(init, Tensor) and init.ndim == 3:
+            init = F.expand_dims(init, 2)
+        self.weight = Parameter(initializer(init, shape, dtype))
+        self.bias = None
+        if self.has_bias:
+            bound = 1 / math.sqrt(shape[1] * shape[2] * shape[3])
+            self.bias = Parameter(
+                initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype)
+            )
+
+    def _cut(self, sizes):
+        """Rows or columns of the largest result that are left out: (top, bottom, left, right), below 0 for more."""
+        if self.pad_mode == "pad":
+            return self.padding
+        if self.pad_mode == "valid":
+            return 0, 0, 0, 0
+        cut = []
+        for size, k, step, gap in zip(sizes, self.kernel_size, self.stride, self.dilation):
+            total = (size - 1) * step + gap * (k - 1) + 1 - size * step
+            before = total // 2 if total > 0 else 0
+            cut += [before, total - before]
+        return tuple(cut)
+
+    def construct(self, x):
+        if x.ndim != 4:
+            raise ValueError(f"[{self._where}] wrong number of dimensions, got {x.shape}, expected 4")
+        reach = [gap * (k - 1) for gap, k in zip(self.dilation, self.kernel_size)]
+        top, bottom, left, right = self._cut(x.shape[2:])
+        wide = F.pad(_spread(x, self.stride), (reach[1] - left, reach[1] - right, reach[0] - top, reach[0] - bottom))
+        filters = _filters(self.weight, self.group)
+        y = F.conv2d(wide, filters, self.bias, 1, "valid", 0, self.dilation, self.group)
+        return F.pad(y, (0, self.output_padding[1], 0, self.output_padding[0]))
+
+
+class Conv1dTranspose(Conv2dTranspose):
+    """The transposed convolution of x[n, c, w], by one of images of one row."""
+
+    _where = "Conv1dTranspose"
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        pad_mode="same",
+        padding=0,
+        dilation=1,
+        group=1,
+        has_bias=False,
+        weight_init=None,
+        bias_init=None,
+        dtype=mstype.float32,
+    ):
+        of_images = (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding), 0, (1, dilation), group
+        super().__init__(in_channels, out_channels, *of_images, has_bias, weight_init, bias_init, dtype)
+
+    def construct(self, x):
+        if x.ndim != 3:
+            raise ValueError(f"[{self._where}] wrong number of dimensions, got {x.shape}, expected 3")
+        return F.squeeze(super().construct(F.expand_dims(x, 2)), 2)
