@@ -68,6 +68,11 @@ prints 1 "loops over shards: ok" env PARTITA_RANKS=3 "$python" "$root/tests/pyth
 prints 3 "callbacks of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/reading_ranks.py"
 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
 prints 0 "Traceback" mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
+"$python" "$root/tests/python/strategies_of_ranks.py" "$work/strategies.npz"
+for ranks in 2 4; do
+  prints 1 "strategies on $ranks processes: ok" \
+    mpirun -n "$ranks" "$python" "$root/tests/python/strategies_of_ranks.py" "$work/strategies.npz"
+done
 fails 78 "values of parameters and constants" mpirun -n 2 "$python" "$root/tests/python/rows_of_ranks.py"
 grep -q "rows of two processes: ok" "$work/out"
 fails 70 "rank 1: ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_rank.py" 1

@@ -44,6 +44,13 @@ def trained(net, ranks):
     ms.set_auto_parallel_context(
         parallel_mode="semi_auto_parallel" if ranks > 1 else "stand_alone", full_batch=ranks > 1
     )
+    found = trained_as_set(net)
+    ms.reset_auto_parallel_context()
+    return found
+
+
+def trained_as_set(net):
+    """The losses and the parameters of two steps, as the context says."""
     net.set_train()
     rows = ds.NumpySlicesDataset((np.ones((4, 2), "f4"),), ["data"], shuffle=False).batch(4)
     losses = []
@@ -53,12 +60,11 @@ def trained(net, ranks):
             losses.append(float(np.asarray(run_context.original_args().net_outputs.asnumpy())))
 
     Model(net, None, nn.SGD(net.trainable_params(), 0.1)).train(2, rows, [Kept()])
-    ms.reset_auto_parallel_context()
     return losses, [one.asnumpy() for one in net.trainable_params()]
 
 
 def primitive(name, strategy=None):
-    """A network of a case, and the texts of what its ops are annotated with."""
+    """The network of a case."""
     make, call, shapes, _ = PRIMITIVES[name]
     op = make()
     if strategy is not None:

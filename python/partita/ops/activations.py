@@ -4,12 +4,14 @@ from partita.ops.elementwise import (
     abs,
     add,
     cast,
-    clip_by_value,
+    clip,
     div,
     exp,
     greater,
-    larger,
     less,
+    logical_and,
+    maximum,
+    minimum,
     mul,
     neg,
     relu,
@@ -35,21 +37,22 @@ def relu6(x):
 
 
 def hardsigmoid(input):
-    """min(max(x / 6 + 1 / 2, 0), 1)."""
+    """min(max(x / 6 + 1 / 2, 0), 1); there is no gradient at -3 and 3."""
     x = as_tensor(input, "hardsigmoid")
-    return div(clip_by_value(add(x, 3.0), 0.0, 6.0), 6.0)
+    within = logical_and(less(x, 3.0), greater(x, -3.0))
+    return select(within, div(add(x, 3.0), 6.0), cast(greater(x, 0.0), x.dtype))
 
 
 def hardswish(input):
-    """x hardsigmoid(x)."""
+    """x min(max(x + 3, 0), 6) / 6."""
     x = as_tensor(input, "hardswish")
-    return mul(x, hardsigmoid(x))
+    return mul(x, div(clip(add(x, 3.0), 0.0, 6.0), 6.0))
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0):
     """min(max(x, min_val), max_val)."""
     x = as_tensor(input, "hardtanh")
-    return cast(larger(smaller(x, max_val), min_val), x.dtype)
+    return cast(maximum(minimum(x, max_val), min_val), x.dtype)
 
 
 def _exponential(x, positive, negative, alpha, width):
@@ -124,4 +127,4 @@ def prelu(x, weight):
     x, weight = as_tensor(x, "prelu"), as_tensor(weight, "prelu")
     if x.ndim > 1 and weight.size > 1:
         weight = weight.reshape([weight.size] + [1] * (x.ndim - 2))
-    return select(less(x, 0.0), mul(x, weight), x)
+    return select(greater(x, 0.0), x, mul(x, weight))

@@ -2,6 +2,8 @@
 
 import random
 
+from composed_calls import ComposedCalls
+
 _FLOATS = ["f4"] * 8 + ["f2", "f8"]
 _ALL = ["f4"] * 12 + ["i4"] * 4 + ["i8"] * 2 + ["f2", "f8", "u1", "?"]
 _NUMBERS = ["2", "3", "-1", "1", "0", "0.5", "2.0", "-1.5", "True"]
@@ -430,7 +432,7 @@ class _LayerCalls(_Draw):
         return f"ms.mint.{text}"
 
 
-class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls):
+class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls):
     """Draws calls; the same ones for the same seed."""
 
     def __init__(self, seed):
@@ -452,6 +454,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls):
             (self.mint, 8),
             (self.loss, 7),
             (self.gradient, 10),
+            (self.composed, 15),
         ]
 
     def draw(self):
@@ -474,7 +477,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls):
     )  # fmt: skip
 
     def gradient(self):
-        text = self.pick(*self.GRADIENTS)
+        text = self.pick(*self.GRADIENTS, *self.COMPOSED_GRADIENTS)
         sizes, kind = [self._random.randint(1, 3), 3], self.pick("any", "coarse")  # coarse ones are often equal
         a, c = self.tensor(sizes, "f4", kind), self.tensor(sizes, "f4", kind)
         position = (
