@@ -130,6 +130,21 @@ class Strategies(Case):
             trained(primitive("Tile", ((2, 2),)), 4)
         self.assertEqual(said[:3], ["((2,1))", "((1,2,1,1))->((1,2,2,1))", "((1,2,2,1))"])
 
+    def test_are_the_cuts_of_the_plan(self):
+        for name, strategy, lines in (
+            ("Add of a number", ((2, 2), ()), ["node scale2 a={ranks.0} b={ranks.1}"]),
+            ("Cast to the same type", ((1, 4),), ["node reshape b={ranks.0,ranks.1}"]),
+            ("OneHot", ((2, 2), (), ()), ["node one_hot A={ranks.0} z={ranks.1}", "result %one_hot {ranks.0} {ranks.1}"]),
+            ("Tile", ((2, 2),), ["node reshape a={ranks.0}", "node broadcast_to a={ranks.0} b={ranks.1}"]),
+        ):
+            ms.set_context(ranks=4)
+            ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)
+            net = primitive(name, strategy).set_train()
+            rows = ds.NumpySlicesDataset((np.ones((4, 2), "f4"),), ["data"], shuffle=False).batch(4)
+            plan = str(Model(net, None, nn.SGD(net.trainable_params(), 0.1)).program(rows).plan).splitlines()
+            for line in lines:
+                self.assertIn(line, plan, name)
+
     def test_may_be_of_named_axes_and_of_results(self):
         layout = Layout((2, 2), ("dp", "mp"))
         cases = {

@@ -90,7 +90,8 @@ class ComposedCalls:
         size = (rows, columns)[axis]
         ids = [[self._random.randint(0, size - 1) for _ in range(columns)] for _ in range(rows)]
         pairs = [[self._random.randint(0, rows - 1), self._random.randint(0, columns - 1)] for _ in range(3)]
-        new = self.tensor([rows, columns], "f4")
+        new, step, ones = self.tensor([rows, columns], "f4"), self.pick(1, 2), "weight_init='ones'"
+        mode = self.pick("pad_mode='same'", "pad_mode='valid'")
         return self.pick(
             f"ops.gather_elements({x}, {axis}, t({ids}))",
             f"ops.gather_nd({x}, t({pairs}))",
@@ -100,20 +101,19 @@ class ComposedCalls:
             f'ops.tensor_scatter_elements({x}, t({ids}), {new}, {axis}, "add")',
             f"ops.addmm({self.tensor([rows, 2], 'f4')}, {x}, {self.tensor([columns, 2], 'f4')})",
             f"nn.GroupNorm(2, 4)({self.tensor([2, 4, rows, columns], 'f4')})",
-            f"nn.Conv1d(2, 3, {self.pick(1, 2, 3)}, {self.pick(1, 2)},"
-            f' weight_init="ones")({self.tensor([2, 2, 5], "f4")})',
-            f"nn.Conv2dTranspose(2, 3, {self.pick(2, 3)}, {self.pick(1, 2)}, "
-            f'pad_mode={self.pick(chr(34) + "same" + chr(34), chr(34) + "valid" + chr(34))}, weight_init="ones")'
-            f'({self.tensor([1, 2, 4, 5], "f4")})',
+            f"nn.Conv1d(2, 3, {self.pick(1, 2, 3)}, {step}, {ones})({self.tensor([2, 2, 5], 'f4')})",
+            f"nn.Conv2dTranspose(2, 3, {self.pick(2, 3)}, {step}, {mode}, {ones})({self.tensor([1, 2, 4, 5], 'f4')})",
         )
 
     COMPOSED_GRADIENTS = (
         "ops.tril(a) * c", "ops.triu(a, 1) * a", "ops.sin(a) * c", "ops.cos(a * c)",
-        "ops.pad(a, (1, 2), value=1.0) ** 2", "ops.relu6(a * 4)", "ops.hardswish(a)", "ops.hardsigmoid(a) * c", "ops.elu(a)", "ops.mish(a) * c",
+        "ops.pad(a, (1, 2), value=1.0) ** 2", "ops.relu6(a * 4)", "ops.hardswish(a)", "ops.hardsigmoid(a) * c",
+        "ops.elu(a)", "ops.mish(a) * c",
         "ops.logsigmoid(a)", "ops.softsign(a)", "ops.tanhshrink(a)", "ops.prod(a, 0)", "ops.cumprod(a, 1)",
         "ops.logsumexp(a, 1) * 2", "ops.norm(a + 4, 2, 1)", "ops.cosine_similarity(a, c)", "ops.flip(a, (1,)) * c",
         "ops.sort(a, 1)[0] * c", "ops.diagonal(a) * 2", "ops.expm1(a)", "ops.lerp(a, c, 0.3)",
-        "ops.unbind(a, 1)[0] ** 2", "ops.gather_elements(a, 1, t([[0, 2]])) ** 2", "ops.gather_nd(a, t([[0, 1], [0, 1]])) ** 2",
+        "ops.unbind(a, 1)[0] ** 2", "ops.gather_elements(a, 1, t([[0, 2]])) ** 2",
+        "ops.gather_nd(a, t([[0, 1], [0, 1]])) ** 2",
         "ops.moveaxis(a, 0, 1) @ c", "ops.addmm(a.T @ c, a.T, c)", "ops.clip_by_norm(a, 0.5) * c", "ops.fast_gelu(a)",
         "ops.reciprocal(a + 5)", "ops.tensor_split(a, 2, 1)[1]", "ops.index_select(a, 1, t([2, 0])) ** 2",
     )  # fmt: skip
