@@ -58,6 +58,15 @@ class Elements(Case):
         found = ms.grad(lambda x: (ops.roll(x, 1, 2)[..., 0] * 3.0).sum())(Tensor(X))
         self.close(found, np.broadcast_to([0, 0, 0, 3], X.shape), 0)
 
+    def test_have_places_under_the_names_of_mint(self):
+        x, places = Tensor(X), np.argsort(X, 1, kind="stable")
+        for got, expected in zip(ms.mint.sort(x, dim=1), (np.sort(X, 1), places)):
+            self.close(got, expected, 0)
+        self.close(ms.mint.argsort(x, 1), places, 0)
+        self.assertEqual(ms.mint.argmin(x).dtype, ms.int64)
+        self.close(ms.mint.argmin(x, 2, True), X.argmin(2)[..., None], 0)
+        self.close(ms.mint.index_select(x, 2, Tensor([3, 0])), X[:, :, [3, 0]], 0)
+
     def test_have_sines_to_the_last_digits(self):
         for dtype, most, tolerance in (("f4", 1e4, 3e-6), ("f8", 1e5, 1e-13)):
             x = np.concatenate([np.linspace(-most, most, 4001), np.linspace(-7, 7, 2001)]).astype(dtype)
@@ -148,6 +157,14 @@ class Tools(Case):
         from partita.ops.operations import ReLU6
         from partita.ops.operations._inner_ops import SiLU
 
+        from partita.nn.optim.optimizer import opt_init_args_register
+        from partita.ops.auto_generate import SplitWithSize
+
+        first, second = SplitWithSize()(Tensor(X), (1, 2), 1)
+        self.close(first, X[:, :1], 0)
+        self.close(second, X[:, 1:], 0)
+        self.assertIs(opt_init_args_register(len), len)
+        self.assertIs(ops.Tensor, Tensor)
         self.assertIs(SiLU, ops.SiLU)
         self.assertIs(Tile, ops.Tile)
         self.assertIs(ReLU6, ops.ReLU6)

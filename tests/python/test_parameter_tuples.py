@@ -44,6 +44,10 @@ class Tuples(Case):
                     self.ws = ParameterTuple(parameters("w"))
 
             Early()
+        net = nn.Cell()
+        net.w0 = 3
+        with self.refuses(KeyError, "a parameter of 'ws' has the name of an attribute, got 'w0', expected another"):
+            net.ws = ParameterTuple(parameters("w0"))
 
     def test_of_parameters_without_names_number_them(self):
         class Unnamed(nn.Cell):

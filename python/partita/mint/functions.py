@@ -123,6 +123,37 @@ def unsqueeze(input, dim):
     return F.expand_dims(input, dim)
 
 
+def gather(input, dim, index):
+    """The elements at places along a dimension: the result has the shape of the indices."""
+    return F.gather_elements(input, dim, index)
+
+
+def index_select(input, dim, index):
+    """The slices along a dimension at some places."""
+    return F.index_select(input, dim, index)
+
+
+def argmin(input, dim=None, keepdim=False):
+    """Where the smallest element is, as int64; the first of equal ones."""
+    return F.cast(F.argmin(input, dim, keepdim), mstype.int64)
+
+
+def sort(input, *, dim=-1, descending=False, stable=False):
+    """(elements in rising order along a dimension, where they were, as int64); equal ones keep their order."""
+    values, places = F.sort(input, dim, descending)
+    return values, F.cast(places, mstype.int64)
+
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    """Where the elements in rising order along a dimension are, as int64."""
+    return sort(input, dim=dim, descending=descending)[1]
+
+
+def narrow(input, dim, start, length):
+    """The elements of a dimension from `start` on."""
+    return F.narrow(input, dim, start, length)
+
+
 def select(input, dim, index):
     """The slice of a dimension at an index, without that dimension."""
     at = dim + input.ndim if dim < 0 else dim

@@ -115,6 +115,10 @@ class Cell(CellSettings):
         for one in parameters:
             if one.name == DEFAULT_NAME:
                 one.name = next(free for i in itertools.count(1) if (free := f"Parameter${i}") not in self._params)
+            if one.name in self._cells or one.name in self.__dict__:
+                raise KeyError(
+                    f"[Cell] a parameter of '{name}' has the name of an attribute, got '{one.name}', expected another"
+                )
             self.insert_param_to_cell(one.name, one, check_name_contain_dot=False)
         object.__setattr__(self, name, parameters)
 

@@ -1,6 +1,7 @@
 """Ops: functions of tensors, and the same as objects that carry sharding annotations."""
 
 from partita._names import refuse_missing
+from partita.common.tensor import Tensor  # noqa: F401
 from partita.ops import (  # noqa: F401
     _primitive_cache,
     auto_generate,

@@ -33,7 +33,19 @@ _PLAIN = {
     "Tan": F.tan,
     "Trunc": F.trunc,
 }
-__all__ = [*_PLAIN, "DType", "Einsum", "Elu", "Eye", "L2Normalize", "Meshgrid", "Pad", "ResizeNearestNeighbor", "Sort"]
+__all__ = [
+    *_PLAIN,
+    "DType",
+    "Einsum",
+    "Elu",
+    "Eye",
+    "L2Normalize",
+    "Meshgrid",
+    "Pad",
+    "ResizeNearestNeighbor",
+    "Sort",
+    "SplitWithSize",
+]
 for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in ("FloorDiv", "FloorMod", "Mod"), __name__)
@@ -144,6 +156,16 @@ class Sort(Primitive):
     def compute(self, x):
         values, places = F.sort(x, self.axis, self.descending)
         return values, places
+
+
+class SplitWithSize(Primitive):
+    """(x, sizes, dimension): parts of the sizes along a dimension."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, input, split_size, dim=0):
+        return F.split(input, list(split_size), dim)
 
 
 class StandardNormal(Primitive):
