@@ -35,7 +35,11 @@ def _identity(function):
 class OwnGradient:
     """The gradient of a part of a network: `gradient(*args, out, dout)` replaces the gradients of its ops. `others` are
     the arguments, with None in place of those that are tensors, whose positions are `inputs`. `several` says whether
-    the results are a tuple."""
+    the results are a tuple.
+
+    Where a primitive with a strategy reduces over dimensions that it cuts, several ranks have the same part of its
+    result. The documented system divides the gradient that arrives there by their number, and gradients that users
+    write multiply by it. So it is divided here, too."""
 
     def __init__(self, where, gradient, others, inputs, several):
         self._where, self._gradient, self._others = where, gradient, others
@@ -50,7 +54,7 @@ class OwnGradient:
         """Gives the nodes since the last `begin_own_gradient` this gradient. `symbols` are the inputs, then the
         results. Returns the results."""
         count, begin, here = len(self._inputs), build.end_own_gradient(), build.here
-        results = []
+        results, repeats = [], [build.repeats.get(one.name, 1) for one in symbols[count:]]
         for one in symbols[count:]:
             results.append(_computed(one, begin, results))
 
@@ -58,6 +62,9 @@ class OwnGradient:
             later = build.later(trace, f"{self._where}.bprop", here)
             wanted = [
                 one if one is not None else _no_gradient(trace, result) for one, result in zip(arrived, outputs_then)
+            ]
+            wanted = [
+                one if count == 1 else _core.functions.scale(one, 1 / count, 0.0) for one, count in zip(wanted, repeats)
             ]
             symbols = [*inputs_then, *outputs_then, *wanted]
             if build.replay is not None:

@@ -148,6 +148,7 @@ class Build(Building):
         self._symbols = {}  # of parameters and constant tensors, by their identity
         self._kept = []  # so that identities stay theirs
         self.cuts = []  # of the primitives with strategies that are being called, the innermost last
+        self.repeats = {}  # how many ranks have the same part of a result of a primitive with a strategy, by its name
         self._begins = []  # of gradients of their own
         self.replay = None  # what adds the calls of a step, if they are not new
 

@@ -235,6 +235,7 @@ class Strategies(Case):
     def test_of_layers_are_read_after_a_call_without(self):
         net = nn.SequentialCell(nn.Dense(4, 4), nn.ReLU())
         ms.set_context(mode=ms.GRAPH_MODE)
+        ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel")
         x = Tensor(np.ones((2, 4), "f4"))
         net(x)
         for name, layer, strategy in (("relu", net[1], ((1, 2),)), ("matmul", net[0], ((1, 2), (1, 2)))):

@@ -341,7 +341,8 @@ def _cut(value, strategy):
     """The value through a node that does nothing, and is cut so."""
     if not isinstance(value, Tensor) or strategy is None:
         return value
-    same = _trace.run(lambda trace, x: _core.functions.reshape(x, list(value.shape)), value)
+    shape = list(value.shape)
+    same = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), value)
     if _trace.current() is not None:
         _trace.current().annotate(same, annotation_text("shard", (strategy,)))
     return same

@@ -72,7 +72,8 @@ def _product(x, weight):
 
 
 def _biased(x, bias):
-    return F.run(lambda trace, a, b: _apply(trace, "bias_add", [a, b], axis=x.ndim - 1)[0], x, bias)
+    axis = x.ndim - 1
+    return F.run(lambda trace, a, b: _apply(trace, "bias_add", [a, b], axis=axis)[0], x, bias)
 
 
 class Conv2d(Cell):

@@ -152,7 +152,8 @@ class Split(Primitive):
         self.axis, self.output_num = axis, output_num
 
     def compute(self, x):
-        return F.run(lambda trace, a: tuple(F.F.split(a, self.output_num, self.axis)), F.as_tensor(x))
+        parts, axis = self.output_num, self.axis
+        return F.run(lambda trace, a: tuple(F.F.split(a, parts, axis)), F.as_tensor(x))
 
 
 class Squeeze(Primitive):

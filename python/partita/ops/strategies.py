@@ -67,6 +67,7 @@ class Cuts:
         self.values = {}  # by the name of a value: for each dimension its cut, and the input and dimension it is of
         self.expanded = expanded  # cuts of dimensions that an op adds, by (op, name of the dimension)
         self.annotated = {}  # texts by the names of results, with the numbers of the results
+        self.repeats = {}  # how many ranks have the same part of a result, as its op reduces over cut dimensions
 
     def begin(self, symbol, number, dims):
         self.values[symbol.name] = [(cut, (number, i)) for i, cut in enumerate(dims)]
@@ -96,6 +97,8 @@ class Cuts:
             result.annotate(text)
             self.values[result.name] = dims
             self.annotated[result.name] = text, len(results)
+            kept = math.prod(self.strategy.parts(cut) for cut, _ in dims)
+            self.repeats[result.name] = math.prod(self.strategy.parts(cut) for cut, _ in everywhere.values()) // kept
 
     def _require_ranks(self, parts):
         """Raises ValueError for parts that the ranks do not have; of layouts the names cannot be more."""
@@ -161,7 +164,10 @@ def is_active():
 
 def note(op, operands, attrs, made):
     """Tells the strategy of the primitive that is being called which op was made."""
-    _trace.current().cuts[-1].note(op, operands, attrs, list(made) if isinstance(made, (list, tuple)) else [made])
+    build = _trace.current()
+    cuts = build.cuts[-1]
+    cuts.note(op, operands, attrs, list(made) if isinstance(made, (list, tuple)) else [made])
+    build.repeats.update(cuts.repeats)
 
 
 def is_shared():
@@ -188,7 +194,8 @@ def call(primitive, strategy, compute, args):
         args = primitive.with_inputs(args, changed)
     tensors, numbers, dims = zip(*pairs.values())
     key = "strategy", _trace.Same(strategy), ranks, numbers, [list(one) for one in dims], sorted(expanded.items())
-    build.do(key, lambda build, *symbols: _begin(build, strategy, ranks, expanded, zip(symbols, numbers, dims)), *tensors)
+    begin = lambda build, *symbols: _begin(build, strategy, ranks, expanded, zip(symbols, numbers, dims))  # noqa: E731
+    build.do(key, begin, *tensors)
     try:
         return _finished(build, strategy, compute(*args), set(pairs))
     finally:

@@ -197,8 +197,8 @@ class Optimizer(FileStates, Cell):
         return manager.get_loss_scale() / self.loss_scale
 
     def add_update(self, trace, parameter, gradient, rate, factor=None):
-        """Adds the nodes that update one parameter, by its gradient times the factor, 1 / loss_scale if that is None; all
-        of them are symbols. Returns the symbol of its new value."""
+        """Adds the nodes that update one parameter, by its gradient times the factor, 1 / loss_scale if that is None.
+        All of them are symbols. Returns the symbol of its new value."""
         with _trace.Build(trace, training=True) as build:
             tensors = [Tensor._from_symbol(one) for one in (parameter, gradient, rate)]
             if self.is_composed:
