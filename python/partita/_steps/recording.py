@@ -167,7 +167,7 @@ class Recording(Building):
         inner = [stable(one.key) for own in call.gradients for one in own.calls]
         shapes = [(one.shape, one.dtype) for one in call.results]
         place = call.here.scope, call.here.stage, call.here.recompute, call.phase
-        call.digest = digest_of(self.call.digest, stable(key), slots, place, shapes, inner)
+        call.digest = digest_of(self.call.digest, stable(key), call.name, slots, place, shapes, inner)
         return call
 
     def _call_of(self, key, slots, fresh, action):

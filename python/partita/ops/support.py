@@ -30,6 +30,7 @@ class _Functions:
                 strategies.note(name, symbols, others, made)
             return made
 
+        call.__name__ = call.__qualname__ = name
         return call
 
     def apply(self, trace, op, operands, attrs):
