@@ -145,7 +145,8 @@ for i, (name, _) in enumerate(ways()):
     cell.weight.set_data(Tensor([1.5, -0.5]))
     step = ways()[i][1]
     optimizer = nn.SGD([cell.weight], 0.01)
-    gradients_of = ms.value_and_grad(lambda x, step=step: step(cell, x[:, :2] * cell.weight).mean(), None, [cell.weight])
+    forward = lambda x, step=step: step(cell, x[:, :2] * cell.weight).mean()  # noqa: E731
+    gradients_of = ms.value_and_grad(forward, None, [cell.weight])
     for x, _ in [batch for _ in range(5) for batch in data.create_tuple_iterator(num_epochs=1)]:
         loss, gradients = gradients_of(x)
         optimizer(gradients)

@@ -518,6 +518,18 @@ class Assigned(Case):
         asked = tree.programs[-1][1][0]
         self.assertEqual(len(asked), 2)  # the item and the gradient, not all of what it is an item of
 
+    def test_masks_are_read(self):
+        square = [[1.0, 2.0], [3.0, 4.0]]
+        self.gradient(lambda x: (x[x > 2] * x[x > 2]).sum(), square, [[0, 0], [6, 8]])
+        self.gradient(lambda x: (x[x.sum(1) > 3.5] * 3.0).sum(), square, [[0, 0], [3, 3]])
+        self.gradient(lambda x: (x[:, Tensor([False, True])] * 2.0).sum(), square, [[0, 2], [0, 2]])
+        self.gradient(lambda x: x[[True, False]].sum(), square, [[1, 1], [0, 0]])
+        self.gradient(lambda x: x[x > 9].sum() + x.sum(), square, [[1, 1], [1, 1]])
+        with self.refuses(IndexError, "the mask has another shape, got (3,), expected (2,)"):
+            Tensor(square)[Tensor([True, False, True])]
+        with self.refuses(IndexError, "a mask of several dimensions stands with other indices"):
+            Tensor(square)[Tensor([[True, False]]), 0]
+
     def test_buffers_of_a_step(self):
         kept = _zeros()
 

@@ -22,6 +22,14 @@ def without_bools(shape, index):
     return tuple(made), None
 
 
+def is_mask(index):
+    """Whether an index is an array of bools of one dimension or more."""
+    if isinstance(index, list):
+        return bool(index) and all(isinstance(one, (bool, np.bool_)) for one in index)
+    is_array = isinstance(index, (Tensor, np.ndarray))
+    return is_array and index.ndim > 0 and index.dtype in (mstype.bool_, np.dtype(bool))
+
+
 def _plain(one):
     """A known bool of a tensor as one of Python."""
     if isinstance(one, (Tensor, np.ndarray)) and one.ndim == 0 and one.dtype in (mstype.bool_, np.bool_):

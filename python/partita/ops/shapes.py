@@ -10,7 +10,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
 from partita.ops.elementwise import add, less, select
-from partita.ops.index_bools import without_bools
+from partita.ops.index_bools import is_mask, without_bools
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
 
@@ -165,7 +165,10 @@ def sliced(x, ranges):
 
 def tensor_index(x, index):
     """x[index] with integers, slices, None and ... ; a tensor of integers takes slices of its dimension. True adds a
-    dimension of one element, False one of none, several of them one."""
+    dimension of one element, False one of none, several of them one. A mask over the first dimensions takes the
+    elements where it holds; its values are read for that."""
+    if is_mask(index):
+        return _masked(x, as_tensor(index, "index"))
     index, empty = without_bools(x.shape, index)
     if empty is not None:
         return full(empty, 0, dtype=x.dtype)
@@ -202,6 +205,20 @@ def tensor_index(x, index):
     for axis, ids in reversed(gathers):  # the last first: a tensor of several dimensions moves those after it
         part = gather(part, ids, axis)
     return part if tuple(sizes) == part.shape else reshape(part, sizes)
+
+
+def _masked(x, mask):
+    """The elements where a mask over the first dimensions holds."""
+    if mask.shape != x.shape[: mask.ndim]:
+        raise IndexError(
+            f"[index] the mask has another shape, got {mask.shape}, expected {x.shape[: mask.ndim]}, as x has {x.shape}"
+        )
+    mask._refuse_symbolic("the elements of a mask")
+    rest = x.shape[mask.ndim :]
+    ids = np.flatnonzero(mask.asnumpy()).astype(np.int32)
+    if not len(ids):
+        return full([0, *rest], 0, dtype=x.dtype)
+    return gather(reshape(x, [mask.size, *rest]), Tensor(ids), 0)
 
 
 def _from_front(ids, size, dtype):
@@ -244,10 +261,13 @@ def _index_tensor(one):
         return one
     ids = as_tensor(one, "index")
     if ids.dtype == mstype.bool_:
-        raise IndexError(
-            "[index] a mask gives a shape that depends on data, got a tensor of Bool, expected integers, or "
-            "ops.select(mask, x, 0)"
-        )
+        if ids.ndim != 1:
+            raise IndexError(
+                f"[index] a mask of several dimensions stands with other indices, got shape {ids.shape}, expected it "
+                "alone"
+            )
+        ids._refuse_symbolic("the elements of a mask")
+        return Tensor(np.flatnonzero(ids.asnumpy()).astype(np.int32))
     if mstype.is_float(ids.dtype):
         raise IndexError(f"[index] indices are not integers, got a tensor of {ids.dtype}, expected integers")
     return int(ids) if ids.ndim == 0 and ids._symbol is None else ids
