@@ -4,7 +4,7 @@ import random
 import unittest
 
 import numpy as np
-from support import Case, printed
+from support import Case, printed, warned
 
 import partita as ms
 from partita import Parameter, Tensor, nn, ops, train
@@ -167,6 +167,25 @@ class RunsInEveryStep(Case):
             step(x)
         ((tree, _),) = step._trees.values()
         self.assertEqual(tree.compiled, 2)
+
+    def test_many_shapes_keep_few_programs(self):
+        step = ms.value_and_grad(lambda a: (a * a).sum(), 0)
+        with warned() as lines:
+            for i in range(1, 80):
+                value, gradient = step(Tensor(np.ones(i, "f4")))
+                self.assertEqual(float(value), i)
+        self.assertEqual(len(step._trees), 64)
+        self.assertIn("arguments of more than 64 types or shapes", lines[0])
+
+    def test_many_branches_keep_few_programs(self):
+        step = ms.value_and_grad(lambda a: sum([a * a] * int(a[0]), start=a).sum(), 0)
+        with warned() as lines:
+            for i in [*range(1, 19), *range(1, 19)]:
+                value, _ = step(Tensor([float(i)]))
+                self.assertEqual(float(value), i**3 + i)
+        ((tree, _),) = step._trees.values()
+        self.assertLessEqual(len(tree.programs), 16)
+        self.assertIn("more than 16 programs", lines[0])
 
     def test_optimizers_of_ones_own_run_in_every_step(self):
         class Decaying(nn.Optimizer):

@@ -10,12 +10,17 @@ import sys
 from partita import _core
 from partita._own_gradient import Same
 from partita._steps.agreement import digest_of, stable
-from partita._steps.calls import Call, External, Replay, listed, require_values
+from partita._steps.calls import Call, External, Recorded, Replay, listed, require_values
 from partita._trace import Building, differentiate
 from partita.common.tensor import Tensor
 
-# References to a result that no tensor stands for: those of its call, of a variable, and of the argument that counts.
-_REFERENCES = 3
+def _references(results):
+    """The references to each of the results of a call."""
+    return [sys.getrefcount(one) for one in results]
+
+
+# Of a result that no tensor stands for: versions of Python count differently.
+(_REFERENCES,) = _references((Recorded(0, (), "f32"),))
 
 
 class Segment:
@@ -265,8 +270,8 @@ class Recording(Building):
         view, self.viewed = None, []
         slots = []
         for call in self.calls:
-            for result in call.results:
-                if sys.getrefcount(result) > _REFERENCES:
+            for result, count in zip(call.results, _references(call.results)):
+                if count > _REFERENCES:
                     slots.append(result.slot)
         return slots
 

@@ -15,6 +15,7 @@ from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 
+_MANY_TYPES = 64  # of the arguments of a function
 _MANY_PROGRAMS = 16  # of a function for arguments of the same types
 
 
@@ -30,6 +31,12 @@ def take(function, args, kwargs, trees, rows):
         ways, groups = (feeders(), statistics_groups()) if rows else (1, 1)
         require_rows(own, ways)
         trees[key] = Tree([_of_all(one, ways) for one in own], "f32", _seed.seed_or_default(), groups), ways
+        if len(trees) > _MANY_TYPES:
+            del trees[next(iter(trees))]
+            warn(
+                f"[step] a function is compiled again and again, got arguments of more than {_MANY_TYPES} types or "
+                "shapes, expected few: pad rows to a few lengths"
+            )
     tree, ways = trees[key]
     if ways == 1:
         step = Step(tree, own, rows)
