@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/autodiff/differentiate.h"
 #include "compiler/autodiff/optimizer.h"
 #include "frontend/data/readers/test_files.h"
@@ -48,6 +50,53 @@ TEST(Stepper, KeepsItsStatesBetweenCalls) {
   }
   stepper.set_state("w", Array({3, 1}, std::vector<double>{0, 0, 0}));
   EXPECT_EQ(stepper.run({{"x", Array({2, 3}, x)}, {"rate", Array(Shape{}, std::vector<double>{0.1})}})[0].at(0), 0);
+}
+
+/// Builds the step of `build_step` up to x w, as the program of the beginning of a step.
+void build_beginning(Context& context) {
+  Builder& builder = context.builder();
+  const Value x = builder.input("x", Type{DType::f64, {2, 3}}, /*batch_dim=*/0);
+  builder.input("rate", Type{DType::f64, {}});
+  const Value w = builder.state("w", Type{DType::f64, {3, 1}}, {.init = {.kind = InitKind::ones}});
+  const Value y = matmul(x, w);
+  builder.store(w, w + w);
+  context.step();
+  context.freeze_states();
+  builder.output("y", y);
+}
+
+/// Builds the whole step, in which the input "given" stands for x w.
+void build_rest(Context& context) {
+  build_step(context);
+  Builder& builder = context.builder();
+  const Graph& graph = builder.graph();
+  const auto product = std::ranges::find(graph.nodes, "matmul", &Node::op);
+  context.give(builder.value(product->outputs[0]), builder.input("given", Type{DType::f64, {2, 1}}));
+}
+
+// The beginning of a step leaves states as they are; the rest has its values, so it does not compute them again, and
+// the numbers of the whole step.
+TEST(Stepper, RunsAStepInTwoParts) {
+  const JobConfig config{.training = {.dtype = DType::f64}, .ranks = {.threads = 1}};
+  const auto initial = [] { return States{{"w", Array({3, 1}, std::vector<double>{1, -1, 2})}}; };
+  Stepper whole(config, kAlone, build_step, initial), beginning(config, kAlone, build_beginning, initial);
+  Stepper rest(config, kAlone, build_rest, initial);
+  const auto is_product = [](const Node& node) { return node.op == "matmul" && node.phase == Phase::forward; };
+  EXPECT_EQ(std::ranges::count_if(whole.graph().nodes, is_product), 1);
+  EXPECT_EQ(std::ranges::count_if(rest.graph().nodes, is_product), 0);
+  for (int step = 0; step < 3; ++step) {
+    const std::vector<double> x{1.0 + step, 2, 3, -1, 0.5 * step, 1};
+    Stepper::NamedArrays inputs{{"x", Array({2, 3}, x)}, {"rate", Array(Shape{}, std::vector<double>{0.1})}};
+    const std::vector<Array> expected = whole.run(inputs);
+    beginning.set_state("w", rest.state("w"));
+    const Array y = beginning.run(inputs)[0];
+    EXPECT_EQ(y.at(0), expected[1].at(0));
+    EXPECT_EQ(beginning.state("w").at(0), rest.state("w").at(0));
+    EXPECT_EQ(beginning.state("step").at(0), 0);
+    inputs.emplace_back("given", y);
+    EXPECT_EQ(rest.run(inputs)[0].at(0), expected[0].at(0));
+    for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(rest.state("w").at(i), whole.state("w").at(i));
+  }
 }
 
 /// Returns the values with 8 significant bits.
