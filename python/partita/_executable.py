@@ -49,6 +49,20 @@ def require_rows(tensors, ways):
         )
 
 
+def _without_stages(options):
+    """The options of a program whose every part all ranks compute. Raises NotImplementedError if several pipelines have
+    rows of their own."""
+    if "plan.stages" not in options:
+        return options
+    if feeders() > 1:
+        raise NotImplementedError(
+            f"[step] a program outside of Model.train has no pipeline stages, got {feeders()} pipelines with rows of their "
+            "own, expected one (dataset_strategy='full_batch'), or Model.train"
+        )
+    kept = {name: value for name, value in options.items() if name not in ("plan.stages", "plan.order")}
+    return {**kept, "plan.parallel": "semi", "plan.dataset_strategy": "full_batch"}
+
+
 class Executable:
     """A program whose graph `fill(trace)` makes; it returns the build. Parameters that the program changes belong to it
     until something else asks for their values."""
@@ -66,7 +80,7 @@ class Executable:
             "ranks.device": context.device_option(alone),
         }
         if not alone:
-            options.update(Parallelism().options)
+            options.update(_without_stages(Parallelism().options))
 
         def build(trace):
             self.build = fill(trace)

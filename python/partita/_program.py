@@ -25,7 +25,7 @@ class _Compiled(Executable):
         ways, groups = (feeders(), statistics_groups()) if rows else (1, 1)
 
         def fill(trace):
-            build = _trace.Build(trace, training=True, groups=groups)
+            build = _trace.StepBuild(trace, training=True, groups=groups)
             with build:
                 symbols = []
                 require_rows(given.tensors, ways)

@@ -139,6 +139,8 @@ class Building:
 class Build(Building):
     """One build of a network: what its symbols belong to."""
 
+    has_stages = True  # whether nodes stand on the stages of their cells
+
     def __init__(self, trace, training, trained=None, groups=1, precision="f32", names=None):
         super().__init__(training, groups, precision, Scopes(names))
         self.trace = trace
@@ -164,7 +166,7 @@ class Build(Building):
         """Before nodes are made: where they stand."""
         here = self.here
         file, line = user_line()
-        self.trace.set_place(here.scope, file, line, here.stage, here.recompute)
+        self.trace.set_place(here.scope, file, line, here.stage if self.has_stages else -1, here.recompute)
 
     def run(self, body, operands):
         return self.do(None, lambda build, *symbols: body(build.trace, *symbols), *operands)
@@ -250,6 +252,12 @@ class Build(Building):
         name = f"given.tensor{len(self._kept)}"  # the library names constants of its own
         self.parameters[name] = tensor
         return self.trace.state(name, array.dtype, array.shape, False, -1)
+
+
+class StepBuild(Build):
+    """A build of a program outside of trainings. All ranks compute all of it: stages are those of trainings."""
+
+    has_stages = False
 
 
 class _Later(Build):

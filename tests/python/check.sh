@@ -71,6 +71,9 @@ for ranks in 2 4; do
   prints $ranks "steps of processes: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
   prints $ranks "own numbers: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
 done
+"$python" "$root/tests/python/stage_calls.py" "$work/stages.npy"
+prints 2 "calls of stages: ok" mpirun -n 2 "$python" "$root/tests/python/stage_calls.py" "$work/stages.npy"
+prints 1 "calls of stages: ok" env PARTITA_RANKS=2 "$python" "$root/tests/python/stage_calls.py" "$work/stages.npy"
 prints 1 "losses of ranks: ok" "$python" "$root/tests/python/loss_rule.py"
 prints 1 "losses of ranks: ok" env PARTITA_RANKS=2 "$python" "$root/tests/python/loss_rule.py"
 prints 2 "losses of ranks: ok" mpirun -n 2 "$python" "$root/tests/python/loss_rule.py"

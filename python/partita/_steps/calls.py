@@ -201,7 +201,7 @@ class Replay:
         here, trace = call.here, build.trace
         self._add_externals(call, build, table)
         build.here, build.phase = here, call.phase
-        trace.set_place(here.scope, *call.line, here.stage, here.recompute)
+        trace.set_place(here.scope, *call.line, -1, here.recompute)
         outer = self._call, self._gradients
         self._call, self._gradients = call, iter(tuple(call.gradients))
         with build, InPhase(trace, call.phase):
