@@ -56,8 +56,8 @@ def _without_stages(options):
         return options
     if feeders() > 1:
         raise NotImplementedError(
-            f"[step] a program outside of Model.train has no pipeline stages, got {feeders()} pipelines with rows of their "
-            "own, expected one (dataset_strategy='full_batch'), or Model.train"
+            f"[step] a program outside of Model.train has no pipeline stages, got {feeders()} pipelines with rows of "
+            "their own, expected one (dataset_strategy='full_batch'), or Model.train"
         )
     kept = {name: value for name, value in options.items() if name not in ("plan.stages", "plan.order")}
     return {**kept, "plan.parallel": "semi", "plan.dataset_strategy": "full_batch"}
