@@ -390,6 +390,20 @@ class NeedsValues(Case):
             self.close(net.last, [[3 * (i + 1)] * 2])
             self.close(net.last * 2.0, [[6 * (i + 1)] * 2])
 
+    def test_values_that_outlive_the_step_keep_no_others(self):
+        kept = []
+
+        def function(x):
+            big = x * 2.0
+            kept.append(big.sum())
+            return big, float(big.mean())
+
+        both = ms.value_and_grad(function, 0, has_aux=True)
+        for i in range(4):
+            both(Tensor(np.full(1000, i, "f4")))
+        self.assertEqual([len(one._init.arrays) for one in kept], [1] * 4)
+        self.assertEqual([float(one) for one in kept], [0, 2000, 4000, 6000])
+
     def test_statistics_change_once(self):
         norm = nn.BatchNorm1d(2)
         norm.set_train()

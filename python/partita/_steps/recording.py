@@ -14,6 +14,7 @@ from partita._steps.calls import Call, External, Recorded, Replay, listed, requi
 from partita._trace import Building, differentiate
 from partita.common.tensor import Tensor
 
+
 def _references(results):
     """The references to each of the results of a call."""
     return [sys.getrefcount(one) for one in results]

@@ -231,8 +231,12 @@ class Step(Recording):
     def finish(self, result):
         """Runs what is left of the step."""
         self._run()
+        segment, settled = self.segment, 0
         for tensor in Structure(result).tensors:
+            settled += tensor._init is segment
             tensor.settle()
+        if len(segment.arrays) > settled:  # others hold tensors of the step: it keeps their values, and no other
+            segment.arrays = {slot: segment.arrays[slot] for slot in self.live() if slot in segment.arrays}
 
     def close(self):
         """Forgets all but values."""
