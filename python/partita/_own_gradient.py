@@ -45,6 +45,11 @@ class OwnGradient:
         self._where, self._gradient, self._others = where, gradient, others
         self._inputs, self._several = inputs, several
 
+    @property
+    def inputs(self):
+        """The number of inputs that are tensors."""
+        return len(self._inputs)
+
     def key(self):
         """Equal for gradients that are computed in the same way."""
         others = tuple(Same(one) if one is not None else None for one in self._others)

@@ -44,7 +44,7 @@ def _all(numbers):
     return np.asarray(_core.collective("all_gather", "world", _core.Array(numbers), "sum", 0))
 
 
-def agree(step, asked, is_beginning):
+def agree(step, asked, is_beginning, digest=None):
     """Called by all processes before a program of a step runs. Returns what is asked for in any of them. Numbers that
     differ between processes, or that vary in one, vary in all from now on. Raises RuntimeError, with the lines of both,
     if processes have recorded different calls, or need values at different places; ValueError if a number that differs
@@ -53,7 +53,7 @@ def agree(step, asked, is_beginning):
     flags = [one.varies for one in externals]
     numbers = [one.value for one in externals if one.value.__class__ is float and not one.varies]
     shared = _shared(step, externals)
-    structure = digest_of(step.call.digest, is_beginning, step.beginnings)
+    structure = digest_of(digest or step.call.digest, is_beginning, step.beginnings)
     own = [structure, digest_of(asked), digest_of(flags, numbers), digest_of(shared)]
     rows = _all(np.asarray(own)).reshape(-1, len(own))
     if (rows[:, 0] != structure).any():
@@ -62,7 +62,7 @@ def agree(step, asked, is_beginning):
         asked = tuple(sorted({int(slot) for slots in _gathered(asked) for slot in slots}))
     if (rows[:, 2] != own[2]).any():
         _vary_together(externals)
-        return agree(step, asked, is_beginning)
+        return agree(step, asked, is_beginning, digest)
     if (rows[:, 3] != own[3]).any():
         raise _different_numbers(step, shared)
     return asked

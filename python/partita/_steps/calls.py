@@ -168,6 +168,7 @@ class GradientCalls:
         self.arguments = [Recorded(i, tuple(one.shape), one.dtype) for i, one in enumerate(symbols)]
         self.calls = []
         self.results = []  # slots, None where there is no gradient
+        self.programs = {}  # of values of it that a step needed
 
 
 class Replay:
@@ -181,6 +182,7 @@ class Replay:
         self.count = 0
         self._gradients = None  # of the call that is added, whose turn has not come
         self._call = None
+        self._until = None  # (number of a gradient of a user, its calls, slot) at which a differentiation ends
         self._add_externals(root, build, self.table)
 
     def _add_externals(self, call, build, table):
@@ -209,15 +211,38 @@ class Replay:
         self._call, self._gradients = outer
         return made
 
+    def add_until(self, call, number, calls, slot):
+        """Adds a differentiation up to a value of the gradient of a user that it calls after `number` others, which has
+        made `calls`. Returns the symbol of the value."""
+        self._until, self._reached = [number, calls, slot], None
+        self._add(call, self.build, self.table)
+        return self.build.trace.symbol(self._reached)
+
+    def _add_end(self, own, build, table, count):
+        """Ends `add_until` in the gradient where the value is."""
+        number, calls, slot = self._until
+        if number == 0:
+            for call in calls:
+                for symbol in listed(self._add(call, build, table)):
+                    table[count] = symbol
+                    count += 1
+            self._reached = table[slot].id
+        self._until[0] -= 1
+        return [None] * own.inputs
+
     def add_gradient(self, own, build, symbols):
         """Adds the calls of a gradient that a user wrote, for the differentiation that is added. Returns the symbols of
         the gradients."""
         table = dict(enumerate(symbols))
+        if self._until is not None:
+            if self._until[0] <= 0:
+                return self._add_end(own, build, table, len(symbols))
+            self._until[0] -= 1
         found, count = next(self._gradients, None), len(symbols)
         if found is None:
             call, found = self._call, GradientCalls(own, symbols)
             call.gradients.append(found)
-            self._recording.record_gradient(found, lambda one: self._add(one, build, table), table)
+            self._recording.record_gradient(call, lambda one: self._add(one, build, table), table)
             return [None if slot is None else table[slot] for slot in found.results]
         for call in found.calls:
             for symbol in listed(self._add(call, build, table)):

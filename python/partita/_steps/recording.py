@@ -91,9 +91,7 @@ class Recording(Building):
 
     def need(self, slot):
         """Makes the array of a result known. Raises TypeError if that is possible only when the step has ended."""
-        raise TypeError(
-            "[bprop] a value is not known while gradients are recorded, got a symbolic tensor, expected ops on it"
-        )
+        raise NotImplementedError
 
     def _called(self, key, operands, action, of_trace=False):
         """Finds the call among those that followed in earlier steps, or adds it. With `of_trace` the first argument of
@@ -188,16 +186,26 @@ class Recording(Building):
         same calls."""
         before = len(self.values)
         try:
-            for one in call.gradients:
-                GradientRecording(self, one).follow()
+            for i, one in enumerate(call.gradients):
+                GradientRecording(self, one, (call, i)).follow()
         except _Differs:
             del self.values[before:]
             return False
         return True
 
-    def record_gradient(self, found, add, table):
-        """Records the calls of a gradient that a user wrote; `add` adds a call to a network, `table` gets symbols."""
-        GradientRecording(self, found, add, table).record()
+    def record_gradient(self, call, add, table):
+        """Records the calls of the last gradient that a user wrote and that a differentiation called; `add` adds a call
+        to a network, `table` gets symbols."""
+        number = len(call.gradients) - 1
+        GradientRecording(self, call.gradients[number], (call, number), add, table).record()
+
+    def need_of_gradient(self, place, calls, slot):
+        """The array of a value of a gradient that a user wrote: that of the differentiation and the number of `place`,
+        which has made `calls`. Raises TypeError if it is known only when the step has ended."""
+        raise TypeError(
+            "[bprop] a value within a gradient of a gradient is not known while it is recorded, got a symbolic tensor, "
+            "expected ops on it"
+        )
 
     def replace(self, parameter, value):
         """Makes a tensor the value of a parameter from here on: an update."""
@@ -286,15 +294,22 @@ class _Differs(BaseException):
 
 
 class GradientRecording(Recording):
-    """The calls of a gradient that a user wrote, within those of a step. With `add`, which adds a call to a network,
-    they are new, and `table` gets the symbols."""
+    """The calls of a gradient that a user wrote, within those of a step; `place` is the differentiation that calls it
+    and its number there. With `add`, which adds a call to a network, they are new, and `table` gets the symbols."""
 
-    def __init__(self, outer, found, add=None, table=None):
+    def __init__(self, outer, found, place, add=None, table=None):
         super().__init__(outer.tree, ())
+        self._step, self._place = outer, place
         self.values, self.here = outer.values, outer.here
         self._found, self._add, self._table = found, add, table
+        self.calls = []
         self._left = iter(found.calls)
         self.count = len(found.arguments)
+
+    def need(self, slot):
+        if slot is None:
+            raise TypeError("[bprop] a parameter that the step has updated is used, expected gradients before updates")
+        self.segment.arrays[slot] = self._step.need_of_gradient(self._place, list(self.calls), slot)
 
     def record(self):
         """Records the calls."""
@@ -327,6 +342,7 @@ class GradientRecording(Recording):
         else:
             call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
         self.count += len(call.results)
+        self.calls.append(call)
         return self._tensors(call)
 
     def _recorded(self, key, slots, fresh, action):

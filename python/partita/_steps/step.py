@@ -3,7 +3,7 @@
 import numpy as np
 
 from partita import _core, context
-from partita._steps.agreement import agree
+from partita._steps.agreement import agree, digest_of, stable
 from partita._current import current, set_current
 from partita._ranks import is_begun
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
@@ -15,6 +15,7 @@ from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 
+_WANTED = "wanted"  # the slot of a value of a gradient that a user wrote
 _MANY_TYPES = 64  # of the arguments of a function
 _MANY_PROGRAMS = 16  # of a function for arguments of the same types
 
@@ -67,16 +68,16 @@ def _of_all(tensor, ways):
 class _StepProgram(Executable):
     """The program of a step up to a call: of all of it, or of a beginning whose values the step needs at once."""
 
-    def __init__(self, step, asked, is_beginning):
+    def __init__(self, step, asked, is_beginning, until=None):
         self._externals, self._given, self._computed = [], [], []
         self._asked = len(asked)
-        super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning), step.groups)
+        super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning, until), step.groups)
         self.varying = [one.varies for one in self._externals]
         self._inputs = [(i, f"value{i + 1}") for i, varies in enumerate(self.varying) if varies]
         self._counts = "step" in self._core.states() and not self._counting
         self._next = None if is_beginning else 0  # step that the program counts next
 
-    def _fill(self, trace, step, asked, is_beginning):
+    def _fill(self, trace, step, asked, is_beginning, until):
         build = Build(trace, training=True, groups=step.groups, precision=step.tree.precision)
         replay = Replay(build, step.root, step.rows)
         known = 0  # nodes whose values are known by now
@@ -86,12 +87,15 @@ class _StepProgram(Executable):
             replay.add(call)
         if len(step.calls) == step.begun:
             known = trace.nodes
+        computed = trace.nodes
+        if until is not None:
+            replay.table[asked[0]] = replay.add_until(*until)
         self._externals = replay.externals
         for scope, precision in step.scopes.precisions.items():
             trace.set_precision(scope, precision)
         if is_beginning:
             trace.freeze_states()
-            self._computed = trace.computed(known, trace.nodes)
+            self._computed = trace.computed(known, computed)
         trace.set_place("net", "", 0, -1, "")
         for i, slot in enumerate(asked):
             trace.output(f"output{i}", _copied(replay.table[slot]))
@@ -209,6 +213,22 @@ class Step(Recording):
         if self.calls:
             segment.arrays.update(zip(asked, self._program(asked, False).take(self)))
         segment.recording = None
+
+    def need_of_gradient(self, place, calls, slot):
+        with Outside(self):
+            call, number = place
+            digest = digest_of(self.call.digest, number, [stable(one.key) for one in calls], slot)
+            if self.is_shared:
+                agree(self, (slot,), True, digest)
+            known = call.gradients[number].programs
+            key = slot, len(calls), self.beginnings
+            if key not in known or not known[key].is_current():
+                known[key] = _StepProgram(self, (_WANTED,), True, (call, number, calls, slot))
+                self.tree.compiled += 1
+            (array,) = known[key].take(self)
+        self.begun = len(self.calls)
+        self.beginnings += (self.begun,)
+        return array
 
     def _program(self, asked, is_beginning):
         """The program of the calls so far."""
