@@ -259,6 +259,7 @@ TEST(SubnormalNumbers, TheCallerKeepsItsSetting) {
           EXPECT_EQ(before, std::vector<SubnormalSetting>(kThreads, SubnormalSetting(own)));
           interpret_all(program.graph, all_ops(), complete(program.graph, batch));
           EXPECT_EQ(settings(), before);
+          set_all(Subnormals::keep);
         });
       }
     }
