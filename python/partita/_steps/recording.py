@@ -5,13 +5,15 @@ is refused. Calls are kept in a tree. Later steps follow it as long as they make
 comparison. Where steps differ the tree branches. A number or a tensor that is another one than before becomes an input
 of the program."""
 
+import itertools
 import sys
 
 from partita import _core
 from partita._own_gradient import Same
 from partita._steps.agreement import digest_of, stable
-from partita._steps.calls import Call, External, Replay, listed, require_values
+from partita._steps.calls import Call, External, Recorded, Replay, listed, require_values
 from partita._trace import Building, differentiate
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
 # References to a result that no tensor stands for: those of its call, of a variable, and of the argument that counts.
@@ -67,6 +69,7 @@ class Recording(Building):
         self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
         self.viewed = []  # references to views of tensors
         self.assigned = {}  # (parameter, its value), by the identity of the parameter
+        self.former = {}  # what parameters that were assigned stood for before, by their identity
         self.updated = {}  # parameters that the segment updates, by their identity
         self.count = 0  # of results
         self._scratch = None
@@ -80,8 +83,14 @@ class Recording(Building):
         return self._called(key, operands, action)
 
     def differentiate(self, total, tensors):
-        """d total / d each of the tensors."""
-        return self._called("differentiate", (total, *tensors), differentiate)
+        """d total / d each of the tensors. That by a parameter is by all the values that it has had in the segment."""
+        former = [self.former.get(id(one), ()) for one in tensors]
+        found = self._called("differentiate", (total, *tensors, *itertools.chain(*former)), differentiate)
+        gradients, others = list(found[: len(tensors)]), iter(found[len(tensors) :])
+        for i, values in enumerate(former):
+            for _ in values:
+                gradients[i] = self.run(lambda trace, x, y: _core.functions.add(x, y), [gradients[i], next(others)])
+        return tuple(gradients)
 
     def need(self, slot):
         """Makes the array of a result known. Raises TypeError if that is possible only when the step has ended."""
@@ -224,6 +233,13 @@ class Recording(Building):
             self.commit()
         dtype, shape, functions = parameter.dtype.core, list(parameter.shape), _core.functions
         value = self.run(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
+        # What uses the parameter from here on has gradients by it, not by what its value was made of.
+        if mstype.is_float(parameter.dtype):
+            value = self.with_gradient("assign", lambda x: x, lambda x, out, dout: (None,), [value])
+        before = self.slots.get(id(parameter))
+        if before is not None:
+            former = self._tensor(Recorded(before, parameter.shape, dtype))
+            self.former[id(parameter)] = (*self.former.get(id(parameter), ()), former)
         self.slots[id(parameter)] = value._symbol.slot
         self.assigned[id(parameter)] = parameter, value
 
