@@ -58,6 +58,7 @@ class Recording(Building):
         super().__init__(True, tree.groups, tree.precision, tree.scopes)
         self.tree = tree
         self.born = []  # tensors made in this step
+        self.owns = {}  # gradients that users wrote, by those that the first step with the call had
         self.begin(tree.root, arguments)
 
     def begin(self, root, arguments):
@@ -202,6 +203,11 @@ class Recording(Building):
         """Records the calls of a gradient that a user wrote; `add` adds a call to a network, `table` gets symbols."""
         GradientRecording(self, found, add, table).record()
 
+    def own_gradient(self, own, operands):
+        made = super().own_gradient(own, operands)
+        self.owns[self.call.action.__self__] = own
+        return made
+
     def replace(self, parameter, value):
         """Makes a tensor the value of a parameter from here on: an update."""
         self.slots[id(parameter)] = value._symbol.slot
@@ -297,7 +303,7 @@ class GradientRecording(Recording):
 
     def __init__(self, outer, found, add=None, table=None):
         super().__init__(outer.tree, ())
-        self.values, self.here = outer.values, outer.here
+        self.values, self.here, self.owns = outer.values, outer.here, outer.owns
         self._found, self._add, self._table = found, add, table
         self._left = iter(found.calls)
         self.count = len(found.arguments)
@@ -313,7 +319,8 @@ class GradientRecording(Recording):
 
     def _called_by_user(self):
         with self:
-            found = self._found.own.of([self._tensor(one) for one in self._found.arguments])
+            own = self.owns.get(self._found.own, self._found.own)
+            found = own.of([self._tensor(one) for one in self._found.arguments])
             return [None if one is None else self._slot_of_result(one) for one in found]
 
     def _slot_of_result(self, tensor):
@@ -332,6 +339,7 @@ class GradientRecording(Recording):
                 raise _Differs
         else:
             call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
+        self.call = call
         self.count += len(call.results)
         return self._tensors(call)
 

@@ -232,7 +232,7 @@ class Step(Recording):
         self.segment.recording = None
         self.tree.steps += 1
         self.calls, self.values, self.born, self.slots, self.computed = [], [], [], {}, {}
-        self.updated, self._scratch = {}, None
+        self.updated, self.former, self.owns, self._scratch = {}, {}, {}, None
 
 
 _TOO_MANY = (
