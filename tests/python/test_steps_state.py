@@ -1,5 +1,6 @@
 """Steps in PYNATIVE mode: parameters and tensors that a step changes, and what is left when a step fails."""
 
+import copy
 import unittest
 
 import numpy as np
@@ -70,6 +71,35 @@ class AssignedParameters(Case):
         for i in range(3):
             self.gradients(loss, w)
             self.assertEqual(count.asnumpy().tolist(), [i + 1])
+
+
+class Copies(Case):
+    """Copies of values of a step."""
+
+    def test_gradients_pass_through_copies(self):
+        ways = {
+            "copy": lambda y: y.copy(),
+            "deepcopy": copy.deepcopy,
+            "Tensor": Tensor,
+            "Tensor of another type": lambda y: Tensor(y, ms.float64),
+            "in a list": lambda y: copy.deepcopy({"a": [y]})["a"][0],
+        }
+        for name, way in ways.items():
+            with self.subTest(name):
+                gradient = ms.grad(lambda x, way=way: (way(x * 1.0) * x).sum())
+                for run in (gradient, ms.jit(gradient)):
+                    for _ in range(2):
+                        self.close(run(Tensor(ROWS)), np.array(ROWS) * 2)
+
+    def test_copies_of_parameters_have_none(self):
+        w = parameter([1.0, 2.0])
+        for way in (lambda: w.copy(), lambda: Tensor(w), lambda: copy.deepcopy(w), lambda: w.clone()):
+            (found,) = ms.grad(lambda x, way=way: (way() * x).sum() + (w * x).sum(), None, [w])(Tensor(ROWS))
+            self.close(found, [4.0, 6.0])
+
+    def test_a_shape_of_a_copy_is_checked(self):
+        with self.refuses(ValueError, "[Tensor]", "another shape", "(2, 2)", "(4,)"):
+            ms.grad(lambda x: Tensor(x * 1.0, shape=(4,)).sum())(Tensor(ROWS))
 
 
 if __name__ == "__main__":

@@ -44,11 +44,12 @@ class Tensor:
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             self._array = _core.zeros(mstype.to_dtype(dtype).core, shape)
             return
-        self._array = _array_of(input_data, None if dtype is None else mstype.to_dtype(dtype))
-        if shape is not None and tuple(self._array.shape) != tuple(shape):
-            raise ValueError(
-                f"[Tensor] the data has another shape, got {tuple(self._array.shape)}, expected {tuple(shape)}"
-            )
+        if build is not None and isinstance(input_data, Tensor) and input_data._symbol is not None:
+            self._become(_copied(build, input_data, dtype))
+        else:
+            self._array = _array_of(input_data, None if dtype is None else mstype.to_dtype(dtype))
+        if shape is not None and self.shape != tuple(shape):
+            raise ValueError(f"[Tensor] the data has another shape, got {self.shape}, expected {tuple(shape)}")
 
     @classmethod
     def _from_symbol(cls, symbol):
@@ -192,11 +193,14 @@ class Tensor:
         return self
 
     def copy(self):
-        """Returns a new tensor with a copy of the values."""
+        """Returns a new tensor with a copy of the values. Gradients pass through it, unless it is of a parameter."""
+        build = current()
+        if build is not None and self._symbol is not None:
+            return _copied(build, self)
         return Tensor._from_array(self.array.copy())
 
     def __deepcopy__(self, memo):
-        made = self if self._is_symbolic else self.copy()
+        made = self if self._is_symbolic and current() is None else self.copy()
         memo[id(self)] = made
         return made
 
@@ -298,6 +302,13 @@ class Tensor:
 
 def _unpickled(kind, values, dtype, *options):
     return kind(Tensor(values, mstype.of_core(dtype)), *options)
+
+
+def _copied(build, tensor, dtype=None):
+    """A value of a step or a network as another tensor, cast to an element type if one is given."""
+    shape, kind = list(tensor.shape), (tensor.dtype if dtype is None else mstype.to_dtype(dtype)).core
+    functions = _core.functions
+    return build.run(lambda trace, x: functions.cast(functions.reshape(x, shape), kind), [tensor])
 
 
 def _array_of(data, dtype):
