@@ -96,5 +96,26 @@ class Hooks(Case):
         self.assertEqual(self.sums(function), ([20.0 * i for i in range(1, 7)], 2))
 
 
+class Gradients(Case):
+    def test_a_gradient_of_ones_own_can_change_a_tensor(self):
+        class Changes(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.__dict__["scale"] = Tensor(np.ones(2, "f4"))
+
+            def construct(self, x):
+                return x * 1.0
+
+            def bprop(self, x, out, dout):
+                gradient = dout * self.scale
+                self.scale[0] = 5.0
+                return gradient * self.scale
+
+        cell = Changes()
+        gradient = ms.grad(lambda x: cell(x).sum())
+        found = [gradient(Tensor(ROWS)).asnumpy()[0].tolist() for _ in range(3)]
+        self.assertEqual(found, [[5.0, 1.0], [25.0, 1.0], [25.0, 1.0]])
+
+
 if __name__ == "__main__":
     unittest.main()

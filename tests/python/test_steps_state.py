@@ -102,5 +102,99 @@ class Copies(Case):
             ms.grad(lambda x: Tensor(x * 1.0, shape=(4,)).sum())(Tensor(ROWS))
 
 
+class SharedMemory(Case):
+    """Arrays of NumPy over the memory of tensors, which nobody sees being written to."""
+
+    def test_what_is_written_between_steps_counts(self):
+        for before in (False, True):
+            offset = Tensor(np.zeros(2, "f4"))
+            if before:
+                memory = offset.asnumpy()
+            step = ms.value_and_grad(lambda x, offset=offset: (x + offset).sum(), 0)
+            values = [float(step(Tensor(ROWS))[0])]
+            memory = offset.asnumpy()
+            for _ in range(4):
+                memory += 1
+                values.append(float(step(Tensor(ROWS))[0]))
+            self.assertEqual(values, [10.0, 14.0, 18.0, 22.0, 26.0])
+
+    def test_what_is_written_within_a_step_counts_from_there_on(self):
+        offset = Tensor(np.zeros(2, "f4"))
+
+        def function(x):
+            before = (x + offset).sum()
+            memory = offset.asnumpy()
+            memory += 1
+            return before + (offset * 1.0).sum()
+
+        step = ms.value_and_grad(function, 0)
+        self.assertEqual([float(step(Tensor(ROWS))[0]) for _ in range(4)], [12.0, 18.0, 24.0, 30.0])
+
+    def test_values_that_a_step_reads_are_to_be_read(self):
+        def function(x):
+            memory = (x * 2.0).asnumpy()
+            memory[0] = 0
+            return x.sum()
+
+        with self.refuses(ValueError, "read-only"):
+            ms.grad(function)(Tensor(ROWS))
+
+    def test_reading_alone_keeps_constants(self):
+        scale = Tensor(np.full(2, 2.0, "f4"))
+        step = ms.value_and_grad(lambda x: (x * scale).sum() * scale.tolist()[0], 0)
+        for _ in range(3):
+            float(scale.sum()), scale.tolist(), str(scale)
+            self.assertEqual(float(step(Tensor(ROWS))[0]), 40.0)
+        ((tree, _),) = step._trees.values()
+        self.assertEqual(tree.compiled, 1)
+
+
+class Failures(Case):
+    """A step that ends with an error keeps what it changed before."""
+
+    def fails(self, function, error):
+        with self.assertRaises(error):
+            ms.value_and_grad(function, 0)(Tensor(ROWS))
+
+    def test_assigned_values_stay(self):
+        w = parameter([1.0, 2.0])
+
+        def raises(x):
+            ops.assign(w, w + 1.0)
+            raise KeyError("no")
+
+        def refused(x):
+            ops.assign(w, w + 1.0)
+            return ops.matmul(x, Tensor(np.ones((3, 3), "f4"))).sum()
+
+        def no_loss(x):
+            w[0] = 7.0
+            return "text"
+
+        for function, error, expected in (
+            (raises, KeyError, [2.0, 3.0]),
+            (refused, ValueError, [3.0, 4.0]),
+            (no_loss, TypeError, [7.0, 4.0]),
+            (raises, KeyError, [8.0, 5.0]),
+        ):
+            self.fails(function, error)
+            self.assertEqual(w.asnumpy().tolist(), expected)
+
+    def test_steps_that_are_caught_go_on(self):
+        w, counts = parameter([1.0, 2.0]), iter(range(4))
+
+        def function(x):
+            try:
+                if next(counts) % 2 == 0:
+                    ops.matmul(x, Tensor(np.ones((3, 3), "f4"))).sum()
+                return (x * w).sum()
+            except ValueError:
+                return (x * w * 2.0).sum()
+
+        step = ms.grad(function, None, [w])
+        found = [step(Tensor(ROWS))[0].asnumpy().tolist() for _ in range(4)]
+        self.assertEqual(found, [[8.0, 12.0], [4.0, 6.0]] * 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -225,8 +225,12 @@ class Recording(Building):
         """Keeps the value that a tensor has had so far in the segment, before it becomes another one."""
         number = self.slots.pop(id(tensor), None)
         if number is not None:
-            self.values[-1 - number] = Tensor._from_array(tensor.array)
-            self.externals()[-1 - number].vary()
+            self.values[-1 - number] = Tensor._from_array(tensor.array.copy())
+            self._external(number).vary()
+
+    def _external(self, number):
+        """The external of this number."""
+        return self.externals()[-1 - number]
 
     def assign(self, parameter, value):
         """Makes a tensor of any type and shape the value of a parameter from here on."""
@@ -306,7 +310,11 @@ class GradientRecording(Recording):
         self.values, self.here, self.owns = outer.values, outer.here, outer.owns
         self._found, self._add, self._table = found, add, table
         self._left = iter(found.calls)
+        self._own = {}  # externals of its calls, by their numbers
         self.count = len(found.arguments)
+
+    def _external(self, number):
+        return self._own[number] if number in self._own else super()._external(number)
 
     def record(self):
         """Records the calls."""
@@ -339,6 +347,7 @@ class GradientRecording(Recording):
                 raise _Differs
         else:
             call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
+        self._own.update((-1 - i, one) for i, one in enumerate(call.externals, before))
         self.call = call
         self.count += len(call.results)
         return self._tensors(call)

@@ -1,5 +1,7 @@
 """A step of a function whose Python runs every time: it is recorded, then its program runs."""
 
+import contextlib
+
 import numpy as np
 
 from partita import _core, context
@@ -42,6 +44,9 @@ def take(function, args, kwargs, trees, rows):
         with step:
             result = function(*args, **kwargs)
         step.finish(result)
+    except Exception:
+        step.fail()
+        raise
     finally:
         step.close()
     return result
@@ -226,6 +231,14 @@ class Step(Recording):
         self._run()
         for tensor in Structure(result).tensors:
             tensor.settle()
+
+    def fail(self):
+        """After an error: makes parameters and states have what the step gave them before, in a process alone. Others
+        may not have failed."""
+        is_changed = self.assigned or any(call.updates_states for call in self.calls)
+        if is_changed and self.segment.recording is self and not self.is_shared:
+            with contextlib.suppress(Exception):  # what failed may fail again
+                self._run()
 
     def close(self):
         """Forgets all but values."""
