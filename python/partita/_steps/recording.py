@@ -5,6 +5,7 @@ is refused. Calls are kept in a tree. Later steps follow it as long as they make
 comparison. Where steps differ the tree branches. A number or a tensor that is another one than before becomes an input
 of the program."""
 
+import itertools
 import sys
 
 from partita import _core
@@ -12,6 +13,7 @@ from partita._own_gradient import Same
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, Recorded, Replay, listed, require_values
 from partita._trace import Building, differentiate
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
 
@@ -62,6 +64,7 @@ class Recording(Building):
         super().__init__(True, tree.groups, tree.precision, tree.scopes)
         self.tree = tree
         self.born = []  # tensors made in this step
+        self.owns = {}  # gradients that users wrote, by those that the first step with the call had
         self.begin(tree.root, arguments)
 
     def begin(self, root, arguments):
@@ -73,6 +76,7 @@ class Recording(Building):
         self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
         self.viewed = []  # references to views of tensors
         self.assigned = {}  # (parameter, its value), by the identity of the parameter
+        self.former = {}  # what parameters that were assigned stood for before, by their identity
         self.updated = {}  # parameters that the segment updates, by their identity
         self.count = 0  # of results
         self._scratch = None
@@ -86,8 +90,14 @@ class Recording(Building):
         return self._called(key, operands, action)
 
     def differentiate(self, total, tensors):
-        """d total / d each of the tensors."""
-        return self._called("differentiate", (total, *tensors), differentiate)
+        """d total / d each of the tensors. That by a parameter is by all the values that it has had in the segment."""
+        former = [self.former.get(id(one), ()) for one in tensors]
+        found = self._called("differentiate", (total, *tensors, *itertools.chain(*former)), differentiate)
+        gradients, others = list(found[: len(tensors)]), iter(found[len(tensors) :])
+        for i, values in enumerate(former):
+            for _ in values:
+                gradients[i] = self.run(lambda trace, x, y: _core.functions.add(x, y), [gradients[i], next(others)])
+        return tuple(gradients)
 
     def need(self, slot):
         """Makes the array of a result known. Raises TypeError if that is possible only when the step has ended."""
@@ -207,6 +217,11 @@ class Recording(Building):
             "expected ops on it"
         )
 
+    def own_gradient(self, own, operands):
+        made = super().own_gradient(own, operands)
+        self.owns[self.call.action.__self__] = own
+        return made
+
     def replace(self, parameter, value):
         """Makes a tensor the value of a parameter from here on: an update."""
         self.slots[id(parameter)] = value._symbol.slot
@@ -228,8 +243,12 @@ class Recording(Building):
         """Keeps the value that a tensor has had so far in the segment, before it becomes another one."""
         number = self.slots.pop(id(tensor), None)
         if number is not None:
-            self.values[-1 - number] = Tensor._from_array(tensor.array)
-            self.externals()[-1 - number].vary()
+            self.values[-1 - number] = Tensor._from_array(tensor.array.copy())
+            self._external(number).vary()
+
+    def _external(self, number):
+        """The external of this number."""
+        return self.externals()[-1 - number]
 
     def assign(self, parameter, value):
         """Makes a tensor of any type and shape the value of a parameter from here on."""
@@ -242,6 +261,13 @@ class Recording(Building):
             self.commit()
         dtype, shape, functions = parameter.dtype.core, list(parameter.shape), _core.functions
         value = self.run(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
+        # What uses the parameter from here on has gradients by it, not by what its value was made of.
+        if mstype.is_float(parameter.dtype):
+            value = self.with_gradient("assign", lambda x: x, lambda x, out, dout: (None,), [value])
+        before = self.slots.get(id(parameter))
+        if before is not None:
+            former = self._tensor(Recorded(before, parameter.shape, dtype))
+            self.former[id(parameter)] = (*self.former.get(id(parameter), ()), former)
         self.slots[id(parameter)] = value._symbol.slot
         self.assigned[id(parameter)] = parameter, value
 
@@ -300,16 +326,20 @@ class GradientRecording(Recording):
     def __init__(self, outer, found, place, add=None, table=None):
         super().__init__(outer.tree, ())
         self._step, self._place = outer, place
-        self.values, self.here = outer.values, outer.here
+        self.values, self.here, self.owns = outer.values, outer.here, outer.owns
         self._found, self._add, self._table = found, add, table
         self.calls = []
         self._left = iter(found.calls)
+        self._own = {}  # externals of its calls, by their numbers
         self.count = len(found.arguments)
 
     def need(self, slot):
         if slot is None:
             raise TypeError("[bprop] a parameter that the step has updated is used, expected gradients before updates")
         self.segment.arrays[slot] = self._step.need_of_gradient(self._place, list(self.calls), slot)
+
+    def _external(self, number):
+        return self._own[number] if number in self._own else super()._external(number)
 
     def record(self):
         """Records the calls."""
@@ -322,7 +352,8 @@ class GradientRecording(Recording):
 
     def _called_by_user(self):
         with self:
-            found = self._found.own.of([self._tensor(one) for one in self._found.arguments])
+            own = self.owns.get(self._found.own, self._found.own)
+            found = own.of([self._tensor(one) for one in self._found.arguments])
             return [None if one is None else self._slot_of_result(one) for one in found]
 
     def _slot_of_result(self, tensor):
@@ -341,6 +372,8 @@ class GradientRecording(Recording):
                 raise _Differs
         else:
             call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
+        self._own.update((-1 - i, one) for i, one in enumerate(call.externals, before))
+        self.call = call
         self.count += len(call.results)
         self.calls.append(call)
         return self._tensors(call)

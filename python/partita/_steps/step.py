@@ -1,5 +1,7 @@
 """A step of a function whose Python runs every time: it is recorded, then its program runs."""
 
+import contextlib
+
 import numpy as np
 
 from partita import _core, context
@@ -50,6 +52,9 @@ def take(function, args, kwargs, trees, rows):
         with step:
             result = function(*args, **kwargs)
         step.finish(result)
+    except Exception:
+        step.fail()
+        raise
     finally:
         step.close()
     return result
@@ -258,12 +263,20 @@ class Step(Recording):
         if len(segment.arrays) > settled:  # others hold tensors of the step: it keeps their values, and no other
             segment.arrays = {slot: segment.arrays[slot] for slot in self.live() if slot in segment.arrays}
 
+    def fail(self):
+        """After an error: makes parameters and states have what the step gave them before, in a process alone. Others
+        may not have failed."""
+        is_changed = self.assigned or any(call.updates_states for call in self.calls)
+        if is_changed and self.segment.recording is self and not self.is_shared:
+            with contextlib.suppress(Exception):  # what failed may fail again
+                self._run()
+
     def close(self):
         """Forgets all but values."""
         self.segment.recording = None
         self.tree.steps += 1
         self.calls, self.values, self.born, self.slots, self.computed = [], [], [], {}, {}
-        self.updated, self._scratch = {}, None
+        self.updated, self.former, self.owns, self._scratch = {}, {}, {}, None
 
 
 _TOO_MANY = (

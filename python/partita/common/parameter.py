@@ -91,14 +91,14 @@ class Parameter(Tensor):
     def asnumpy(self):
         """The values as a NumPy array over the same memory, to be read: programs hear of changes by item assignment
         and `set_data` alone."""
-        values = super().asnumpy().view()
+        values = self._values().view()
         values.flags.writeable = False
         return values
 
     def _writable(self):
         self._require_free("item assignment")
         self._count_update()
-        return super().asnumpy()
+        return self._values()
 
     def __dlpack__(self, **options):
         return self.copy().__dlpack__(**options)  # of the values: programs do not hear of what others write

@@ -19,8 +19,9 @@ class Tensor:
 
     # Operators, and methods that compute, are functions of ops: `partita.ops.methods` installs them.
 
-    # _updates: changes in place; _view: (tensor, index) of which it is a view; _views: views of it
-    __slots__ = ("_array", "_symbol", "_init", "_updates", "_view", "_views", "__weakref__")
+    # _updates: changes in place; _view: (tensor, index) of which it is a view; _views: views of it; _hooks: (identity of the
+    # symbol that they belong to, hooks of its gradient); _is_shared: whether NumPy may write to it
+    __slots__ = ("_array", "_symbol", "_init", "_updates", "_view", "_views", "_hooks", "_is_shared", "__weakref__")
     is_parameter = False
     __array_priority__ = 1000  # NumPy leaves operators with tensors to them
 
@@ -43,11 +44,12 @@ class Tensor:
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             self._array = _core.zeros(mstype.to_dtype(dtype).core, shape)
             return
-        self._array = _array_of(input_data, None if dtype is None else mstype.to_dtype(dtype))
-        if shape is not None and tuple(self._array.shape) != tuple(shape):
-            raise ValueError(
-                f"[Tensor] the data has another shape, got {tuple(self._array.shape)}, expected {tuple(shape)}"
-            )
+        if build is not None and isinstance(input_data, Tensor) and input_data._symbol is not None:
+            self._become(_copied(build, input_data, dtype))
+        else:
+            self._array = _array_of(input_data, None if dtype is None else mstype.to_dtype(dtype))
+        if shape is not None and self.shape != tuple(shape):
+            raise ValueError(f"[Tensor] the data has another shape, got {self.shape}, expected {tuple(shape)}")
 
     @classmethod
     def _from_symbol(cls, symbol):
@@ -156,7 +158,21 @@ class Tensor:
 
     def asnumpy(self):
         """The values as a NumPy array over the same memory. Raises TypeError for bfloat16, which NumPy does not
-        have."""
+        have. Within a step what is written to the array counts for the calls that follow; that of a result is to be
+        read."""
+        build = current()
+        is_recorded = build is not None and build.is_recorded
+        if is_recorded and self._symbol is not None:
+            values = self._values().view()
+            values.flags.writeable = False
+            return values
+        if is_recorded and build.knows(self):
+            build.detach(self)
+        self._is_shared = True
+        return self._values()
+
+    def _values(self):
+        """The values for those who read them at once."""
         if self.dtype == mstype.bfloat16:
             raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) first")
         return np.asarray(self.array)
@@ -169,6 +185,7 @@ class Tensor:
         return values if dtype is None else values.astype(dtype)
 
     def __dlpack__(self, **options):
+        self._is_shared = True
         return self._writable().__dlpack__(**options)  # which cannot say that memory is to be read alone
 
     def __dlpack_device__(self):
@@ -181,21 +198,24 @@ class Tensor:
         return Tensor(array)
 
     def tolist(self):
-        return self.asnumpy().tolist()
+        return self._values().tolist()
 
     def item(self, index=None):
-        values = self.asnumpy()
+        values = self._values()
         return values.item() if index is None else values.item(index)
 
     def value(self):
         return self
 
     def copy(self):
-        """Returns a new tensor with a copy of the values."""
+        """Returns a new tensor with a copy of the values. Gradients pass through it, unless it is of a parameter."""
+        build = current()
+        if build is not None and self._symbol is not None:
+            return _copied(build, self)
         return Tensor._from_array(self.array.copy())
 
     def __deepcopy__(self, memo):
-        made = self if self._is_symbolic else self.copy()
+        made = self if self._is_symbolic and current() is None else self.copy()
         memo[id(self)] = made
         return made
 
@@ -208,7 +228,7 @@ class Tensor:
 
     def _readable(self):
         """The values as NumPy has them: of bfloat16, which it has not, as float32."""
-        return np.asarray(self.array.cast("f32")) if self.dtype == mstype.bfloat16 else self.asnumpy()
+        return np.asarray(self.array.cast("f32")) if self.dtype == mstype.bfloat16 else self._values()
 
     def set_data(self, data, slice_shape=False):
         self.assign_value(data)
@@ -234,7 +254,7 @@ class Tensor:
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_brackets(self._readable())})"
 
     def __str__(self):
-        return repr(self) if self._is_symbolic else str(self.asnumpy())
+        return repr(self) if self._is_symbolic else str(self._values())
 
     def __bool__(self):
         self._refuse_symbolic("its truth")
@@ -242,19 +262,19 @@ class Tensor:
             raise ValueError(
                 f"[Tensor] several values are neither true nor false, got shape {self.shape}, expected one element"
             )
-        return bool(self.asnumpy().item())
+        return bool(self._values().item())
 
     def __int__(self):
         self._refuse_symbolic("an int")
-        return int(self.asnumpy().item())
+        return int(self._values().item())
 
     def __float__(self):
         self._refuse_symbolic("a float")
-        return float(self.asnumpy().item())
+        return float(self._values().item())
 
     def __index__(self):
         self._refuse_symbolic("an index")
-        return int(self.asnumpy().item())
+        return int(self._values().item())
 
     def _refuse_symbolic(self, wanted):
         if not self._is_symbolic:
@@ -284,7 +304,7 @@ class Tensor:
     def _writable(self):
         """The values, to be changed in place."""
         self._count_update()
-        return self.asnumpy()
+        return self._values()
 
     def _count_update(self):
         self._updates = version_of(self) + 1
@@ -299,13 +319,20 @@ def _unpickled(kind, values, dtype, *options):
     return kind(Tensor(values, mstype.of_core(dtype)), *options)
 
 
+def _copied(build, tensor, dtype=None):
+    """A value of a step or a network as another tensor, cast to an element type if one is given."""
+    shape, kind = list(tensor.shape), (tensor.dtype if dtype is None else mstype.to_dtype(dtype)).core
+    functions = _core.functions
+    return build.run(lambda trace, x: functions.cast(functions.reshape(x, shape), kind), [tensor])
+
+
 def _array_of(data, dtype):
     if isinstance(data, Tensor):
         return data.array.copy() if dtype is None or dtype == data.dtype else data.array.cast(dtype.core)
     if isinstance(data, _core.Array):
         return data if dtype is None else data.cast(dtype.core)
     if isinstance(data, (list, tuple)) and any(isinstance(one, Tensor) for one in data):
-        data = [one.asnumpy() if isinstance(one, Tensor) else one for one in data]
+        data = [one._values() if isinstance(one, Tensor) else one for one in data]
     if dtype is None and isinstance(data, float) and not isinstance(data, np.generic):
         dtype = mstype.float32
     values = np.asarray(data)

@@ -34,8 +34,8 @@ def _masked(x, mask, value):
     if mask.shape != x.shape[: mask.ndim]:
         raise IndexError(f"[index] the mask has another shape, got {mask.shape}, expected that of {x.shape}")
     if value.size > 1 and value.shape != x.shape[mask.ndim :]:
-        places = np.arange(x.size).reshape(x.shape)[mask.asnumpy()]
-        return _placed(x, value, places, Tensor(mask.asnumpy()))
+        places = np.arange(x.size).reshape(x.shape)[mask._values()]
+        return _placed(x, value, places, Tensor(mask._values()))
     whole = reshape(mask, list(mask.shape) + [1] * (x.ndim - mask.ndim))
     return select(broadcast_to(whole, x.shape), broadcast_to(_without_ones(value, x.ndim), x.shape), x)
 
@@ -80,7 +80,7 @@ def _known(index):
     if not isinstance(index, Tensor):
         return index
     index._refuse_symbolic("an index")
-    return index.asnumpy()
+    return index._values()
 
 
 def is_basic(index):
@@ -96,9 +96,11 @@ def assign_item(tensor, index, value):
     build = current()
     if tensor.is_parameter and build is not None:
         return build.assign(tensor, assigned(tensor, index, value))
-    symbolic = tensor._symbol is not None or (isinstance(value, Tensor) and value._symbol is not None)
+    symbolic = any(_is_symbolic(one) for one in (tensor, index, value))
+    if build is not None and build.is_recorded and not symbolic and build.knows(tensor):
+        build.detach(tensor)
     if build is None or not (symbolic or build.knows(tensor)):
-        tensor._writable()[_known(index)] = value.asnumpy() if isinstance(value, Tensor) else value
+        tensor._writable()[_known(index)] = value._values() if isinstance(value, Tensor) else value
     else:
         made = assigned(tensor, index, value)
         if build is not None and tensor._symbol is None:
@@ -110,6 +112,13 @@ def assign_item(tensor, index, value):
         assign_item(base, at, tensor)  # which makes this view anew
     else:
         _renew_views(tensor)
+
+
+def _is_symbolic(part):
+    """Whether a value of a step or a network is among these."""
+    if isinstance(part, (tuple, list)):
+        return any(_is_symbolic(one) for one in part)
+    return isinstance(part, Tensor) and part._symbol is not None
 
 
 def _renew_views(base):

@@ -40,22 +40,40 @@ class TensorHook:
     def __init__(self, function):
         self._function = function
 
-    def __call__(self, gradients):
-        return None if self._function is None else self._function(gradients[0])
+    def __call__(self, gradient):
+        return None if self._function is None else self._function(gradient)
 
     def remove(self):
         """Removes the hook: gradients of steps that come are left as they are."""
         self._function = None
 
 
+class _Hooks(list):
+    """The hooks of a tensor, in the order in which they were registered."""
+
+    def __call__(self, gradients):
+        found = gradients[0]
+        for hook in self:
+            made = hook(found)
+            found = found if made is None else made
+        return found
+
+
 def register_hook(tensor, hook):
     """Makes the gradient of a tensor pass through `hook(gradient)`, which returns another one or None. Returns a handle
-    whose `remove` ends it. Within a step it counts for what uses the tensor from here on."""
+    whose `remove` ends it. Hooks of a tensor are called in their order. Within a step the first counts for what uses the
+    tensor from here on, and the others where the first does."""
     require_hook("register_hook", hook)
     handle = TensorHook(hook)
-    (found,) = through("register_hook", handle, [tensor])
+    symbol, hooks = getattr(tensor, "_hooks", (None, None))
+    if tensor._symbol is not None and id(tensor._symbol) == symbol:
+        hooks.append(handle)
+        return handle
+    hooks = _Hooks([handle])
+    (found,) = through("register_hook", hooks, [tensor])
     if found is not tensor:
         tensor._become(found)
+        tensor._hooks = id(tensor._symbol), hooks
     return handle
 
 

@@ -225,7 +225,7 @@ def _from_front(ids, size, dtype):
     """Returns the numbers of slices with those below zero counted from the end; what is outside stays outside. `dtype`
     is the element type of the tensor: int64 is gathered by numbers that are known."""
     if ids._symbol is None and (_trace.current() is None or dtype == mstype.int64):
-        values = ids.asnumpy()
+        values = ids._values()
         inner = (values < 0) & (values >= -size)
         return Tensor(np.where(inner, values + size, values)) if inner.any() else ids
     return select(less(ids, 0), add(ids, size), ids)
@@ -302,7 +302,7 @@ def gather(input_params, input_indices, axis, batch_dims=0):
 def _gathered_integers(table, ids, axis):
     """Slices of integers or bools, through float64, which has all numbers below 2^53."""
     if table.dtype == mstype.int64 and ids._symbol is None:
-        size, places = table.shape[axis], [int(one) for one in ids.asnumpy().reshape(-1)]
+        size, places = table.shape[axis], [int(one) for one in ids._values().reshape(-1)]
         outside = [one for one in places if not 0 <= one < size]
         if outside:
             raise IndexError(f"[gather] outside the tensor, got {outside[0]}, expected 0 to {size - 1}")
