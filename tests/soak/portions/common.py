@@ -20,6 +20,8 @@ def start(seed=1):
     if "PORTION_RANKS" not in os.environ:
         return 0, 1
     init()
+    if "PORTION_BATCH_NORM" in os.environ:  # which only partita has
+        ms.set_context(batch_norm=os.environ["PORTION_BATCH_NORM"])
     ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True)
     return get_rank(), get_group_size()
 
