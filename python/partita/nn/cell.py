@@ -12,11 +12,12 @@ from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from partita.common.tensor import Tensor
+from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_settings import CellSettings
 
 
-class Cell(CellSettings, CellHooks):
+class Cell(CellSettings, CellHooks, CellGradients):
     """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
     method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
 
@@ -42,7 +43,9 @@ class Cell(CellSettings, CellHooks):
 
     # Methods that calls begin with, and attributes that are no part of a program, or known in other ways.
     _entries = frozenset({"construct", "bprop"})
-    _internals = frozenset("_params _cells _auto_prefix _scope_name _hooks _flags _programs _changes training".split())
+    _internals = frozenset(
+        "_params _cells _auto_prefix _scope_name _hooks _flags _programs _kept _changes training".split()
+    )
 
     def program_reach(self):
         """(methods, names of attributes) that calls can reach."""
@@ -221,6 +224,8 @@ class Cell(CellSettings, CellHooks):
         if build is None:
             if self._is_program(args, kwargs):
                 return self._as_program(*args, **kwargs)
+            if self._keeps_gradients(kwargs):
+                return self._called_with_gradients(args)
             return self._called(args, kwargs)
         values, before = self.__dict__, build.here
         name = values["_scope_name"]
@@ -287,7 +292,7 @@ class Cell(CellSettings, CellHooks):
 
     def __getstate__(self):
         """For copies: programs stay with the cell that they were made of."""
-        return {name: value for name, value in self.__dict__.items() if name != "_programs"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_programs", "_kept")}
 
     def __setstate__(self, values):
         self.__dict__.update(values)

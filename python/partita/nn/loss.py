@@ -19,6 +19,10 @@ class LossBase(Cell):
     def get_loss(self, x, weights=1.0):
         return losses.reduced(x, self.reduction, weights)
 
+    def get_axis(self, x):
+        """The dimensions of a tensor."""
+        return tuple(range(x.ndim))
+
     def construct(self, logits, labels):
         raise NotImplementedError
 

@@ -26,6 +26,8 @@ from partita.ops.functional import (  # noqa: F401
     addcmul,
     addmm,
     all,
+    amax,
+    amin,
     any,
     arange,
     argmax,
@@ -246,6 +248,7 @@ from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
+from partita.ops.other_losses import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph

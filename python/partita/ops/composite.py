@@ -118,7 +118,31 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
             return value, of_inputs
         return value, (of_weights if positions is None else (of_inputs, of_weights))
 
-    return Program(both)
+    key = "value_and_grad", tuple(positions or ()), positions is None, _ids(parameters), has_aux
+    program = _program_of(fn, key, both)
+    if positions is not None or not hasattr(type(fn), "take_gradients"):
+        return program
+
+    def call(*args, **kwargs):
+        """Differentiates the last call of the cell, if it had these arguments."""
+        made = None if kwargs or _trace.current() is not None else fn.take_gradients(args, parameters)
+        if made is None:
+            return program(*args, **kwargs)
+        return made[0], made[1][0] if isinstance(weights, Parameter) else made[1]
+
+    return call
+
+
+def _ids(parameters):
+    return None if parameters is None else tuple(id(one) for one in parameters)
+
+
+def _program_of(fn, key, function):
+    """The program of a function that is made of `fn`. A cell keeps it, for functions that are made anew in every step;
+    `function` holds the parameters whose identities are in the key."""
+    if hasattr(type(fn), "take_gradients"):
+        return fn._program(key, lambda: Program(function))
+    return Program(function)
 
 
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
@@ -165,4 +189,25 @@ class GradOperation:
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
 
-        return Program(gradients)
+        key = "GradOperation", self.get_all, self.get_by_list, self.sens_param, _ids(parameters)
+        program = _program_of(fn, key, gradients)
+        if self.get_all or not self.get_by_list or not hasattr(type(fn), "take_gradients"):
+            return program
+
+        def call(*args):
+            """Differentiates the last call of the cell, if it had these arguments."""
+            if _trace.current() is not None:
+                return program(*args)
+            inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
+            made = fn.take_gradients(inputs, parameters)
+            return program(*args) if made is None else _times(made[1], sens)
+
+        return call
+
+
+def _times(gradients, sens):
+    """Gradients times the factor of the loss, a tensor of one element, a number, or None."""
+    if sens is None:
+        return gradients
+    factor = sens.asnumpy().reshape(()).item() if isinstance(sens, Tensor) else float(sens)
+    return gradients if factor == 1 else tuple(one * factor for one in gradients)

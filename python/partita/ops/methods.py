@@ -37,7 +37,7 @@ _NAMED_AS_FUNCTIONS = """
     logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk masked_fill all any
     var std swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip
     roll moveaxis argmin sort argsort diagonal trace gather_elements gather_nd index_select masked_select nonzero unbind
-    tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
+    amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average"}
 

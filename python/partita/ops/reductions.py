@@ -132,6 +132,22 @@ def _method_of(
     return alone(input, axis, keeps) if several else with_indices(input, axis, keeps)[0]
 
 
+def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """The largest elements over dimensions, or of all; those that are equal share the gradient."""
+    return _alone("amax", reduce_max, input, axis, keepdims, initial, where)
+
+
+def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """The smallest elements over dimensions, or of all; those that are equal share the gradient."""
+    return _alone("amin", reduce_min, input, axis, keepdims, initial, where)
+
+
+def _alone(name, reduction, input, axis, keepdims, initial, where):
+    if initial is not None or where not in (None, True):
+        raise NotImplementedError(f"[{name}] initial and where are not supported, got one of them, expected neither")
+    return reduction(input, axis, keepdims)
+
+
 def var(input, axis=None, ddof=0, keepdims=False):
     x = as_float(as_tensor(input, "var"))
     centred = sub(x, reduce_mean(x, axis, True))

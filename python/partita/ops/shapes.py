@@ -1,6 +1,7 @@
 """Ops that move elements."""
 
 import builtins
+import math
 import numbers
 
 import numpy as np
@@ -9,7 +10,7 @@ from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
-from partita.ops.elementwise import add, less, select
+from partita.ops.elementwise import add, cast, greater_equal, less, logical_or, mul, select
 from partita.ops.index_bools import is_mask, without_bools
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
@@ -173,6 +174,8 @@ def tensor_index(x, index):
     if empty is not None:
         return full(empty, 0, dtype=x.dtype)
     items = _index_items(x, index)
+    if _takes_together(items):
+        return _taken_together(x, items)
     ranges, sizes, gathers, dim = [], [], [], 0
     for one in items:
         if one is None:
@@ -241,18 +244,72 @@ def _index_items(x, index):
     if at:
         items[at[0] : at[0] + 1] = [slice(None)] * (x.ndim - given)
     items += [slice(None)] * (x.ndim - builtins.sum(one is not None for one in items))
-    chosen = [i for i, one in enumerate(items) if isinstance(one, Tensor)]
-    if len(chosen) > 1:
-        raise IndexError(
-            f"[index] only one dimension can be indexed by a tensor, got {len(chosen)}, expected one: see ops.gather, "
-            "or reshape"
-        )
-    places = [i for i, one in enumerate(items) if one is not None and not isinstance(one, slice)]
-    if chosen and places[-1] - places[0] != len(places) - 1:
-        raise IndexError(
-            "[index] a number and a tensor must be next to each other, got both, expected one after the other"
-        )
     return items
+
+
+def _takes_together(items):
+    """Whether several tensors, or one and numbers that are not next to it, take elements together."""
+    tensors = [one for one in items if isinstance(one, Tensor)]
+    places = [i for i, one in enumerate(items) if one is not None and not isinstance(one, slice)]
+    return len(tensors) > 1 or (len(tensors) == 1 and places[-1] - places[0] != len(places) - 1)
+
+
+def _taken_together(x, items):
+    """x[items] where tensors of integers and numbers are broadcast and each of their elements takes one part of x, as
+    in NumPy: their dimensions stand where these are, or in front if they are not next to each other."""
+    sizes = iter(x.shape)
+    x = reshape(x, [1 if one is None else next(sizes) for one in items])
+    plain = tuple(one if isinstance(one, slice) else slice(None) for one in items)
+    x = tensor_index(x, plain)
+    places = [i for i, one in enumerate(items) if one is not None and not isinstance(one, slice)]
+    ids = [one if isinstance(one, Tensor) else Tensor(int(one)) for one in (items[i] for i in places)]
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in ids))
+    except ValueError:
+        raise IndexError(
+            f"[index] the indices do not fit together, got shapes {', '.join(str(one.shape) for one in ids)}, expected "
+            "those that broadcast"
+        ) from None
+    others = [i for i in range(x.ndim) if i not in places]
+    rows = transpose(x, places + others) if places + others != list(range(x.ndim)) else x
+    rest = rows.shape[len(places) :]
+    if 0 in shape or 0 in rest:
+        taken = full([*shape, *rest], 0, dtype=x.dtype)
+    else:
+        counts = rows.shape[: len(places)]
+        numbers = _row_numbers([broadcast_to(one, shape) for one in ids], counts, places, x.dtype)
+        taken = gather(reshape(rows, [math.prod(counts), *rest]), numbers, 0)
+    if places[-1] - places[0] != len(places) - 1 or places[0] == 0:
+        return taken
+    front, count = places[0], len(shape)
+    order = [*range(count, count + front), *range(count), *range(count + front, taken.ndim)]
+    return transpose(taken, order)
+
+
+def _row_numbers(ids, counts, places, dtype):
+    """The numbers of rows from those of each dimension. Raises IndexError for what is outside; of ids that a program
+    computes, the number becomes one that `gather` refuses."""
+    is_known = builtins.all(one._symbol is None for one in ids)
+    if is_known and (_trace.current() is None or dtype == mstype.int64):
+        arrays = [one.asnumpy() for one in ids]
+        for array, size, place in zip(arrays, counts, places):
+            outside = array[(array < -size) | (array >= size)]
+            if outside.size:
+                raise IndexError(
+                    f"[index] outside the tensor, got {outside.reshape(-1)[0]} of axis {place}, expected {-size} to "
+                    f"{size - 1}"
+                )
+        arrays = [np.where(array < 0, array + size, array) for array, size in zip(arrays, counts)]
+        return Tensor(np.ravel_multi_index(arrays, counts).astype(np.int64))
+    kind = mstype.int32 if math.prod(counts) < 2**31 else mstype.int64
+    number, is_outside = None, None
+    for one, size in zip(ids, counts):
+        one = cast(one, kind)
+        one = select(less(one, 0), add(one, size), one)
+        beyond = logical_or(less(one, 0), greater_equal(one, size))
+        is_outside = beyond if is_outside is None else logical_or(is_outside, beyond)
+        number = one if number is None else add(mul(number, size), one)
+    return select(is_outside, Tensor(math.prod(counts), number.dtype), number)
 
 
 def _index_tensor(one):

@@ -1,0 +1,162 @@
+"""More losses of two tensors. The cells of `nn.other_losses` are made of them."""
+
+import numbers
+
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops.activations import logsigmoid
+from partita.ops.creation import one_hot
+from partita.ops.derived import stop_gradient
+from partita.ops.elementwise import (
+    abs,
+    add,
+    cast,
+    div,
+    equal,
+    greater,
+    larger,
+    less,
+    log,
+    mul,
+    neg,
+    not_equal,
+    select,
+    sqrt,
+    square,
+    sub,
+)
+from partita.ops.losses import _with_digits, reduced, reduction_of
+from partita.ops.reductions import reduce_sum
+from partita.ops.shapes import gather, transpose
+from partita.ops.support import as_tensor
+
+__all__ = (
+    "cosine_embedding_loss hinge_embedding_loss huber_loss kl_div margin_ranking_loss nll_loss smooth_l1_loss"
+    " soft_margin_loss"
+).split()
+
+
+def require_number(where, what, value, least=None):
+    """Raises TypeError for what is no number, ValueError for numbers that are not above `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"[{where}] {what} is not a number, got {value!r}, expected one")
+    if least is not None and not value > least:
+        raise ValueError(f"[{where}] bad {what}, got {value!r}, expected a number above {least}")
+    return float(value)
+
+
+def _alike(where, a, b):
+    """Both tensors. Raises ValueError if their shapes differ."""
+    a, b = as_tensor(a, where), as_tensor(b, where)
+    if a.shape != b.shape:
+        raise ValueError(f"[{where}] the shapes differ, got {a.shape} and {b.shape}, expected one")
+    return a, b
+
+
+def _zero(x):
+    return Tensor(0.0, x.dtype)
+
+
+@_with_digits
+def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
+    """(input - target)^2 / (2 beta) where the difference is below beta, else its size less beta / 2."""
+    where, reduction = "smooth_l1_loss", reduction_of("smooth_l1_loss", reduction)
+    x, y = _alike(where, input, target)
+    if require_number(where, "beta", beta) == 0:
+        return reduced(abs(sub(x, y)), reduction)
+    beta = require_number(where, "beta", beta, 0)
+    size = abs(sub(x, y))
+    return reduced(select(less(size, beta), mul(square(size), 0.5 / beta), sub(size, 0.5 * beta)), reduction)
+
+
+@_with_digits
+def huber_loss(input, target, reduction="mean", delta=1.0):
+    """(input - target)^2 / 2 where the difference is below delta, else delta times its size less delta / 2."""
+    where, reduction = "huber_loss", reduction_of("huber_loss", reduction)
+    delta = require_number(where, "delta", delta, 0)
+    size = abs(sub(as_tensor(input, where), as_tensor(target, where)))
+    losses = select(less(size, delta), mul(square(size), 0.5), mul(sub(size, 0.5 * delta), delta))
+    return reduced(losses, reduction)
+
+
+@_with_digits
+def kl_div(logits, labels, reduction="mean"):
+    """labels (log labels - logits), of logits that are logarithms; 0 where labels are not above 0. Labels have no
+    gradient. `batchmean` is the sum over the number of rows."""
+    x, y = _alike("kl_div", logits, labels)
+    y = stop_gradient(y)
+    by_rows = reduction == "batchmean"
+    reduction = "sum" if by_rows else reduction_of("kl_div", reduction)
+    is_above = greater(y, 0.0)
+    logs = log(select(is_above, y, Tensor(1.0, y.dtype)))
+    losses = select(is_above, mul(y, sub(logs, x)), _zero(y))
+    made = reduced(losses, reduction)
+    return div(made, float(x.shape[0])) if by_rows else made
+
+
+@_with_digits
+def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """-inputs[class] of logarithms of probabilities, times the weight of the class; the mean is over the weights of the
+    samples whose class is not `ignore_index`."""
+    where, reduction = "nll_loss", reduction_of("nll_loss", reduction)
+    if label_smoothing:
+        raise NotImplementedError(f"[{where}] labels are not smoothed, got {label_smoothing}, expected 0: see one_hot")
+    x, classes = as_tensor(inputs, where), as_tensor(target, where)
+    if mstype.is_float(classes.dtype):
+        raise TypeError(f"[{where}] the target is no classes, got {classes.dtype}, expected integers")
+    axis = 1 if x.ndim > 1 else 0
+    if classes.shape != (*x.shape[:axis], *x.shape[axis + 1 :]):
+        raise ValueError(f"[{where}] wrong shape of the target, got {classes.shape} for inputs of {x.shape}")
+    if weight is not None and as_tensor(weight, where).shape != (x.shape[axis],):
+        raise ValueError(f"[{where}] wrong number of weights, got {weight.shape}, expected ({x.shape[axis]},)")
+    x = transpose(x, [*range(axis), *range(axis + 1, x.ndim), axis])
+    counts = not_equal(classes, int(ignore_index))
+    classes = select(counts, classes, Tensor(0, classes.dtype))
+    shares = cast(counts, x.dtype)
+    if weight is not None:
+        shares = mul(shares, gather(as_tensor(weight), classes, 0))
+    picked = reduce_sum(mul(x, one_hot(classes, x.shape[-1], Tensor(1.0, x.dtype), _zero(x))), -1)
+    losses = neg(mul(picked, shares))
+    return div(reduce_sum(losses), reduce_sum(shares)) if reduction == "mean" else reduced(losses, reduction)
+
+
+@_with_digits
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    """1 - cos of two rows whose target is 1; what their cos is above the margin if it is -1."""
+    where, reduction = "cosine_embedding_loss", reduction_of("cosine_embedding_loss", reduction)
+    margin = require_number(where, "margin", margin)
+    if not -1 <= margin <= 1:
+        raise ValueError(f"[{where}] bad margin, got {margin}, expected -1 to 1")
+    a, b = as_tensor(input1, where), as_tensor(input2, where)
+    squares = [add(reduce_sum(square(one), -1), 1e-12) for one in (a, b)]
+    cosine = div(reduce_sum(mul(a, b), -1), sqrt(mul(*squares)))
+    unlike = larger(sub(cosine, margin), 0.0)
+    losses = select(equal(target, -1), unlike, _zero(cosine))
+    return reduced(select(equal(target, 1), sub(1.0, cosine), losses), reduction)
+
+
+@_with_digits
+def soft_margin_loss(input, target, reduction="mean"):
+    """log(1 + exp(-target input)) of targets that are 1 or -1."""
+    reduction = reduction_of("soft_margin_loss", reduction)
+    x, y = _alike("soft_margin_loss", input, target)
+    return reduced(neg(logsigmoid(mul(x, y))), reduction)
+
+
+@_with_digits
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    """max(0, -target (input1 - input2) + margin): with a target of 1 the first is to be larger."""
+    where, reduction = "margin_ranking_loss", reduction_of("margin_ranking_loss", reduction)
+    margin = require_number(where, "margin", margin)
+    a, b = _alike(where, input1, input2)
+    return reduced(larger(add(mul(neg(target), sub(a, b)), margin), 0.0), reduction)
+
+
+@_with_digits
+def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    where, reduction = "hinge_embedding_loss", reduction_of("hinge_embedding_loss", reduction)
+    margin = require_number(where, "margin", margin)
+    x, y = as_tensor(inputs, where), as_tensor(targets, where)
+    losses = select(equal(y, 1.0), x, _zero(x))
+    return reduced(add(losses, select(equal(y, -1.0), larger(sub(margin, x), 0.0), _zero(x))), reduction)
