@@ -2,6 +2,7 @@
 in place. Otherwise its Python runs in every step (`_steps`)."""
 
 import functools
+import threading
 
 from partita import _core, _trace, context
 from partita._captured import Captured, signature, version_of
@@ -94,7 +95,7 @@ class Program:
     """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
     its own rows, unless `rows` is False. In a network that is being built it acts like any other function. With
     `is_graph` it is traced once in any mode, unless its Python reads values: such a function is recorded in every step,
-    which a warning says."""
+    which a warning says. Threads that call it take turns."""
 
     def __init__(self, function, rows=True, is_graph=False):
         functools.update_wrapper(self, function, updated=())
@@ -103,6 +104,10 @@ class Program:
         self._needs_values = False  # while it is traced: it is recorded instead
         self._trees = {}  # by types of arguments: the calls that steps made
         self._of_owners = {}  # of a method: programs of objects without attributes of their own
+        self._turn = threading.RLock()  # of the thread whose call it is
+
+    def __reduce__(self):
+        return Program, (self._function, self._rows, self._is_graph)  # a copy makes programs of its own
 
     def program_parts(self):
         """Objects whose change makes a call another part of a program."""
@@ -126,6 +131,10 @@ class Program:
     def __call__(self, *args, **kwargs):
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
+        with self._turn:
+            return self._called(args, kwargs)
+
+    def _called(self, args, kwargs):
         if self._needs_values or (not self._is_graph and context.is_eager()):
             return step.take(self._function, args, kwargs, self._trees, self._rows)
         try:

@@ -1,13 +1,16 @@
 """Steps in PYNATIVE mode: parameters and tensors that a step changes, and what is left when a step fails."""
 
 import copy
+import gc
 import unittest
+import weakref
+from unittest import mock
 
 import numpy as np
-from support import Case
+from support import Case, warned
 
 import partita as ms
-from partita import Parameter, Tensor, ops
+from partita import Parameter, Tensor, nn, ops
 
 ROWS = [[1.0, 2.0], [3.0, 4.0]]
 
@@ -194,6 +197,29 @@ class Failures(Case):
         step = ms.grad(function, None, [w])
         found = [step(Tensor(ROWS))[0].asnumpy().tolist() for _ in range(4)]
         self.assertEqual(found, [[8.0, 12.0], [4.0, 6.0]] * 2)
+
+
+class Growth(Case):
+    def test_calls_that_come_no_more_are_forgotten(self):
+        rates = iter(np.linspace(0.1, 0.2, 40))
+        cells = []
+
+        def function(x):
+            cells.append(nn.Dropout(p=float(next(rates))))
+            return (cells[-1](x) * x).sum()
+
+        step = ms.value_and_grad(function, 0)
+        limits = mock.patch.multiple("partita._steps.calls", _MANY_CALLS=40, _MANY_STEPS=4)
+        with limits, warned():
+            for i in range(40):
+                step(Tensor(ROWS))
+                ((tree, _),) = step._trees.values()
+                self.assertEqual(tree.steps, i + 1)
+        self.assertLessEqual(tree.count, 50)
+        first = weakref.ref(cells[0])
+        cells.clear()
+        gc.collect()
+        self.assertIsNone(first())
 
 
 if __name__ == "__main__":

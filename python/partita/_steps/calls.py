@@ -9,6 +9,8 @@ from partita._current import user_line
 from partita._trace import Build, InPhase, Scopes
 from partita.common.tensor import Tensor
 
+_MANY_CALLS = 20_000  # of all steps of a function, with the cells that they called
+_MANY_STEPS = 64  # whose calls are kept, whatever their number
 _UPDATES = ("update", "store", "assign")  # calls that change parameters or states
 
 
@@ -159,6 +161,12 @@ class Tree:
         self.steps = 0
         self.programs = []  # (the call that has it, its key), the last used last
         self.compiled = 0  # programs
+        self.count = 0  # of calls
+        self.longest = 0  # step, in calls
+
+    def is_full(self):
+        """Whether steps have made many more calls than one of them makes: most of them come no more."""
+        return self.count + len(self.places) > max(_MANY_CALLS, _MANY_STEPS * self.longest)
 
     def scratch(self):
         """A build of a network that is never run."""

@@ -178,6 +178,7 @@ class Recording(Building):
             del self.values[before:]
             raise
         call.gives(made, self.count)
+        self.tree.count += 1
         inner = [stable(one.key) for own in call.gradients for one in own.calls]
         shapes = [(one.shape, one.dtype) for one in call.results]
         place = call.here.scope, call.here.stage, call.here.recompute, call.phase

@@ -30,7 +30,8 @@ def take(function, args, kwargs, trees, rows):
         given = Structure((args, kwargs))
     own = list(args) if given is None else given.tensors
     key = tuple([(one.shape, one.dtype) for one in own]), context.program_state(), _seed.seed_or_default(), is_begun()
-    if key not in trees:
+    known = trees.get(key)
+    if known is None or known[0].is_full():
         ways, groups = (feeders(), statistics_groups()) if rows else (1, 1)
         require_rows(own, ways)
         trees[key] = Tree([_of_all(one, ways) for one in own], "f32", _seed.seed_or_default(), groups), ways
@@ -40,6 +41,8 @@ def take(function, args, kwargs, trees, rows):
                 f"[step] a function is compiled again and again, got arguments of more than {_MANY_TYPES} types or "
                 "shapes, expected few: pad rows to a few lengths"
             )
+        if known is not None:
+            trees[key][0].steps = known[0].steps
     tree, ways = trees[key]
     if ways == 1:
         step = Step(tree, own, rows)
@@ -274,6 +277,7 @@ class Step(Recording):
     def close(self):
         """Forgets all but values."""
         self.segment.recording = None
+        self.tree.longest = max(self.tree.longest, len(self.calls))
         self.tree.steps += 1
         self.calls, self.values, self.born, self.slots, self.computed = [], [], [], {}, {}
         self.updated, self.former, self.owns, self._scratch = {}, {}, {}, None
