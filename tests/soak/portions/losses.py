@@ -1,4 +1,4 @@
-"""What the scripts of this folder print, in a file, and how far lines are apart."""
+"""The lines that the scripts of this folder print, in a file, and how far they are apart."""
 
 import os
 import re
