@@ -161,6 +161,54 @@ class Picked(Case):
             ms.grad(lambda x, k: x[i, k].sum())(Tensor(values), outside)
 
 
+class Assigned(Case):
+    def test_random_indices_and_their_gradients(self):
+        random = rng(6)
+        for _ in range(120):
+            self.assigns(random)
+
+    def index_of(self, random, size):
+        begin, end = sorted(random.integers(0, size + 1, 2).tolist())
+        number = int(random.integers(-size, size))
+        kinds = number, slice(None), slice(begin, end), slice(None, None, 2), slice(begin, None)
+        return kinds[random.integers(0, len(kinds))]
+
+    def assigns(self, random):
+        x = random.random((4, 3, 5), "f4")
+        index = tuple(self.index_of(random, size) for size in x.shape[: random.integers(1, 4)])
+        index += (Ellipsis,) * int(random.integers(0, 2))
+        shape = x[index].shape
+        value = random.random(shape[int(random.integers(0, 2)) :], "f4")
+        factors = random.random(x.shape, "f4")
+
+        def changed(a, b):
+            a = a * 1.0
+            a[index] = b
+            return (a * Tensor(factors)).sum(), a
+
+        (_, got), (by_x, by_value) = ms.value_and_grad(changed, (0, 1), has_aux=True)(Tensor(x), Tensor(value))
+        expected, others = x.copy(), factors.copy()
+        expected[index], others[index] = value, 0
+        taken = factors[index]
+        taken = taken.sum(0) if taken.ndim > value.ndim else taken
+        with self.subTest(index=index, shape=value.shape):
+            np.testing.assert_array_equal(got.asnumpy(), expected)
+            self.close(by_x, others)
+            self.close(by_value, taken, 1e-5)
+
+    def test_refuses_values_that_do_not_fit(self):
+        def changed(x, index, value):
+            x[index] = Tensor(value)
+            return x.sum()
+
+        text = "[index] the value has the wrong shape, got {}, expected that of the elements, {}"
+        cases = (0, (2, 5), (3, 5)), (slice(1, 1), (2,), (0, 3)), (([0, 1],), (4, 1, 3), (2, 3))
+        for index, shape, elements in cases:
+            x = Tensor(np.zeros((4, 3, 5) if index == 0 else (4, 3), "f4"))
+            with self.refuses(ValueError, text.format(shape, elements)):
+                ms.grad(lambda a, i=index, s=shape: changed(a, i, np.zeros(s, "f4")))(x)
+
+
 class OtherLosses(Case):
     def test_soft_margin(self):
         x, y = rng(4).normal(size=(3, 4)).astype("f4"), np.where(rng(5).random((3, 4)) > 0.5, 1, -1).astype("f4")

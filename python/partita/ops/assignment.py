@@ -23,10 +23,72 @@ def assigned(x, index, value):
     value = cast(value, x.dtype) if value.dtype != x.dtype else value
     if isinstance(index, Tensor) and index.dtype == mstype.bool_:
         return _masked(x, index, value)
+    if is_basic(index):
+        made = _in_box(x, index, value)
+        if made is not None:
+            return made
     places = np.arange(x.size).reshape(x.shape)[_known(index)]
+    if places.size == 0:
+        _require_shape(value, places.shape)
+        return x
     taken = np.zeros(x.size, np.bool_)
     taken[places.reshape(-1)] = True
     return _placed(x, value, places, Tensor(taken.reshape(x.shape)))
+
+
+def _in_box(x, index, value):
+    """The value in the box that numbers and slices of steps of 1 take, or None for other indices. Dimensions that are
+    taken whole are left alone, so that rows of ranks stay where they are."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    given = sum(one is not Ellipsis for one in items)
+    if given > x.ndim or any(one is None for one in items) or 0 in x.shape:
+        return None
+    at = next((i for i, one in enumerate(items) if one is Ellipsis), len(items))
+    items[at : at + 1] = [slice(None)] * (x.ndim - given)
+    box, taken, mask = [], [], [1] * x.ndim
+    for i, (one, size) in enumerate(zip(items, x.shape)):
+        begin, end, step = one.indices(size) if isinstance(one, slice) else (int(one), int(one) + 1, 1)
+        if not isinstance(one, slice):
+            if not -size <= begin < size:
+                return None  # which NumPy refuses
+            begin, end = begin % size, begin % size + 1
+        else:
+            taken.append(i)
+        if step != 1 or end <= begin:
+            return None
+        box.append((begin, end))
+        mask[i] = 1 if (begin, end) == (0, size) else size
+    shape = [box[i][1] - box[i][0] for i in taken]
+    value = _spread(value, tuple(shape))
+    value = reshape(value, [end - begin for begin, end in box])
+    # Other elements are those of x, whatever stands in their places: one that is the value's, along each dimension.
+    for i, ((begin, end), size) in enumerate(zip(box, x.shape)):
+        if end - begin == 1 and size > 1:
+            value = broadcast_to(value, [size if k == i else n for k, n in enumerate(value.shape)])
+        elif (begin, end) != (0, size):
+            numbers = np.clip(np.arange(size) - begin, 0, end - begin - 1)
+            value = gather(value, Tensor(numbers.astype(np.int32)), i)
+    if all(n == 1 for n in mask):
+        return value
+    inside = np.zeros(mask, np.bool_)
+    inside[tuple(slice(*pair) if n > 1 else slice(None) for pair, n in zip(box, mask))] = True
+    return select(broadcast_to(Tensor(inside), x.shape), value, x)
+
+
+def _spread(value, shape):
+    """The value, broadcast to a shape. Raises ValueError if it does not fit."""
+    _require_shape(value, shape)
+    return broadcast_to(_without_ones(value, len(shape)), shape)
+
+
+def _require_shape(value, shape):
+    given = value.shape
+    while len(given) > len(shape) and given[0] == 1:
+        given = given[1:]
+    if len(given) > len(shape) or any(a not in (1, b) for a, b in zip(reversed(given), reversed(shape))):
+        raise ValueError(
+            f"[index] the value has the wrong shape, got {value.shape}, expected that of the elements, {shape}"
+        )
 
 
 def _masked(x, mask, value):
@@ -44,13 +106,7 @@ def _placed(x, value, places, taken):
     """Elements of the value at the places of the flat x; `taken` says where these are."""
     if value.size == 1:
         return select(taken, broadcast_to(reshape(value, [1] * x.ndim), x.shape), x)
-    try:
-        np.broadcast_shapes(value.shape, places.shape)
-        value = broadcast_to(_without_ones(value, places.ndim), places.shape)
-    except ValueError:
-        raise ValueError(
-            f"[index] the value has the wrong shape, got {value.shape}, expected that of the elements, {places.shape}"
-        ) from None
+    value = _spread(value, places.shape)
     source = np.zeros(x.size, np.int32)
     source[places.reshape(-1)] = np.arange(places.size)  # of places that come twice the last
     spread = reshape(gather(reshape(value, [-1]), Tensor(source), 0), x.shape)

@@ -2,7 +2,7 @@
 # Layers, ops, optimizers, data pipelines, losses and 1,500 random calls beside those of MindSpore 2.10 on a CPU:
 # compare.sh PYTHON, where PYTHON is that of a virtual environment with `pip install mindspore==2.10.0 numpy==1.26.4`
 # (with NumPy 2 MindSpore fails at random), of the version that the package in build/release/python is built for. Run by
-# hand; it takes a minute.
+# hand; it takes five minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 python=${1:?compare.sh PYTHON}
@@ -11,5 +11,6 @@ export PYTHONPATH=$PWD/build/release/python:$PWD/tests/python:$PWD/tests/soak/mi
 for part in ops optimizers pipelines networks; do
   "$python" "tests/soak/mindspore/compare_$part.py"
 done
+MINDSPORE_PYTHON=$python "$python" tests/soak/portions/compare.py  # twelve scripts, unchanged
 MINDSPORE_PYTHON=$python tests/mindspore/compare.sh  # files, in both directions
 "$python" tests/soak/mindspore/compare_calls.py --seed "${SEED:-1}"

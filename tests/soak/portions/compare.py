@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 
-from losses import PARTITA, SCRIPTS, compared, keep, kept, losses_of, printed
+from losses import PARTITA, SCRIPTS, compared, keep, kept, printed, printed_by_processes
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--write", action="store_true", help="write losses.txt")
@@ -17,8 +17,6 @@ parser.add_argument("--ranks", action="store_true", help="compare four ranks")
 parser.add_argument("scripts", nargs="*", default=SCRIPTS)
 flags = parser.parse_args()
 THREADS = {"PORTION_RANKS": "4", "PARTITA_RANKS": "4"}
-PROCESSES = {"PORTION_RANKS": "4", "OMP_NUM_THREADS": "1"}
-LAUNCHED = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", "4", *PARTITA]
 bad = []
 
 
@@ -32,26 +30,21 @@ def line(name, what, got, expected):
 
 
 def among_ranks(name):
-    one = printed(name, PARTITA, PORTION_RANKS="4", PORTION_BATCH_NORM="global")
-    threads = printed(name, PARTITA, PORTION_BATCH_NORM="global", **THREADS)
-    line(name, "threads, global batch norm", threads, one)
-    line(name, "processes, global batch norm", of_one(LAUNCHED, name, PORTION_BATCH_NORM="global"), one)
-    line(name, "processes and threads", of_one(LAUNCHED, name), printed(name, PARTITA, **THREADS))
+    one = printed(name, PARTITA)
+    line(name, "threads, global batch norm", printed(name, PARTITA, PORTION_BATCH_NORM="global", **THREADS), one)
+    line(name, "processes, global batch norm", of_processes(name, PORTION_BATCH_NORM="global"), one)
+    line(name, "processes and threads", of_processes(name), printed(name, PARTITA, **THREADS))
 
 
-def of_one(command, name, **environment):
-    """The lines of the first of four processes, which all have the same losses and weights."""
-    lines = printed(name, command, **PROCESSES, **environment)
-    found, seen = [], {}
-    for one in lines:
-        seen[one] = seen.get(one, 0) + 1
-    for one in lines:
-        if one not in found:
-            found.append(one)
-    if any(seen[one] != 4 for one in losses_of(found)):
-        print(f"{name}: the processes do not print the same losses")
-        bad.append(name)
-    return found
+def of_processes(name, **environment):
+    """The lines of the first of four processes; all have to print the same losses and weights."""
+    first, *others = printed_by_processes(name, 4, **environment)
+    for i, one in enumerate(others):
+        if one != first:
+            differing = [pair for pair in zip(one, first) if pair[0] != pair[1]]
+            print(f"{name}: process {i + 1} prints something else: {differing[:2]}, {len(one)} of {len(first)} lines")
+            bad.append(name)
+    return first
 
 
 if flags.ranks:

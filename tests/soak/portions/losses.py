@@ -1,9 +1,11 @@
-"""The lines that the scripts of this folder print, in a file, and how far they are apart."""
+"""Lines that the scripts of this folder print, those of MindSpore in a file, and how far they are apart."""
 
+import glob
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILE = os.path.join(HERE, "losses.txt")
@@ -14,15 +16,33 @@ TOLERANCE = 1e-4
 _LINE = re.compile(r"(step|value|weight) .*")
 
 
-def printed(name, command, steps=8, **environment):
-    """The lines that a script prints. Raises RuntimeError with the end of its output if it fails."""
+def run(name, command, steps, environment):
+    """Runs a script and returns its output. Raises RuntimeError with the end of its output if it fails."""
     environment = {**os.environ, "PORTION_STEPS": str(steps), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(
         [*command, os.path.join(HERE, name + ".py")], env=environment, capture_output=True, text=True, timeout=600
     )
     if done.returncode != 0:
         raise RuntimeError(f"{name} ended with {done.returncode}: {done.stderr.strip()[-1500:]}")
-    return [line for line in done.stdout.splitlines() if _LINE.fullmatch(line)]
+    return done.stdout
+
+
+def printed(name, command, steps=8, **environment):
+    """The lines that a script prints."""
+    return [line for line in run(name, command, steps, environment).splitlines() if _LINE.fullmatch(line)]
+
+
+def printed_by_processes(name, count, steps=8, **environment):
+    """For each of the processes that mpirun starts the lines that it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        launcher = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--output-filename", folder, "-n", str(count)]
+        environment = {"PORTION_RANKS": str(count), "OMP_NUM_THREADS": "1", **environment}
+        run(name, [*launcher, *PARTITA], steps, environment)
+        found = []
+        for path in sorted(glob.glob(os.path.join(folder, "*", "rank.*", "stdout"))):
+            with open(path) as file:
+                found.append([line for line in file.read().splitlines() if _LINE.fullmatch(line)])
+    return found
 
 
 def kept():
@@ -68,10 +88,6 @@ def compared(got, expected):
         return float("inf"), [(f"{len(got)} lines", f"{len(expected)} lines")]
     pairs = [(difference(a, b), a, b) for a, b in zip(got, expected)]
     return max(one[0] for one in pairs), [one[1:] for one in pairs if not one[0] <= TOLERANCE]
-
-
-def losses_of(lines):
-    return [line for line in lines if line.startswith("step ")]
 
 
 PARTITA = [sys.executable, "-m", "partita.msrun"]

@@ -126,7 +126,8 @@ for i, (source, target) in enumerate(batches({"source": sources, "target": targe
     hits = (logits.argmax(-1).astype(ms.int32) == target).astype(ms.float32) * counted
     right.append(float(hits.sum() / counted.sum()))
     report(i, loss)
-print("value right", *(f"{one:.4f}" for one in right), "forced", net.forced)
+print("own rows that are right", *(f"{one:.4f}" for one in right))
+print("value forced", net.forced)
 net.set_train(False)
 found = net(Tensor(sources[:3]), Tensor(targets[:3]), 0.0).argmax(axis=-1).asnumpy()
 print("value found", *(" ".join(str(one) for one in row) for row in found))
