@@ -222,5 +222,23 @@ class Growth(Case):
         self.assertIsNone(first())
 
 
+    def test_a_value_that_is_kept_keeps_no_other(self):
+        w, kept = parameter(np.ones((4, 4))), []
+
+        def function(x):
+            y = ops.matmul(x, w)
+            kept.append(y.mean())
+            w.set_data(w * 0.5)
+            return (y * y).sum()
+
+        step = ms.value_and_grad(function, None, [w])
+        x = Tensor(np.ones((2, 4), "f4"))
+        for _ in range(3):
+            step(x)
+        for one, expected in zip(kept, (4.0, 2.0, 1.0)):
+            self.assertEqual(len(one._init.arrays), 1)
+            self.close(one, expected)
+
+
 if __name__ == "__main__":
     unittest.main()

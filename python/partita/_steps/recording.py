@@ -29,6 +29,14 @@ class Segment:
     def __init__(self, recording):
         self.recording, self.arrays = recording, {}
 
+    def release(self, calls):
+        """Lets go of the arrays of results of these calls for which no tensor stands any more. What is left is kept as
+        long as one of its tensors."""
+        for call in calls:
+            for result in call.results:
+                if sys.getrefcount(result) <= _REFERENCES:
+                    self.arrays.pop(result.slot, None)
+
     def array_of(self, tensor):
         """The array of a result. Runs what was recorded if it is not known yet. Raises TypeError if nothing held the
         tensor when the step ended."""
