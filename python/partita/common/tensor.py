@@ -19,8 +19,8 @@ class Tensor:
 
     # Operators, and methods that compute, are functions of ops: `partita.ops.methods` installs them.
 
-    # _updates: changes in place; _view: (tensor, index) of which it is a view; _views: views of it; _hooks: (identity of the
-    # symbol that they belong to, hooks of its gradient); _is_shared: whether NumPy may write to it
+    # _updates: changes in place; _view: (tensor, index) of which it is a view; _views: views of it; _hooks: (identity
+    # of the symbol that they belong to, hooks of its gradient); _is_shared: whether NumPy may write to it
     __slots__ = ("_array", "_symbol", "_init", "_updates", "_view", "_views", "_hooks", "_is_shared", "__weakref__")
     is_parameter = False
     __array_priority__ = 1000  # NumPy leaves operators with tensors to them

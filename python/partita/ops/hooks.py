@@ -61,8 +61,8 @@ class _Hooks(list):
 
 def register_hook(tensor, hook):
     """Makes the gradient of a tensor pass through `hook(gradient)`, which returns another one or None. Returns a handle
-    whose `remove` ends it. Hooks of a tensor are called in their order. Within a step the first counts for what uses the
-    tensor from here on, and the others where the first does."""
+    whose `remove` ends it. Hooks of a tensor are called in their order. Within a step the first counts for what uses
+    the tensor from here on, and the others where the first does."""
     require_hook("register_hook", hook)
     handle = TensorHook(hook)
     symbol, hooks = getattr(tensor, "_hooks", (None, None))
