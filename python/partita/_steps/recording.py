@@ -11,7 +11,7 @@ import sys
 from partita import _core
 from partita._own_gradient import Same
 from partita._steps.agreement import digest_of, stable
-from partita._steps.calls import Call, External, Recorded, Replay, listed, require_values
+from partita._steps.calls import Call, External, Recorded, Replay, is_shared, listed, require_values
 from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -162,6 +162,11 @@ class Recording(Building):
         if found is None:
             if operand._symbol is not None:
                 operand.settle()  # it is of another segment
+            if is_shared(operand) and not operand.is_parameter:  # what it is now may change before the step ends
+                now = Tensor._from_array(operand.array.copy())
+                now._is_shared = True
+                self.values.append(now)
+                return -len(self.values)
             self.values.append(operand)
             found = self.slots[id(operand)] = -len(self.values)
         return found
