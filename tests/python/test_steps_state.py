@@ -133,6 +133,21 @@ class SharedMemory(Case):
         step = ms.value_and_grad(function, 0)
         self.assertEqual([float(step(Tensor(ROWS))[0]) for _ in range(4)], [12.0, 18.0, 24.0, 30.0])
 
+    def test_each_use_has_what_is_written_then(self):
+        scale = Tensor(np.ones(2, "f4"))
+
+        def function(x):
+            memory = scale.asnumpy()
+            before = (x * scale).sum()
+            memory += 1
+            return before + (x * scale).sum() * 10.0
+
+        step = ms.value_and_grad(function, 0)
+        for i in range(1, 4):
+            value, gradient = step(Tensor(ROWS))
+            self.assertEqual(float(value), 10.0 * i + 100.0 * (i + 1))
+            self.close(gradient, np.full((2, 2), i + 10.0 * (i + 1)))
+
     def test_values_that_a_step_reads_are_to_be_read(self):
         def function(x):
             memory = (x * 2.0).asnumpy()
@@ -220,6 +235,24 @@ class Growth(Case):
         cells.clear()
         gc.collect()
         self.assertIsNone(first())
+
+
+    def test_a_value_that_is_kept_keeps_no_other(self):
+        w, kept = parameter(np.ones((4, 4))), []
+
+        def function(x):
+            y = ops.matmul(x, w)
+            kept.append(y.mean())
+            w.set_data(w * 0.5)
+            return (y * y).sum()
+
+        step = ms.value_and_grad(function, None, [w])
+        x = Tensor(np.ones((2, 4), "f4"))
+        for _ in range(3):
+            step(x)
+        for one, expected in zip(kept, (4.0, 2.0, 1.0)):
+            self.assertEqual(len(one._init.arrays), 1)
+            self.close(one, expected)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class External:
     def __init__(self, value, varies=False, is_argument=False):
         self.is_argument = is_argument
         self.is_parameter = value.__class__ is not float and value.is_parameter and not is_argument
-        self.varies = is_argument or ((varies or _is_shared(value)) and not self.is_parameter)
+        self.varies = is_argument or ((varies or is_shared(value)) and not self.is_parameter)
         self.value = None if self.varies else value  # of what varies the shape is enough
         if value.__class__ is not float:
             self.shape, self.dtype, self.version = value.shape, value.dtype, value.version
@@ -54,7 +54,7 @@ class External:
             return
         if value.__class__ is float:
             self.varies = not is_same_number(value, self.value)
-        elif value is not self.value or value.version != self.version or _is_shared(value):
+        elif value is not self.value or value.version != self.version or is_shared(value):
             self.vary()
 
     def vary(self):
@@ -71,7 +71,7 @@ class External:
         return build.trace.network_input(f"value{number}", self.dtype.core, shape, are_rows)
 
 
-def _is_shared(value):
+def is_shared(value):
     """Whether NumPy may write to the memory of a tensor, so that nobody knows when it changes."""
     return value.__class__ is not float and getattr(value, "_is_shared", False)
 

@@ -11,7 +11,7 @@ import sys
 from partita import _core
 from partita._own_gradient import Same
 from partita._steps.agreement import digest_of, stable
-from partita._steps.calls import Call, External, Recorded, Replay, listed, require_values
+from partita._steps.calls import Call, External, Recorded, Replay, is_shared, listed, require_values
 from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -34,6 +34,14 @@ class Segment:
 
     def __init__(self, recording):
         self.recording, self.arrays = recording, {}
+
+    def release(self, calls):
+        """Lets go of the arrays of results of these calls for which no tensor stands any more. What is left is kept as
+        long as one of its tensors."""
+        for call in calls:
+            for result in call.results:
+                if sys.getrefcount(result) <= _REFERENCES:
+                    self.arrays.pop(result.slot, None)
 
     def array_of(self, tensor):
         """The array of a result. Runs what was recorded if it is not known yet. Raises TypeError if nothing held the
@@ -158,6 +166,11 @@ class Recording(Building):
         if found is None:
             if operand._symbol is not None:
                 operand.settle()  # it is of another segment
+            if is_shared(operand) and not operand.is_parameter:  # what it is now may change before the step ends
+                now = Tensor._from_array(operand.array.copy())
+                now._is_shared = True
+                self.values.append(now)
+                return -len(self.values)
             self.values.append(operand)
             found = self.slots[id(operand)] = -len(self.values)
         return found

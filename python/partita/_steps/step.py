@@ -166,6 +166,7 @@ class Step(Recording):
     def __init__(self, tree, arguments, rows):
         self.rows = rows
         self.is_shared = not is_alone()  # by processes that run its programs together
+        self.ended = []  # (segment, its calls)
         super().__init__(tree, arguments)
 
     def begin(self, root, arguments):
@@ -196,6 +197,7 @@ class Step(Recording):
             self._run()
         if self.call.continued is None:
             self.call.continued = Call()
+        self.ended.append((self.segment, self.calls))
         self.begin(self.call.continued, ())
         self.rates = {}
 
@@ -277,6 +279,9 @@ class Step(Recording):
     def close(self):
         """Forgets all but values."""
         self.segment.recording = None
+        for segment, calls in [*self.ended, (self.segment, self.calls)]:
+            segment.release(calls)
+        self.ended = []
         self.tree.longest = max(self.tree.longest, len(self.calls))
         self.tree.steps += 1
         self.calls, self.values, self.born, self.slots, self.computed = [], [], [], {}, {}

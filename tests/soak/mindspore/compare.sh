@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Layers, ops, optimizers, data pipelines, losses and 1,500 random calls beside those of MindSpore 2.10 on a CPU:
-# compare.sh PYTHON, where PYTHON is that of a virtual environment with `pip install mindspore==2.10.0 numpy==1.26.4`
+# Layers, ops, optimizers, data pipelines, losses, 1,500 random calls and 300 random trainings beside those of MindSpore
+# 2.10 on a CPU: compare.sh PYTHON, where PYTHON is that of a virtual environment with `pip install mindspore==2.10.0 numpy==1.26.4`
 # (with NumPy 2 MindSpore fails at random), of the version that the package in build/release/python is built for. Run by
 # hand; it takes five minutes.
+# hand; it takes ten minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 python=${1:?compare.sh PYTHON}
@@ -14,3 +15,4 @@ done
 MINDSPORE_PYTHON=$python "$python" tests/soak/portions/compare.py  # twelve scripts, unchanged
 MINDSPORE_PYTHON=$python tests/mindspore/compare.sh  # files, in both directions
 "$python" tests/soak/mindspore/compare_calls.py --seed "${SEED:-1}"
+"$python" tests/soak/mindspore/compare_steps.py --seed "${SEED:-1}"
