@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/philox.h"
 #include "compiler/autodiff/differentiate.h"
 #include "harness.h"
 #include "ir/graph/builder.h"
-#include "ir/ops/registry.h"
 #include "ir/ops/reduce/attrs.h"
+#include "ir/ops/registry.h"
 
 namespace partita::laws {
 namespace {
@@ -44,7 +44,8 @@ struct FirstGradient {
   Case node;
   Builder builder;
   std::vector<Value> operands, gradients;
-  std::vector<Array> values, weights;  // of the operands and of the gradients
+  std::vector<Array> values;   // operands
+  std::vector<Array> weights;  // factors of the gradients
 };
 
 /// d(sum of weight * gradient) / d(operand) by central differences.
@@ -102,7 +103,22 @@ std::string check_second(const OpDef& op, const Sample& sample, const OpSet& ops
 
 /// Why ops have no gradient, by name. Updates of optimizers have none either.
 const std::map<std::string, std::string>& without_gradient() {
-  static const std::map<std::string, std::string> reasons{};
+  const char* part = "part of an expansion, which is made after the graph is differentiated";
+  static const std::map<std::string, std::string> reasons{
+      {"argmax", "its result is an integer"},
+      {"attention_finish", part},
+      {"attention_max", part},
+      {"attention_sums", part},
+      {"batch_norm_apply", part},
+      {"batch_norm_grad_apply", part},
+      {"host_function", "nothing is known of a function of the program"},
+      {"moments_deviations", part},
+      {"moments_finish", part},
+      {"moments_sum", part},
+      {"orthogonalize", "an update of an optimizer"},
+      {"round", "mixed precision adds it after the graph is differentiated"},
+      {"running_statistics", "states are no part of a loss"},
+  };
   return reasons;
 }
 

@@ -1,5 +1,5 @@
-// The gradients of attention as formulas of ops that have gradients, for gradients of gradients. They hold the scores of
-// all queries and keys.
+// The gradients of attention as formulas of ops that have gradients, for gradients of gradients. They hold the scores
+// of all queries and keys.
 
 #include "ir/ops/attention/attention.h"
 #include "ir/ops/constant.h"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kHidden = -1e30;  // a score whose exponential is 0
 
-/// Builds nodes on the heads of k and v separately: [b, kv_heads, positions, width]. The heads of q for one of them, its
-/// group, follow each other in `positions`.
+/// Builds nodes on the heads of k and v separately: [b, kv_heads, positions, width]. The heads of q for one of them,
+/// its group, follow each other in `positions`.
 class Heads {
  public:
   Heads(const BuildCall& call, Value q, Value k, Value v)
@@ -41,8 +41,8 @@ class Heads {
   /// Undo `of_queries` and `of_keys`.
   Value to_queries(Value x, int64_t width) const {
     const Shape split{sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries, width};
-    return cast(reshape(turned(reshape(x, split), {0, 3, 1, 2, 4}), {sizes_.batch, sizes_.queries, sizes_.heads * width}),
-                narrow_);
+    const Shape whole{sizes_.batch, sizes_.queries, sizes_.heads * width};
+    return cast(reshape(turned(reshape(x, split), {0, 3, 1, 2, 4}), whole), narrow_);
   }
   Value to_keys(Value x, int64_t width) const {
     return cast(reshape(turned(x, {0, 2, 1, 3}), {sizes_.batch, sizes_.keys, sizes_.kv_heads * width}), narrow_);
@@ -66,9 +66,7 @@ class Heads {
     }
     return call_.apply("exp", {rest});
   }
-  Value scaled(Value value) const {
-    return call_.apply("scale", {value}, ScaleAttrs{.scale = sizes_.scale(attrs_)});
-  }
+  Value scaled(Value value) const { return call_.apply("scale", {value}, ScaleAttrs{.scale = sizes_.scale(attrs_)}); }
   const AttentionSizes& sizes() const { return sizes_; }
 
  private:

@@ -163,10 +163,10 @@ std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
 std::vector<Value> cross_entropy_grad_formula(const ExpandCall& call) {
   const Value logits = call.inputs[0], lse = call.inputs[2];
   const Value softmax = call.apply("exp", {call.apply("sub", {to_dtype(call, logits, lse.dtype()), lse})});
-  const Value hit = call.apply("one_hot", {call.inputs[1]},
-                               OneHotAttrs{.depth = logits.shape().back(),
-                                           .begin = call.attrs.as<CrossEntropyGradAttrs>().begin,
-                                           .dtype = lse.dtype()});
+  const Value hit = call.apply(
+      "one_hot", {call.inputs[1]},
+      OneHotAttrs{
+          .depth = logits.shape().back(), .begin = call.attrs.as<CrossEntropyGradAttrs>().begin, .dtype = lse.dtype()});
   const Value d_logits = call.apply("mul", {call.apply("sub", {softmax, hit}), call.inputs[3]});
   return {to_dtype(call, d_logits, logits.dtype())};
 }

@@ -35,8 +35,8 @@ std::string and_several(std::string text, std::string_view other, size_t count) 
   return text;
 }
 
-/// Returns the gradient of x through the statistics of a norm, or an empty Value if none arrived. Gradients of gradients
-/// arrive there: the slope of a mean is 1 / z, and that of rstd is -rstd^3 (x - mean) / z.
+/// Returns the gradient of x through the statistics of a norm, or an empty Value if none arrived. Gradients of
+/// gradients arrive there: the slope of a mean is 1 / z, and that of rstd is -rstd^3 (x - mean) / z.
 Value gradient_of_statistics(const GradCall& call) {
   const Value x = call.inputs[0], rstd = call.outputs.back(), d_rstd = call.d_outputs.back();
   const bool centers = call.outputs.size() > 2;

@@ -127,17 +127,15 @@ std::vector<Value> grad_max_pool_grad(const GradCall& call) {
     Shape line(4, 1);
     line[axis] = y[axis];
     const Value window = call.apply("iota", {}, IotaAttrs{.axis = axis, .dtype = DType::i64, .shape = line});
-    const Value first =
-        call.apply("sub", {call.apply("mul", {window, number(span.stride)}), number(span.before)});
+    const Value first = call.apply("sub", {call.apply("mul", {window, number(span.stride)}), number(span.before)});
     return call.apply("add", {call.apply(part, {position, number(spans.w.taps)}), first});
   };
   const auto [has_row, row] = clamped_places(call, places("floor_div", spans.h, 2), x[2]);
   const auto [has_column, column] = clamped_places(call, places("remainder", spans.w, 3), x[3]);
   const Value place = call.apply("add", {call.apply("mul", {row, number(x[3])}), column});
   const Shape lines{x[0], x[1], x[2] * x[3]}, windows{y[0], y[1], y[2] * y[3]};
-  const Value taken =
-      call.apply("take_along", {call.apply("reshape", {d}, ReshapeAttrs{.shape = lines}),
-                                call.apply("reshape", {place}, ReshapeAttrs{.shape = windows})});
+  const Value taken = call.apply("take_along", {call.apply("reshape", {d}, ReshapeAttrs{.shape = lines}),
+                                                call.apply("reshape", {place}, ReshapeAttrs{.shape = windows})});
   const Value inside = call.apply("logical_and", {has_row, has_column});
   const Value zero = constant(call.builder, 0, Type{d.dtype(), {}});
   return {call.apply("select", {inside, call.apply("reshape", {taken}, ReshapeAttrs{.shape = y}), zero}), Value()};
