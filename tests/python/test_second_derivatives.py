@@ -28,7 +28,7 @@ FUNCTIONS = {
     "norm": lambda x: ops.sqrt((x * x).sum(1)).sum(),
     "top k": lambda x: (ops.topk(x, 2)[0] ** 3).sum(),
     "rows": lambda x: (ops.gather(x, LABELS % 3, 0) ** 3).sum(),
-    "maximum": lambda x: (x.max(1) ** 3).sum(),
+    "maximum": lambda x: (ops.max(x, 1)[0] ** 3).sum(),
     "convolution": lambda x: (ops.conv2d(x.reshape((1, 2, 2, 3)), FILTER) ** 3).sum(),
     "largest of windows": lambda x: (ops.max_pool2d(x.reshape((1, 1, 3, 4)), 2, 1) ** 3).sum(),
     "mean of windows": lambda x: (ops.avg_pool2d(x.reshape((1, 1, 3, 4)), 2, 1) ** 3).sum(),
@@ -69,9 +69,71 @@ class Products(Case):
         self.close(third(Tensor(x)), expected, 1e-7)
 
     def test_of_a_batch_norm(self):
-        net = nn.BatchNorm1d(4, dtype=ms.float64)
+        net = nn.BatchNorm1d(4)
         net.set_train()
-        self.check(lambda x: (net(x) ** 3).sum(), rng(2).standard_normal((5, 4)))
+        x, v = (rng(seed).standard_normal((5, 4)).astype("f4") for seed in (2, 3))
+        slope = ms.grad(lambda a: (net(a) ** 3).sum())
+        got = ms.grad(lambda a: (slope(a) * Tensor(v)).sum())(Tensor(x))
+        above, below = (slope(Tensor(x + np.float32(sign) * v)).asnumpy() for sign in (1e-2, -1e-2))
+        self.close(got, (above - below) / 2e-2, 0.02 * np.abs(above - below).max() / 2e-2)
+
+
+class JacobianProducts(Case):
+    """`jvp` and `vjp`, with values of MindSpore 2.10."""
+
+    X, Y, V = (Tensor(np.array(one, "f4")) for one in ([[1, 2], [3, 4]], [[1, 0.5], [3, 2]], [[1, 2], [0, 1]]))
+
+    def test_of_one_result(self):
+        value, found = ms.jvp(lambda a, b: a**3 + b, (self.X, self.Y), (self.V, self.V))
+        self.close(value, [[2, 8.5], [30, 66]])
+        self.close(found, [[4, 26], [0, 49]])
+        value, pulled = ms.vjp(lambda a: a**3, self.X)
+        self.close(value, [[1, 8], [27, 64]])
+        self.assertIsInstance(pulled(self.V), tuple)
+        self.close(pulled(self.V)[0], [[3, 24], [0, 48]])
+
+    def test_of_several_results(self):
+        several = lambda a, b: (a * b, a**2)  # noqa: E731
+        found = ms.jvp(several, [self.X, self.Y], [self.V, self.V])[1]
+        self.close(found[0], [[2, 5], [0, 6]])
+        self.close(found[1], [[2, 8], [0, 8]])
+        found = ms.vjp(several, self.X, self.Y)[1](self.V, self.V)
+        self.close(found[0], [[3, 9], [0, 10]])
+        self.close(found[1], [[1, 4], [0, 4]])
+
+    def test_with_other_results(self):
+        several = lambda a, b: (a * b, a**2, b)  # noqa: E731
+        value, found, others = ms.jvp(several, (self.X, self.Y), (self.V, self.V), has_aux=True)
+        self.close(value, [[1, 1], [9, 8]])
+        self.close(found, [[2, 5], [0, 6]])
+        self.close(others[0], [[1, 4], [9, 16]])
+        _, pulled, others = ms.vjp(several, self.X, self.Y, has_aux=True)
+        self.close(pulled(self.V)[0], [[1, 1], [0, 2]])
+        self.close(others[1], self.Y.asnumpy())
+
+    def test_by_weights(self):
+        w = Parameter(Tensor(np.array([1, 2], "f4")), "w")
+        of_inputs, of_weight = ms.vjp(lambda a: a * w, self.X, weights=w)[1](self.V)
+        self.close(of_inputs[0], [[1, 4], [0, 2]])
+        self.close(of_weight, [1, 8])
+        self.close(ms.vjp(lambda a: a * w, self.X, weights=[w])[1](self.V)[1][0], [1, 8])
+
+    def test_in_programs(self):
+        program = ms.jit(lambda a, v: ms.jvp(lambda b: ops.relu(b) ** 2, a, v)[1])
+        self.close(program(self.X, self.V), [[2, 8], [0, 8]])
+
+    def test_refuse_what_does_not_fit(self):
+        cube = lambda a: a**3  # noqa: E731
+        with self.refuses(ValueError, "[jvp] wrong number of vectors, got 2, expected 1"):
+            ms.jvp(cube, self.X, (self.V, self.V))
+        with self.refuses(TypeError, "[jvp] inputs are not tensors, got float, expected Tensor"):
+            ms.jvp(cube, 1.0, self.V)
+        with self.refuses(TypeError, "[vjp] results are not tensors, got str, expected Tensor"):
+            ms.vjp(lambda a: "a", self.X)
+        with self.refuses(ValueError, "[vjp] a vector does not fit, got Float32 (2,), expected Float32 (2, 2)"):
+            ms.vjp(cube, self.X)[1](self.V[0])
+        with self.refuses(ValueError, "[jvp] the function returns nothing besides what is differentiated, got Tensor"):
+            ms.jvp(cube, self.X, self.V, has_aux=True)
 
 
 class Critic(nn.Cell):
