@@ -81,8 +81,8 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
 
 def jvp(fn, inputs, v, has_aux=False):
     """Returns the results of `fn`, and the product of the Jacobian and `v`, which has a tensor for each input. With
-    `has_aux` only the first result is differentiated, and the others come third. A product of vectors and the Jacobian is linear in
-    the vectors, so its gradient by them is the result: two reverse passes."""
+    `has_aux` only the first result is differentiated, and the others come third. A product of vectors and the Jacobian
+    is linear in the vectors, so its gradient by them is the result: two reverse passes."""
     inputs = _tensors("jvp", "inputs", inputs)
     v = _checked("jvp", v, inputs)
     value, results, others = _split("jvp", fn(*inputs), has_aux)
