@@ -44,14 +44,6 @@ ShardingRule whole_along(const OpCall& call, int64_t axis) {
 
 std::vector<Value> no_gradients(const GradCall& call) { return std::vector<Value>(call.inputs.size()); }
 
-void require_first_gradient(std::string_view op, const GradCall& call, std::string_view rest, std::string_view uses) {
-  for (size_t i = 1; i < call.d_outputs.size(); ++i) {
-    if (!call.d_outputs[i]) continue;
-    reject(op, fmt::format("no gradient is defined through {}", rest), fmt::format("a use of {} in the loss", uses),
-           "a use of y only");
-  }
-}
-
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
   Shape shape(std::max(a.size(), b.size()), 1);
   for (size_t back = 1; back <= shape.size(); ++back) {

@@ -45,9 +45,6 @@ std::function<Attrs(const Attrs&, const Shard&)> localized(const Fn& change) {
 
 /// Returns no gradient for any operand. For ops that are constant wherever they have a slope.
 std::vector<Value> no_gradients(const GradCall& call);
-/// Checks that no gradient arrived at a result after the first one. `rest` names those, `uses` what a use of them is a
-/// use of. Throws InvalidArgument otherwise.
-void require_first_gradient(std::string_view op, const GradCall& call, std::string_view rest, std::string_view uses);
 
 /// Returns the degree of the first operand. For OpTraits::degree.
 std::optional<int> degree_of_first(const Attrs& attrs, const std::vector<int>& degrees);

@@ -107,11 +107,18 @@ std::vector<Type> infer_attention(const OpCall& call) {
 }
 
 std::vector<Value> grad_attention(const GradCall& call) {
-  require_first_gradient(kAttention, call, "lse", "it");
-  return call.apply_all(
-      "attention_grad",
-      {call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0], call.outputs[1], call.d_outputs[0]},
-      call.attrs);
+  std::vector<Value> gradients(3);
+  if (call.d_outputs[0]) {
+    gradients = call.apply_all(
+        "attention_grad",
+        {call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0], call.outputs[1], call.d_outputs[0]},
+        call.attrs);
+  }
+  if (!call.d_outputs[1]) return gradients;
+  const auto [d_q, d_k] = gradients_of_lse(call);
+  gradients[0] = gradients[0] ? call.apply("add", {gradients[0], d_q}) : d_q;
+  gradients[1] = gradients[1] ? call.apply("add", {gradients[1], d_k}) : d_k;
+  return gradients;
 }
 
 constexpr auto run_attention = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
@@ -236,6 +243,7 @@ OpDef attention_grad_op() {
     return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)
         .linear_in({5});
   };
+  op.grad = by_formula(attention_grad_formula);
   op.emit = emit_attention_grad;
   op.cudnn = cudnn_attention_grad();
   op.flops_per_point = 10;

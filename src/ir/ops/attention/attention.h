@@ -1,6 +1,7 @@
 #pragma once
 // Attributes of the ops of this folder, and helpers that attention and its gradient share.
 
+#include "ir/ops/formula_gradient.h"
 #include "ir/ops/kernels.h"
 #include "ir/ops/wide.h"
 
@@ -104,6 +105,10 @@ CudnnCall cudnn_attention_grad();
 std::vector<Hlo> emit_attention_max(const EmitCall& call);
 std::vector<Hlo> emit_attention_sums(const EmitCall& call);
 std::vector<Hlo> emit_attention_finish(const EmitCall& call);
+/// Builds attention_grad from ops that have gradients.
+std::vector<Value> attention_grad_formula(const ExpandCall& call);
+/// Returns the gradients of q and k through lse, result 1 of attention, whose gradient has arrived.
+std::pair<Value, Value> gradients_of_lse(const GradCall& call);
 /// Builds attention from ops that allow its keys to be cut. Returns y and lse, the results of attention.
 std::vector<Value> expand_attention(const ExpandCall& call);
 

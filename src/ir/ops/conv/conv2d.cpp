@@ -187,6 +187,13 @@ OpDef conv2d_grad_input_op() {
     localize_grad_window(attrs, conv2d_spans(kConv2dGradInput, attrs, whole_shape(weight)), shard.inputs[0], d_x);
     if (weight[1].count() > 0) attrs.groups = d_x[1].count() / weight[1].count();
   });
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const auto& attrs = call.attrs.as<Conv2dGradInputAttrs>();
+    const Value d_y = call.inputs[0], weight = call.inputs[1], d = call.d_outputs[0];
+    const Shape kernel = weight.shape();
+    return {call.apply(kConv2d, {d, weight}, Conv2dAttrs(attrs)),
+            call.apply(kConv2dGradFilter, {d, d_y}, Conv2dGradFilterAttrs{attrs, {kernel[2], kernel[3]}})};
+  };
   op.emit = emit_conv2d_grad_input;
   op.kernel = float_kernel<float, Conv2dGradInputAttrs>(run_conv2d_grad_input);
   op.samples = conv2d_samples([](const Conv2dCase& one) -> Sample {
@@ -245,6 +252,13 @@ OpDef conv2d_grad_filter_op() {
     localize_window(attrs, conv2d_spans(attrs), x, shard.inputs[1]);
     if (d_weight[1].count() > 0) attrs.groups = x[1].count() / d_weight[1].count();
   });
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const auto& attrs = call.attrs.as<Conv2dGradFilterAttrs>();
+    const Value x = call.inputs[0], d_y = call.inputs[1], d = call.d_outputs[0];
+    const Shape size = x.shape();
+    return {call.apply(kConv2dGradInput, {d_y, d}, Conv2dGradInputAttrs{attrs, {size[2], size[3]}}),
+            call.apply(kConv2d, {x, d}, Conv2dAttrs(attrs))};
+  };
   op.emit = emit_conv2d_grad_filter;
   op.kernel = float_kernel<double, Conv2dGradFilterAttrs>(run_conv2d_grad_filter);
   op.samples = conv2d_samples([](const Conv2dCase& one) -> Sample {

@@ -17,6 +17,9 @@ OpDef relu_grad_op() {
   OpDef op = pointwise_op("relu_grad", "0 where y <= 0, else d_y",
                           [](auto d_y, auto y) { return select_of(y <= 0, decltype(d_y)(0), d_y); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply("relu_grad", {call.d_outputs[0], call.inputs[1]}), Value()};  // the slope is constant
+  };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}};
   return op;
 }

@@ -114,6 +114,11 @@ OpDef scatter_rows_op() {
   });
   op.traits.ids =
       kScatterRowsIds.described(0, [](const OpCall& call) { return call.attrs.as<ScatterRowsAttrs>().total; });
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const auto& attrs = call.attrs.as<ScatterRowsAttrs>();
+    const EmbeddingAttrs rows{.begin = attrs.begin, .rows = attrs.total};
+    return {Value(), call.apply("embedding", {call.d_outputs[0], call.inputs[0]}, rows)};
+  };
   op.emit = emit_scatter_rows;
   op.kernel = float_kernel<float, ScatterRowsAttrs>(run_scatter_rows);
   op.samples = {{{ids_of({2, 3}, 10), sample_of({2, 3, 4})}, ScatterRowsAttrs{10, 0, 10}},

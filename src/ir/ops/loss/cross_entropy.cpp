@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/formula_gradient.h"
+#include "ir/ops/index/attrs.h"
 #include "ir/ops/norm/softmax.h"
 #include "ir/ops/shape/attrs.h"
 #include "ir/ops/sizes.h"
@@ -157,6 +159,18 @@ std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
   return {call.convert(d_logits.as(call, {wide, shape}), logits.type.dtype)};
 }
 
+/// Builds (exp(logits - lse) - one_hot(label)) d.
+std::vector<Value> cross_entropy_grad_formula(const ExpandCall& call) {
+  const Value logits = call.inputs[0], lse = call.inputs[2];
+  const Value softmax = call.apply("exp", {call.apply("sub", {to_dtype(call, logits, lse.dtype()), lse})});
+  const Value hit = call.apply(
+      "one_hot", {call.inputs[1]},
+      OneHotAttrs{
+          .depth = logits.shape().back(), .begin = call.attrs.as<CrossEntropyGradAttrs>().begin, .dtype = lse.dtype()});
+  const Value d_logits = call.apply("mul", {call.apply("sub", {softmax, hit}), call.inputs[3]});
+  return {to_dtype(call, d_logits, logits.dtype())};
+}
+
 OpDef cross_entropy_grad_op() {
   OpDef op = new_op(kCrossEntropyGrad, "(exp(logits - lse) - [class == label]) * d",
                     {.count = 4, .floats = {0}, .integers = {1, "labels"}}, CrossEntropyGradAttrs{});
@@ -166,6 +180,7 @@ OpDef cross_entropy_grad_op() {
       [](CrossEntropyGradAttrs& attrs, const Shard& shard) { attrs.begin += shard.inputs[0].back().begin; });
   op.traits.ids = kCrossEntropyGradLabels.described(
       1, [](const OpCall& call) { return call.attrs.as<CrossEntropyGradAttrs>().classes; });
+  op.grad = by_formula(cross_entropy_grad_formula);
   op.emit = emit_cross_entropy_grad;
   op.flops_per_point = 4;
   op.kernel = float_kernel<float, CrossEntropyGradAttrs>(run_cross_entropy_grad);

@@ -64,9 +64,15 @@ void require_positive(std::string_view op, double epsilon) {
 }
 
 std::vector<Value> grad_batch_norm(const GradCall& call) {
-  require_first_gradient(kBatchNorm, call, "the statistics", "mean or rstd");
-  return call.apply_all("batch_norm_grad",
-                        {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
+  std::vector<Value> gradients(3);
+  if (call.d_outputs[0]) {
+    gradients = call.apply_all("batch_norm_grad",
+                               {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
+  }
+  if (const Value d = gradient_of_batch_statistics(call)) {
+    gradients[0] = gradients[0] ? call.apply("add", {gradients[0], d}) : d;
+  }
+  return gradients;
 }
 
 std::vector<Value> expand_batch_norm(const ExpandCall& call) {
@@ -182,6 +188,7 @@ OpDef batch_norm_grad_op() {
                     {.count = 5, .floats = {0}, .ranks = {{2, 2}}}, {}, kFollowsHalves);
   set_norm_types(op, "x,c,gc,gc,x->x,c,c |", groups_of<2>);
   op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({4}); };
+  op.grad = by_formula(batch_norm_grad_formula);
   op.expand = expand_batch_norm_grad;
   op.flops_per_point = 10;
   op.traits.batch_statistics = [](const OpCall& call) {
@@ -291,6 +298,7 @@ OpDef batch_norm_grad_sums_op() {
   set_norm_types(op, "x,gc,gc,x->sums,sums", groups_of<1>);
   op.rule = [rule = op.rule](const OpCall& call) { return rule(call).linear_in({3}); };
   op.flops_per_point = 4;
+  op.grad = by_formula(batch_norm_grad_sums_formula);
   op.emit = emit_batch_norm_grad_sums;
   op.kernel = float_kernel<float>([]<class T>(Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[1].type.shape[0]);

@@ -2,6 +2,7 @@
 // Batch normalization: attributes, and loops that its ops share. x[(g m), c] or x[(g m), c, h, w] is seen as groups,
 // members, channels and the elements of one plane.
 
+#include "ir/ops/formula_gradient.h"
 #include "ir/ops/kernels.h"
 #include "ir/ops/norm/moments.h"
 #include "ir/ops/wide.h"
@@ -71,6 +72,13 @@ template <class A>
 int64_t groups_in(const OpCall& call) {
   return call.attrs.as<A>().groups;
 }
+
+/// Returns the gradient of x through mean and rstd, results 1 and 2 of batch_norm, or an empty Value if none arrived.
+/// Gradients of gradients arrive there.
+Value gradient_of_batch_statistics(const GradCall& call);
+/// Build batch_norm_grad and batch_norm_grad_sums from ops that have gradients.
+std::vector<Value> batch_norm_grad_formula(const ExpandCall& call);
+std::vector<Value> batch_norm_grad_sums_formula(const ExpandCall& call);
 
 /// Write the parts of batch normalization as StableHLO.
 std::vector<Hlo> emit_moments_sum(const EmitCall& call);

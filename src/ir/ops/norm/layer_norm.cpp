@@ -106,6 +106,7 @@ OpDef layer_norm_grad_op() {
   OpDef op = row_norm_grad_op(
       "layer_norm_grad", "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y", layer_norm_parts());
   op.expand = expand_layer_norm_grad;
+  op.grad = by_formula(op.expand);
   op.flops_per_point = 14;
   op.kernel = float_kernel<double>(run_layer_norm_grad);
   return op;

@@ -81,6 +81,7 @@ OpDef rms_norm_grad_op() {
   OpDef op =
       row_norm_grad_op("rms_norm_grad", "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y", rms_norm_parts());
   op.expand = expand_rms_norm_grad;
+  op.grad = by_formula(op.expand);
   op.flops_per_point = 10;
   op.kernel = float_kernel<double>(run_rms_norm_grad);
   return op;

@@ -2,7 +2,9 @@
 
 #include <numeric>
 
+#include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"
+#include "ir/ops/shape/attrs.h"
 
 namespace partita {
 
@@ -33,6 +35,29 @@ std::string and_several(std::string text, std::string_view other, size_t count) 
   return text;
 }
 
+/// Returns the gradient of x through the statistics of a norm, or an empty Value if none arrived. Gradients of
+/// gradients arrive there: the slope of a mean is 1 / z, and that of rstd is -rstd^3 (x - mean) / z.
+Value gradient_of_statistics(const GradCall& call) {
+  const Value x = call.inputs[0], rstd = call.outputs.back(), d_rstd = call.d_outputs.back();
+  const bool centers = call.outputs.size() > 2;
+  const auto to = [&](Value value, DType dtype) {
+    return value.dtype() == dtype ? value : call.apply("cast", {value}, CastAttrs{.dtype = dtype});
+  };
+  const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, x.shape().back()));
+  Value sum;
+  if (d_rstd) {
+    const Value wide = to(x, rstd.dtype()), cube = call.apply("mul", {call.apply("square", {rstd}), rstd});
+    const Value centered = centers ? call.apply("sub", {wide, call.outputs[1]}) : wide;
+    const Value slope = call.apply("scale", {call.apply("mul", {d_rstd, cube})}, ScaleAttrs{.scale = -share});
+    sum = call.apply("mul", {centered, slope});
+  }
+  if (centers && call.d_outputs[1]) {
+    const Value part = call.apply("scale", {call.d_outputs[1]}, ScaleAttrs{.scale = share});
+    sum = sum ? call.apply("add", {sum, part}) : call.apply("broadcast_to", {part}, BroadcastAttrs{.shape = x.shape()});
+  }
+  return sum ? to(sum, x.dtype()) : sum;
+}
+
 }  // namespace
 
 OpDef row_norm_op(const std::string& name, const char* summary, const RowNorm& norm) {
@@ -53,11 +78,17 @@ OpDef row_norm_op(const std::string& name, const char* summary, const RowNorm& n
                   call);
   };
   op.grad = [=](const GradCall& call) {
-    require_first_gradient(name, call, "the statistics", fmt::format("{}", fmt::join(norm.statistics, " or ")));
-    std::vector<Value> operands{call.inputs[0], call.inputs[1]};
-    operands.insert(operands.end(), call.outputs.begin() + 1, call.outputs.end());
-    operands.push_back(call.d_outputs[0]);
-    return call.apply_all(name + "_grad", operands);
+    std::vector<Value> gradients(call.inputs.size());
+    if (call.d_outputs[0]) {
+      std::vector<Value> operands{call.inputs[0], call.inputs[1]};
+      operands.insert(operands.end(), call.outputs.begin() + 1, call.outputs.end());
+      operands.push_back(call.d_outputs[0]);
+      gradients = call.apply_all(name + "_grad", operands);
+    }
+    if (const Value d = gradient_of_statistics(call)) {
+      gradients[0] = gradients[0] ? call.apply("add", {gradients[0], d}) : d;
+    }
+    return gradients;
   };
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({2, 3, 5})}, RowNormAttrs{1e-3}}};
   for (Sample& sample : op.samples) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/ops/formula_gradient.h"
 #include "ir/ops/kernels.h"
 #include "ir/ops/wide.h"
 
@@ -70,6 +71,7 @@ std::vector<OpDef> softmax_family(const std::string& name, const char* summary, 
     const Value d_y = to_dtype(call, call.inputs[1], wide_type(dtype));
     return {to_dtype(call, Form::expanded_grad(call, y, d_y), dtype)};
   };
+  grad.grad = by_formula(grad.expand);
   grad.flops_per_point = 4;
   grad.kernel = float_kernel<double>([]<class T>(Inputs in, Outputs out) {
     const Rows rows = rows_of(in[0].type.shape);

@@ -108,6 +108,9 @@ OpDef avg_pool_grad_op() {
     attrs.whole = {d_x[2].size, d_x[3].size};
     return attrs;
   };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    return {call.apply(kAvgPool, {call.d_outputs[0]}, AvgPoolAttrs(call.attrs.as<AvgPoolGradAttrs>()))};
+  };
   op.emit = emit_avg_pool_grad;
   op.kernel = float_kernel<float, AvgPoolGradAttrs>(run_avg_pool_grad);
   for (const Sample& sample : avg_pool_op().samples) {

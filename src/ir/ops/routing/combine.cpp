@@ -163,6 +163,15 @@ OpDef combine_grad_weights_op() {
     return einsum("..vz,..nk,..nz->..nk | v:lookup", call).linear_in({0}).linear_in({2});
   };
   op.localize = localized<CombineAttrs>(localize_combine);
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const auto& attrs = call.attrs.as<CombineAttrs>();
+    const Value y = call.inputs[0], slots = call.inputs[1], d = call.inputs[2], weights = call.d_outputs[0];
+    const Shape rows = y.shape();
+    const int64_t local = rows[rows.size() - 2];
+    const DispatchAttrs back{.size = local, .begin = attrs.begin, .total = attrs.whole(local)};
+    return {call.apply("dispatch", {d, slots, weights}, back), Value(),
+            call.apply("combine", {y, slots, weights}, Attrs(attrs))};
+  };
   op.flops_per_point = 2;
   op.emit = emit_combine_grad_weights;
   op.traits.ids = slot_operand("combine_grad_weights", combine_slots);
