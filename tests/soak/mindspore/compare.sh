@@ -2,7 +2,6 @@
 # Layers, ops, optimizers, data pipelines, losses, 1,500 random calls and 300 random trainings beside those of MindSpore
 # 2.10 on a CPU: compare.sh PYTHON, where PYTHON is that of a virtual environment with `pip install mindspore==2.10.0 numpy==1.26.4`
 # (with NumPy 2 MindSpore fails at random), of the version that the package in build/release/python is built for. Run by
-# hand; it takes five minutes.
 # hand; it takes ten minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
