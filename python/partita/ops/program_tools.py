@@ -74,7 +74,16 @@ _KINDS = {
     "List": lambda one: isinstance(one, list),
     "Function": callable,
     "None": lambda one: one is None,
+    **dict.fromkeys(("Int", "Int8", "Int16", "Int32", "Int64"), lambda one: _is_integer(one)),
+    **dict.fromkeys(("Float", "Float16", "Float32", "Float64"), lambda one: isinstance(one, float)),
+    **dict.fromkeys(("RowTensor", "MapTensor", "COOTensor", "CSRTensor"), lambda one: False),  # do not exist here
 }
+
+
+def _is_integer(one):
+    return isinstance(one, int) and not isinstance(one, bool)
+
+
 _OF_PYTHON = {
     int: "Number",
     float: "Number",

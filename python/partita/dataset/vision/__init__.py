@@ -16,10 +16,13 @@ class Inter(Enum):
     """How images are resized."""
 
     NEAREST = 0
-    LINEAR = 1
-    BILINEAR = 1
-    CUBIC = 2
-    AREA = 3
+    ANTIALIAS = 1
+    BILINEAR = 2
+    LINEAR = 2
+    BICUBIC = 3
+    CUBIC = 3
+    AREA = 4
+    PILCUBIC = 5
 
 
 class Border(Enum):
