@@ -9,6 +9,7 @@ from partita import _core, _exit
 from partita._layout import Layout  # noqa: F401
 from partita._names import missing as _missing
 from partita.common import Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor  # noqa: F401
+from partita.common.sparse import COOTensor, CSRTensor, RowTensor  # noqa: F401
 from partita.common.dtype import (  # noqa: F401
     bfloat16,
     bool_,
@@ -70,7 +71,7 @@ from partita.train.step import jit, jit_class, lazy_inline, ms_function  # noqa:
 from partita.version import __version__  # noqa: F401
 
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
-_LATER = ("amp", "dataset", "log", "mint", "numpy", "parallel", "runtime", "train", "utils")
+_LATER = ("amp", "boost", "dataset", "log", "mint", "numpy", "parallel", "runtime", "train", "utils")
 _exit.install()
 
 

@@ -43,13 +43,18 @@ from partita.nn.loss import (
 )
 from partita.nn.optim import CLASSES, SGD, AdamWeightDecay, Optimizer
 from partita.nn.reducer import DistributedGradReducer
+from partita.nn.volumes import *  # noqa: F401,F403
 from partita.nn.wrap import (
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
     ForwardValueAndGrad,
     GradAccumulation,
     GradAccumulationCell,
     MicroBatchInterleaved,
     PipelineCell,
     TrainOneStepCell,
+    TrainOneStepWithLossScaleCell,
+    WithEvalCell,
     WithLossCell,
 )
 

@@ -25,6 +25,14 @@ class CellSettings:
         self._flags.update(flags)
         return self
 
+    def init_parameters_data(self, auto_parallel_mode=False):
+        """Draws the values of parameters that were not drawn yet, and gives them by their old selves."""
+        found = {}
+        for param in self.get_parameters():
+            param.init_data()
+            found[param] = param
+        return found
+
     def set_comm_fusion(self, fusion_type, recurse=True):
         """Sets `comm_fusion` of the trainable parameters. It has no effect: reductions are packed by size."""
         for param in self.trainable_params(recurse):

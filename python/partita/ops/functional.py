@@ -13,6 +13,7 @@ from partita.ops.arranged import *  # noqa: F401,F403
 from partita.ops.contractions import *  # noqa: F401,F403
 from partita.ops.drawn import *  # noqa: F401,F403
 from partita.ops.padding import *  # noqa: F401,F403
+from partita.ops.patches import *  # noqa: F401,F403
 from partita.ops.picked import *  # noqa: F401,F403
 from partita.ops.program_tools import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403

@@ -1,6 +1,7 @@
 """Training and evaluation."""
 
 from partita._names import refuse_missing
+from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from partita.train import callback
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint
 from partita.train.callback import (

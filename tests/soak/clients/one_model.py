@@ -12,7 +12,7 @@ import traceback
 
 import numpy as np
 
-RATE, STEPS, ROWS, CLASSES = 0.01, 3, 2, 10
+RATE, STEPS, ROWS, CLASSES = 0.001, 3, 4, 10
 
 
 def made(name):

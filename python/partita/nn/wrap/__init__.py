@@ -1,10 +1,15 @@
 """Cells around a network: with its loss, in micro-batches, as one step of a training."""
 
 from partita import _core
-from partita._program import Program
-from partita.common.tensor import Tensor
+from partita.common import dtype as mstype
 from partita.nn.cell import Cell
-from partita.ops.composite import GradOperation, value_and_grad
+from partita.nn.wrap.loss_scale import (  # noqa: F401
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
+    TrainOneStepWithLossScaleCell,
+)
+from partita.nn.wrap.steps import TrainOneStepCell  # noqa: F401
+from partita.ops import functional as F
 
 
 class WithLossCell(Cell):
@@ -20,6 +25,23 @@ class WithLossCell(Cell):
     @property
     def backbone_network(self):
         return self._backbone
+
+
+class WithEvalCell(Cell):
+    """(loss, result, label) of a network, from (data, label); with `add_cast_fp32` the latter two as float32."""
+
+    def __init__(self, network, loss_fn, add_cast_fp32=False):
+        super().__init__(auto_prefix=False)
+        if not isinstance(add_cast_fp32, bool):
+            raise TypeError(f"[WithEvalCell] add_cast_fp32 is no bool, got {add_cast_fp32!r}, expected True or False")
+        self._network, self._loss_fn, self.add_cast_fp32 = network, loss_fn, add_cast_fp32
+
+    def construct(self, data, label):
+        outputs = self._network(data)
+        if self.add_cast_fp32:
+            outputs = F.cast(outputs, mstype.float32)
+            label = F.cast(label, mstype.float32) if mstype.is_float(label.dtype) else label
+        return self._loss_fn(outputs, label), outputs, label
 
 
 def _require_size(where, name, value):
@@ -74,52 +96,6 @@ class MicroBatchInterleaved(_Divided):
 
     def __init__(self, network, interleave_num=2):
         super().__init__(network, interleave_num)
-
-
-def _step_of(network, optimizer):
-    """Returns one step of a training of a network whose result is its loss, as a program."""
-
-    def step(*inputs):
-        loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
-        optimizer(gradients)
-        return loss
-
-    return Program(step)
-
-
-class TrainOneStepCell(Cell):
-    """One step of a training: a call gives the loss and updates the parameters."""
-
-    _internals = Cell._internals | {"_step_of", "_step", "grad", "weights"}
-
-    def __init__(self, network, optimizer, sens=None, return_grad=False):
-        super().__init__(auto_prefix=False)
-        if sens is not None and sens != 1.0:
-            raise NotImplementedError(
-                f"[TrainOneStepCell] a factor of the loss is not supported, got sens={sens}, expected None"
-            )
-        if return_grad:
-            raise NotImplementedError(
-                "[TrainOneStepCell] gradients cannot be returned, got return_grad=True, expected False"
-            )
-        self.network = network
-        self.__dict__["optimizer"] = optimizer
-        # For a `construct` of one's own: self.grad(self.network, self.weights)(*inputs, sens).
-        self.__dict__.update(weights=optimizer.parameters, grad=GradOperation(get_by_list=True, sens_param=True))
-        self.sens = 1.0
-        self.__dict__.update(_step_of=None, _step=None)
-
-    def construct(self, *inputs):
-        network, optimizer = self.network, self.optimizer  # which live as long as the function of their identities
-        if self._step_of != (id(network), id(optimizer)):
-            self.__dict__.update(_step_of=(id(network), id(optimizer)), _step=_step_of(network, optimizer))
-        return self._step(*inputs)
-
-    def __call__(self, *inputs):
-        inputs = [one if isinstance(one, Tensor) else Tensor(one) for one in inputs]
-        if type(self).construct is not TrainOneStepCell.construct:
-            return super().__call__(*inputs)
-        return self.construct(*inputs)
 
 
 class ForwardValueAndGrad(Cell):
