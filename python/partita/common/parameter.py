@@ -24,6 +24,7 @@ class Parameter(Tensor):
         "_holder",
     )
     is_parameter = True
+    cache_enable = False  # there are no parameter servers, whose caches this would be
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from partita.dataset.samplers import (
     SubsetSampler,
 )
 from partita.dataset.sources import (
+    Cifar100Dataset,
     Cifar10Dataset,
     GeneratorDataset,
     ImageFolderDataset,

@@ -1,5 +1,7 @@
 """Cells, layers, losses, optimizers."""
 
+import importlib
+
 from partita._names import refuse_missing
 from partita.nn import cell, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
@@ -60,4 +62,11 @@ from partita.nn.wrap import (
 
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES
-__getattr__ = refuse_missing(globals())
+_refuse = refuse_missing(globals())
+_METRICS = "Accuracy Loss Metric Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy".split()
+
+
+def __getattr__(name):
+    if name in _METRICS:
+        return getattr(importlib.import_module("partita.train.metrics"), name)
+    return _refuse(name)

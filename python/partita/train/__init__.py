@@ -25,6 +25,7 @@ from partita.train.metrics import (
 )
 from partita.train.model import Model
 from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints
+from partita.train.summary import SummaryCollector, SummaryRecord
 from partita.train.serialization import export, load_checkpoint, load_param_into_net, save_checkpoint
 
 __getattr__ = refuse_missing(globals())
