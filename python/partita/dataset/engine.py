@@ -453,3 +453,6 @@ class _Applied:
         if self.order is None:
             return current
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
+
+
+MappableDataset = SourceDataset = VisionBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset

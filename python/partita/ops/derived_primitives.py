@@ -36,6 +36,7 @@ _PLAIN = {
 }
 __all__ = [
     *_PLAIN,
+    "Addcmul",
     "Conv2DBackpropInput",
     "Conv2DTranspose",
     "DType",
@@ -55,6 +56,16 @@ __all__ = [
 for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in ("FloorDiv", "FloorMod", "Mod"), __name__)
+
+
+class Addcmul(Primitive):
+    """input + value * x1 * x2."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, input_data, x1, x2, value):
+        return F.addcmul(input_data, x1, x2, value)
 
 
 class Conv2DTranspose(Primitive):

@@ -10,7 +10,7 @@ from partita.common.tensor import Tensor
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "Map HyperMap MultitypeFuncGraph constexpr depend dtype identity is_floating_point is_tensor make_range partial"
+    "Map HyperMap MultitypeFuncGraph add_flags constexpr depend dtype identity is_floating_point is_tensor make_range partial"
     " tuple_to_array"
 ).split()
 
@@ -133,6 +133,11 @@ class MultitypeFuncGraph:
 def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
     """A function of Python that runs while a program is made. Any function does; this gives it unchanged."""
     return functools.partial(constexpr, get_instance=get_instance) if fn is None else fn
+
+
+def add_flags(fn=None, **flags):
+    """The function itself: flags of functions have no effect here."""
+    return fn if fn is not None else lambda function: function
 
 
 def depend(value, expr):

@@ -1,13 +1,15 @@
 """Maps of images in height, width, channel order."""
 
 import io
+import sys
 from enum import Enum
 
 import numpy as np
 
 from partita import _core
 from partita._names import refuse_missing
-from partita.dataset.transforms import Transform
+from partita.common import dtype as mstype
+from partita.dataset.transforms import PyTensorOperation, Transform  # noqa: F401
 from partita.dataset.vision.drawn import (  # noqa: F401
     CenterCrop,
     RandomColorAdjust,
@@ -15,6 +17,7 @@ from partita.dataset.vision.drawn import (  # noqa: F401
     RandomHorizontalFlipWith,
     RandomResizedCrop,
     RandomVerticalFlip,
+    require_image,
 )
 from partita.dataset.vision.resized import Inter, require_interpolation, resized  # noqa: F401
 
@@ -177,4 +180,18 @@ RandomAffine, RandomColor, RandomPosterize = map(_missing, ("RandomAffine", "Ran
 RandomRotation, RandomSharpness, RandomSolarize = map(_missing, ("RandomRotation", "RandomSharpness", "RandomSolarize"))
 
 
+class ToTensor:
+    """An image (height, width, channels) of numbers to 255 as one with channels first, of numbers to 1."""
+
+    def __init__(self, output_type=np.float32):
+        self.output_type = mstype.to_dtype(output_type)
+
+    def __call__(self, image):
+        image = np.asarray(image)
+        require_image("ToTensor", image)
+        image = image[..., None] if image.ndim == 2 else image
+        return np.ascontiguousarray(np.transpose(image, (2, 0, 1)) / np.float32(255)).astype(self.output_type.numpy)
+
+
+transforms = sys.modules[__name__]  # the name of its file in the documented system
 __getattr__ = refuse_missing(globals())

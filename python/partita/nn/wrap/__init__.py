@@ -105,3 +105,24 @@ class ForwardValueAndGrad(Cell):
         raise NotImplementedError(
             "[ForwardValueAndGrad] this cell is not supported, got a call, expected value_and_grad"
         )
+
+
+class _VirtualDatasetCell(Cell):
+    """A network whose inputs are rows of a data set, as those of all networks here."""
+
+    def __init__(self, backbone):
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+
+    def construct(self, *inputs):
+        return self._backbone(*inputs)
+
+
+class _MicroBatch(Cell):
+    """Not there: see PipelineCell and GradAccumulationCell."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            "[_MicroBatch] parts of batches are not cut in scripts, got a call, expected PipelineCell, or "
+            "GradAccumulationCell"
+        )
