@@ -49,8 +49,11 @@ __all__ = [
     "Meshgrid",
     "Pad",
     "ResizeNearestNeighbor",
+    "ImageSummary",
+    "ScalarSummary",
     "Sort",
     "SplitWithSize",
+    "TensorSummary",
     "Unstack",
 ]
 for _name, _function in _PLAIN.items():
@@ -247,6 +250,23 @@ class ResizeNearestNeighbor(Primitive):
 
     def compute(self, x):
         return F.interpolate(x, self.size)
+
+
+class ScalarSummary(Primitive):
+    """Not there: a call raises NotImplementedError. See train.SummaryRecord."""
+
+    def compute(self, name, value):
+        raise NotImplementedError(
+            f"[{self.name}] networks record nothing, got a call, expected train.SummaryRecord in a callback"
+        )
+
+
+class TensorSummary(ScalarSummary):
+    """Not there: see ScalarSummary."""
+
+
+class ImageSummary(ScalarSummary):
+    """Not there: see ScalarSummary."""
 
 
 class Sort(Primitive):

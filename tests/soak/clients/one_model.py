@@ -13,6 +13,7 @@ import traceback
 import numpy as np
 
 RATE, STEPS, ROWS, CLASSES = 0.001, 3, 4, 10
+WEIGHTS = 1e-4  # how far weights may be from those of the documented system
 
 
 def made(name):
@@ -48,8 +49,9 @@ def main_result(value):
     return value[0] if isinstance(value, (tuple, list)) else value
 
 
-def trained(name, edge, weights, seconds):
-    """(weights before, output, losses, weights after) by the library that `import mindspore` gives."""
+def trained(name, edge, weights, seconds, noise=0.0):
+    """(weights before, output, losses, weights after) by the library that `import mindspore` gives. With `noise` the
+    images are changed by so much, in proportion."""
     import mindspore as ms
     from mindspore import nn
 
@@ -65,7 +67,8 @@ def trained(name, edge, weights, seconds):
             p.set_data(ms.Tensor(weights[p.name]))
     first = {p.name: np.array(p.asnumpy()) for p in network.get_parameters()}
     rows = np.random.default_rng(7)
-    x = ms.Tensor(rows.standard_normal((ROWS, 3, edge, edge)).astype(np.float32))
+    images = rows.standard_normal((ROWS, 3, edge, edge))
+    x = ms.Tensor((images * (1 + noise * rows.standard_normal(images.shape))).astype(np.float32))
     y = ms.Tensor(np.arange(ROWS, dtype=np.int32) * 3 % CLASSES)
     network.set_train(False)
     begin = time.time()
@@ -132,6 +135,9 @@ def main():
                 where=where,
                 wanted=list(kept["losses"]),
             )
+            if line["weights"] > WEIGHTS:  # how far the same change in all digits but the first six leads
+                moved = trained(name, edge, weights, {}, noise=1e-6)[3]
+                line["moved"] = max(largest(one, after[key]) for key, one in moved.items())
     except Exception as error:  # noqa: BLE001  # whatever stops a model is what the line says
         line["error"] = f"{type(error).__name__}: {error}"[:400]
         places = [f"{one.filename.split('/')[-1]}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)]
