@@ -7,7 +7,7 @@ from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.nn.cell import Cell
 from partita.ops import functional as F
-from partita.ops.patches import _several, windows
+from partita.ops.patches import _several, convolved, windows
 
 __all__ = "Conv3d Conv3dTranspose Unfold".split()
 
@@ -57,9 +57,8 @@ class Conv3d(Cell):
             self.bias = Parameter(initializer(init, [out_channels], dtype))
 
     def construct(self, x):
-        return F.conv3d(
-            x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
-        )
+        options = self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        return convolved(x, self.weight, self.bias, *options)
 
 
 class Conv3dTranspose(Cell):

@@ -82,7 +82,14 @@ def _around(where, pad_mode, padding, sizes, kernel, strides, gaps):
 
 def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
     """Convolution of x[n, c, d, h, w] with weight[out, c / groups, kd, kh, kw], as a sum of convolutions of images.
-    `padding` is one number of zeros, or one for each end of the dimensions: front, back, top, bottom, left, right."""
+    `padding` is the number of zeros at both ends of the dimensions, or one number for each of them."""
+    if not isinstance(padding, int) and (not isinstance(padding, (tuple, list)) or len(padding) != 3):
+        raise ValueError(f"[conv3d] bad padding, got {padding!r}, expected an integer or three")
+    return convolved(input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+def convolved(input, weight, bias, stride, pad_mode, padding, dilation, groups):
+    """`conv3d`, whose padding may also be six numbers: front, back, top, bottom, left, right."""
     x, filters = as_tensor(input, "conv3d"), as_tensor(weight, "conv3d")
     if x.ndim != 5 or filters.ndim != 5:
         raise ValueError(f"[conv3d] wrong number of dimensions, got {x.shape} and {filters.shape}, expected 5")

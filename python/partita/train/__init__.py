@@ -22,6 +22,7 @@ from partita.train.metrics import (
     Top1CategoricalAccuracy,
     Top5CategoricalAccuracy,
     TopKCategoricalAccuracy,
+    get_metric_fn,
 )
 from partita.train.model import Model
 from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints

@@ -13,7 +13,8 @@ import traceback
 import numpy as np
 
 RATE, STEPS, ROWS, CLASSES = 0.001, 3, 4, 10
-WEIGHTS = 1e-4  # how far weights may be from those of the documented system
+FORWARD, WEIGHTS = 1e-5, 1e-4  # how far results and weights may be from those of the documented system
+NOISE = 3e-7  # in proportion: images are changed by so much to find what is ill-conditioned
 
 
 def made(name):
@@ -135,9 +136,10 @@ def main():
                 where=where,
                 wanted=list(kept["losses"]),
             )
-            if line["weights"] > WEIGHTS:  # how far the same change in all digits but the first six leads
-                moved = trained(name, edge, weights, {}, noise=1e-6)[3]
-                line["moved"] = max(largest(one, after[key]) for key, one in moved.items())
+            if line["weights"] > WEIGHTS or line["forward"] > FORWARD:  # how far a change in the seventh digit leads
+                moved = trained(name, edge, weights, {}, noise=NOISE)
+                line["moved"] = max(largest(one, after[key]) for key, one in moved[3].items())
+                line["moved_forward"] = largest(moved[1], output)
     except Exception as error:  # noqa: BLE001  # whatever stops a model is what the line says
         line["error"] = f"{type(error).__name__}: {error}"[:400]
         places = [f"{one.filename.split('/')[-1]}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)]

@@ -190,7 +190,7 @@ class ToTensor:
         image = np.asarray(image)
         require_image("ToTensor", image)
         image = image[..., None] if image.ndim == 2 else image
-        return np.ascontiguousarray(np.transpose(image, (2, 0, 1)) / np.float32(255)).astype(self.output_type.numpy)
+        return np.ascontiguousarray(np.transpose(image, (2, 0, 1)) * np.float32(1 / 255)).astype(self.output_type.numpy)
 
 
 transforms = sys.modules[__name__]  # the name of its file in the documented system

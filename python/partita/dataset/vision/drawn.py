@@ -6,11 +6,8 @@ import numbers
 
 import numpy as np
 
-from partita import _core
 from partita.common.seed import seed_or_default
-from partita.dataset.vision.resized import resized
-
-_data = _core.data
+from partita.dataset.vision.resized import Inter, require_interpolation, resized
 
 
 class Seeded:
@@ -113,12 +110,13 @@ class RandomResizedCrop(Drawn):
     over height is drawn as well, so that all proportions and their inverses are as likely. After `max_attempts` that do
     not fit, it is in the middle."""
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=None, max_attempts=10):
+    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10):
         where = type(self).__name__
         self.size = sizes_of(where, size)
         self.scale, self.ratio = _interval(where, "scale", scale), _interval(where, "ratio", ratio, 1e-9)
         if not isinstance(max_attempts, int) or max_attempts < 1:
             raise ValueError(f"[{where}] bad max_attempts, got {max_attempts!r}, expected an integer from 1")
+        require_interpolation(where, interpolation)
         self.interpolation, self.max_attempts = interpolation, max_attempts
 
     def _window(self, height, width, generator):
@@ -227,6 +225,6 @@ def _turned(values, share):
 _ADJUST = (
     lambda values, factor: values * factor,
     lambda values, factor: _blend(values, np.rint((values @ _GRAY).mean()), factor),
-    lambda values, factor: _blend(values, (values @ _GRAY)[..., None], factor),
+    lambda values, factor: _blend(values, np.rint(values @ _GRAY)[..., None], factor),
     _turned,
 )
