@@ -9,7 +9,14 @@ from partita import _core, _exit
 from partita._layout import Layout  # noqa: F401
 from partita._names import missing as _missing
 from partita.common import Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor  # noqa: F401
+from partita.common.sparse import COOTensor, CSRTensor, RowTensor  # noqa: F401
 from partita.common.dtype import (  # noqa: F401
+    complex64,
+    complex128,
+    int8,
+    int16,
+    uint16,
+    uint64,
     bfloat16,
     bool_,
     double,
@@ -67,11 +74,11 @@ from partita.train.distributed import (  # noqa: F401
     unified_safetensors,
 )
 from partita.train.serialization import sync_pipeline_shared_parameters  # noqa: F401
-from partita.train.step import jit, jit_class, lazy_inline, ms_function  # noqa: F401
+from partita.train.step import JitConfig, jit, jit_class, lazy_inline, ms_function  # noqa: F401
 from partita.version import __version__  # noqa: F401
 
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
-_LATER = ("amp", "dataset", "log", "mint", "numpy", "parallel", "runtime", "train", "utils")
+_LATER = ("amp", "boost", "dataset", "hal", "log", "mint", "numpy", "parallel", "profiler", "runtime", "train", "utils")
 _exit.install()
 
 
@@ -81,6 +88,8 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
 
 
 def __getattr__(name):
+    if name in ("Profiler", "SummaryRecord"):
+        return getattr(importlib.import_module("partita.profiler" if name == "Profiler" else "partita.train"), name)
     if name in _LATER:
         return importlib.import_module(f"partita.{name}")
     raise _missing(__name__, name, [*globals(), *_LATER])

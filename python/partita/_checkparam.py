@@ -219,15 +219,20 @@ def args_type_check(*type_args, **type_kwargs):
 
     def decorate(function):
         signature = inspect.signature(function)
-        given = signature.bind_partial(*type_args, **type_kwargs).arguments
-        types = {**given, **given.get("kwargs", {})} if isinstance(given.get("kwargs"), dict) else given
+        others = [one.name for one in signature.parameters.values() if one.kind is inspect.Parameter.VAR_KEYWORD]
+
+        def by_name(arguments):
+            found = dict(arguments)
+            for name in others:  # what is given by names that the function does not list
+                found.update(found.pop(name, {}))
+            return found
+
+        types = by_name(signature.bind_partial(*type_args, **type_kwargs).arguments)
 
         @functools.wraps(function)
         def call(*args, **kwargs):
-            bound = signature.bind(*args, **kwargs).arguments
-            named = {**bound, **bound["kwargs"]} if isinstance(bound.get("kwargs"), dict) else bound
-            for name, value in named.items():
-                if name in types and value is not None and not isinstance(value, types[name]):
+            for name, value in by_name(signature.bind(*args, **kwargs).arguments).items():
+                if name in types and value is not None and not isinstance(value, _several(types[name])):
                     raise TypeError(
                         f"[{function.__qualname__}] '{name}' has the wrong type, got {type(value).__name__}, expected "
                         f"{types[name]}"

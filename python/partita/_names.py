@@ -50,3 +50,18 @@ def refuse_missing(namespace):
         raise missing(namespace["__name__"], name, list(namespace))
 
     return __getattr__
+
+
+def absent(name, module, instead):
+    """A class of a documented name that is imported and never used: a call raises NotImplementedError, which says what
+    to use instead."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"[{name}] this name is not supported, got a call, expected {instead}")
+
+    return type(name, (), {"__init__": __init__, "__doc__": f"Not there: see {instead}.", "__module__": module})
+
+
+def absent_all(module, instead):
+    """`absent` classes of several names, by those: {name: what to use instead}."""
+    return {name: absent(name, module, text) for name, text in instead.items()}

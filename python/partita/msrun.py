@@ -17,6 +17,19 @@ from partita._warnings import warn
 from partita.version import INTERFACE
 
 ALIAS = "mindspore"
+# Modules whose names are in another one here.
+PLACES = {
+    "dataset.engine.datasets": "dataset.engine",
+    "dataset.transforms.transforms": "dataset.transforms",
+    "dataset.vision.transforms": "dataset.vision",
+    "dataset.vision.utils": "dataset.vision",
+    "nn.loss.loss": "nn.loss",
+    "nn.metrics": "train.metrics",
+    "ops.function": "ops.functional",
+    "ops.operations.comm_ops": "ops.communication",
+    "parallel.shard": "parallel",
+    "train.callback._callback": "train.callback",
+}
 
 
 class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -28,7 +41,8 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(name, self, is_package=True)
 
     def create_module(self, spec):
-        own = "partita" + spec.name[len(ALIAS) :]
+        name = spec.name[len(ALIAS) + 1 :]
+        own = f"partita.{PLACES.get(name, name)}" if name else "partita"
         try:
             module = importlib.import_module(own)
         except ModuleNotFoundError as error:

@@ -302,6 +302,14 @@ def pad(
     return F.pad(x, sizes, modes[mode], constant_values if mode == "constant" else None)
 
 
+# Products.
+
+
+def tensordot(a, b, axes=2):
+    """Sums of products over the last dimensions of `a` and the first of `b`, `axes` of each, or over those of a pair."""
+    return F.tensor_dot(_tensor(a), _tensor(b), axes)
+
+
 # Elements.
 
 

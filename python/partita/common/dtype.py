@@ -34,8 +34,41 @@ float64 = DType("Float64", "f64", np.dtype(np.float64))
 bfloat16 = DType("BFloat16", "bf16", None)
 half, single, double, int_, float_ = float16, float32, float64, int64, float64
 
+# Element types that scripts name, and that no tensor has.
+int8 = DType("Int8", "i8", np.dtype(np.int8))
+int16 = DType("Int16", "i16", np.dtype(np.int16))
+uint16 = DType("UInt16", "u16", np.dtype(np.uint16))
+uint64 = DType("UInt64", "u64", np.dtype(np.uint64))
+complex64 = DType("Complex64", "c64", np.dtype(np.complex64))
+complex128 = DType("Complex128", "c128", np.dtype(np.complex128))
+qint4x2 = DType("QInt4x2", "q4", None)
+
 _ALL = (bool_, uint8, uint32, int32, int64, float16, float32, float64, bfloat16)
 _BY_CORE = {one.core: one for one in _ALL}
+int_type, uint_type = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
+float_type = (float16, float32, float64, bfloat16)
+complex_type = (complex64, complex128)
+number_type = (*int_type, *uint_type, *float_type, *complex_type)
+
+
+def _kind(name, members, doc):
+    """A class whose instances are some element types, for isinstance."""
+
+    class Kind(type):
+        def __instancecheck__(cls, one):
+            return isinstance(one, DType) and one in members
+
+    return Kind(name, (), {"__doc__": doc, "__module__": __name__})
+
+
+Type = DType
+Float = _kind("Float", (float16, float32, float64), "Float16, float32 and float64.")
+BFloat = _kind("BFloat", (bfloat16,), "Bfloat16.")
+Int = _kind("Int", int_type, "Integers with a sign.")
+UInt = _kind("UInt", uint_type, "Integers without a sign.")
+Bool = _kind("Bool", (bool_,), "Bools.")
+Complex = _kind("Complex", complex_type, "Complex numbers.")
+Number = _kind("Number", number_type, "All numbers.")
 _FLOATS = {"f16", "bf16", "f32", "f64"}
 
 
@@ -51,7 +84,7 @@ def is_float(dtype):
 
 def to_dtype(given):
     """An element type from one of ours, of NumPy, or of Python; TypeError for others."""
-    if isinstance(given, DType):
+    if isinstance(given, DType) and given.core in _BY_CORE:
         return given
     if given is float:
         return float32
@@ -72,7 +105,7 @@ def to_dtype(given):
 
 def dtype_to_nptype(type_):
     """The type of NumPy."""
-    return to_dtype(type_).numpy.type
+    return (type_ if isinstance(type_, DType) and type_.numpy is not None else to_dtype(type_)).numpy.type
 
 
 def pytype_to_dtype(given):

@@ -5,6 +5,7 @@ from partita.common import seed as _seed
 from partita.common.dtype import to_dtype
 from partita.common.initializer import initializer
 from partita.common.tensor import Tensor
+from partita.common.values import Values
 
 DEFAULT_NAME = "Parameter"
 
@@ -24,6 +25,7 @@ class Parameter(Tensor):
         "_holder",
     )
     is_parameter = True
+    cache_enable = False  # there are no parameter servers, whose caches this would be
 
     def __init__(
         self,
@@ -89,11 +91,9 @@ class Parameter(Tensor):
         return self.set_data(value)
 
     def asnumpy(self):
-        """The values as a NumPy array over the same memory, to be read: programs hear of changes by item assignment
-        and `set_data` alone."""
-        values = self._values().view()
-        values.flags.writeable = False
-        return values
+        """The values as a NumPy array over the same memory. Assignment of its items changes the parameter, as that of
+        the parameter's own items does. It cannot be changed in other ways, of which programs would not hear."""
+        return Values.of(self, self._values())
 
     def _writable(self):
         self._require_free("item assignment")

@@ -385,7 +385,7 @@ class _Mapping:
         for name in inputs:
             _require_column("map", name, names)
         outputs = self.outputs or inputs
-        steps = [step.core(seed + i) if isinstance(step, T.Transform) else step for i, step in enumerate(self.steps)]
+        steps = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
         if all(isinstance(step, _data.Map) for step in steps):
             if len(outputs) != len(inputs):
                 raise ValueError(
@@ -401,6 +401,13 @@ class _Mapping:
         order = _order(names, places, outputs, kept, columns, made)
         function.order = [source for _, source in order]
         return rows.python_map([column for column, _ in order], function)
+
+
+def _of_seed(step, seed):
+    """A step of a map with its random numbers."""
+    if isinstance(step, T.Transform):
+        return step.core(seed)
+    return step.seeded(seed) if hasattr(step, "seeded") else step
 
 
 def _first_row(rows):
@@ -435,6 +442,8 @@ class _Applied:
         for step in self.steps:
             if isinstance(step, _data.Map):
                 made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
+            elif hasattr(step, "apply"):
+                made = [step.apply(one, epoch, sample) for one in current]
             else:
                 result = step(*current)
                 made = list(result) if isinstance(result, tuple) else [result]
@@ -444,3 +453,6 @@ class _Applied:
         if self.order is None:
             return current
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
+
+
+MappableDataset = SourceDataset = VisionBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset

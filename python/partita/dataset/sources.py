@@ -111,6 +111,15 @@ class Cifar10Dataset(_Images):
     _both = (True, False)
 
 
+class Cifar100Dataset(_Images):
+    """Not there: see Cifar10Dataset and GeneratorDataset."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            "[Cifar100Dataset] this data set is not supported, got a call, expected GeneratorDataset with its rows"
+        )
+
+
 def _names(where, column_names, count):
     names = [column_names] if isinstance(column_names, str) else list(column_names)
     if len(names) != count:
@@ -217,9 +226,50 @@ def _labelled_files(folder, extensions, class_indexing):
     return files
 
 
+class _Files:
+    """The bytes of files and their labels. Rows have one type: they are as long as the largest file, with zeros behind
+    the bytes, which readers of images pass over."""
+
+    def __init__(self, files):
+        self._files = files
+        self._length = max(os.path.getsize(path) for path, _ in files)
+
+    def __len__(self):
+        return len(self._files)
+
+    def __getitem__(self, index):
+        path, label = self._files[index]
+        with open(path, "rb") as file:
+            data = np.frombuffer(file.read(self._length), np.uint8)
+        made = np.zeros(self._length, np.uint8)
+        made[: len(data)] = data
+        return made, np.array(label, np.int32)
+
+
+class _Decoded(_Files):
+    """Images of files, and their labels."""
+
+    def __init__(self, files):
+        super().__init__(files)
+        try:
+            from PIL import Image
+        except ImportError:
+            raise ImportError(
+                "[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
+                "pip install pillow"
+            ) from None
+        self._open = Image.open
+
+    def __getitem__(self, index):
+        path, label = self._files[index]
+        with self._open(path) as image:
+            return np.asarray(image.convert("RGB")), np.array(label, np.int32)
+
+
 class ImageFolderDataset(GeneratorDataset):
-    """Decoded images in a folder for each class: columns image u8[height,width,3], of one size, and label. Pillow reads
-    them."""
+    """Images in a folder for each class: columns image and label i32. With `decode` images are u8[height,width,3], of
+    one size, and Pillow reads them. Otherwise they are the bytes of the files, u8[n], for vision.Decode or
+    RandomCropDecodeResize; all have the length of the largest file, with zeros at their ends."""
 
     def __init__(
         self,
@@ -237,31 +287,13 @@ class ImageFolderDataset(GeneratorDataset):
         decrypt=None,
     ):
         folder = _folder("ImageFolderDataset", dataset_dir)
-        if not decode or decrypt is not None or cache is not None:
+        if decrypt is not None or cache is not None:
             raise NotImplementedError(
-                "[ImageFolderDataset] only plain files that are decoded are supported, got decode=False, decrypt or "
-                "cache, expected decode=True"
+                "[ImageFolderDataset] only plain files are supported, got decrypt or cache, expected None"
             )
-        try:
-            from PIL import Image
-        except ImportError:
-            raise ImportError(
-                "[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
-                "pip install pillow"
-            ) from None
         files = _labelled_files(folder, extensions, class_indexing)
-
-        class Images:
-            def __len__(self):
-                return len(files)
-
-            def __getitem__(self, index):
-                path, label = files[index]
-                with Image.open(path) as image:
-                    return np.asarray(image.convert("RGB")), np.array(label, np.int32)
-
         super().__init__(
-            Images(),
+            _Decoded(files) if decode else _Files(files),
             ["image", "label"],
             num_samples=num_samples,
             shuffle=shuffle,

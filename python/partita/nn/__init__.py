@@ -1,6 +1,8 @@
 """Cells, layers, losses, optimizers."""
 
-from partita._names import refuse_missing
+import importlib
+
+from partita._names import missing
 from partita.nn import cell, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
@@ -44,16 +46,29 @@ from partita.nn.loss import (
 )
 from partita.nn.optim import CLASSES, SGD, AdamWeightDecay, Optimizer
 from partita.nn.reducer import DistributedGradReducer
+from partita.nn.volumes import *  # noqa: F401,F403
 from partita.nn.wrap import (
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
     ForwardValueAndGrad,
     GradAccumulation,
     GradAccumulationCell,
     MicroBatchInterleaved,
     PipelineCell,
     TrainOneStepCell,
+    TrainOneStepWithLossScaleCell,
+    WithEvalCell,
     WithLossCell,
 )
 
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES
-__getattr__ = refuse_missing(globals())
+_METRICS = "Accuracy Loss Metric Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy".split()
+
+
+def __getattr__(name):
+    if name == "metrics":
+        return importlib.import_module("partita.train.metrics")
+    if name in _METRICS:
+        return getattr(importlib.import_module("partita.train.metrics"), name)
+    raise missing(__name__, name, list(globals()))

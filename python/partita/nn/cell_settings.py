@@ -3,6 +3,7 @@
 from partita._precision import is_half, note_cell
 from partita._warnings import warn
 from partita.common import dtype as mstype
+from partita.ops import functional as F
 
 
 class CellSettings:
@@ -24,6 +25,18 @@ class CellSettings:
     def add_flags(self, **flags):
         self._flags.update(flags)
         return self
+
+    def cast(self, x, dtype):
+        """A tensor in another element type: a name that cells of earlier versions of the documented system have."""
+        return F.cast(x, dtype)
+
+    def init_parameters_data(self, auto_parallel_mode=False):
+        """Draws the values of parameters that were not drawn yet, and gives them by their old selves."""
+        found = {}
+        for param in self.get_parameters():
+            param.init_data()
+            found[param] = param
+        return found
 
     def set_comm_fusion(self, fusion_type, recurse=True):
         """Sets `comm_fusion` of the trainable parameters. It has no effect: reductions are packed by size."""

@@ -76,10 +76,16 @@ def _biased(x, bias):
     return F.run(lambda trace, a, b: _apply(trace, "bias_add", [a, b], axis=axis)[0], x, bias)
 
 
+def _primitive_of(layer):
+    """The primitive of a convolution, which subclasses also call."""
+    options = layer.stride, layer.dilation, layer.group
+    return P.Conv2D(layer.out_channels, layer.kernel_size, 1, layer.pad_mode, layer.padding, *options)
+
+
 class Conv2d(Cell):
     """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
 
-    conv2d = LayerPrimitive(lambda self: P.Conv2D(self.out_channels, self.kernel_size))
+    conv2d = LayerPrimitive(lambda self: _primitive_of(self))
     bias_add = LayerPrimitive(lambda self: P.BiasAdd())
 
     def __init__(

@@ -8,25 +8,9 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.ops import functional as F
+from partita.ops.transposed import filters_of, spread
 
 __all__ = "Conv1dTranspose Conv2dTranspose".split()
-
-
-def _spread(x, strides):
-    """The images with zeros between rows and columns."""
-    n, c, h, w = x.shape
-    if strides == (1, 1):
-        return x
-    x = F.pad(F.reshape(x, [n, c, h, 1, w, 1]), (0, strides[1] - 1, 0, 0, 0, strides[0] - 1))
-    x = F.reshape(x, [n, c, h * strides[0], w * strides[1]])
-    return F.pad(x, (0, 1 - strides[1], 0, 1 - strides[0]))
-
-
-def _filters(weight, group):
-    """Filters [in, out / groups, h, w] of a transposed convolution as those of another: [out, in / groups, h, w]."""
-    inner, outer, h, w = weight.shape
-    parts = F.reshape(F.flip(weight, (2, 3)), [group, inner // group, outer, h, w])
-    return F.reshape(F.transpose(parts, (0, 2, 1, 3, 4)), [group * outer, inner // group, h, w])
 
 
 class Conv2dTranspose(Cell):
@@ -111,8 +95,8 @@ class Conv2dTranspose(Cell):
             raise ValueError(f"[{self._where}] wrong number of dimensions, got {x.shape}, expected 4")
         reach = [gap * (k - 1) for gap, k in zip(self.dilation, self.kernel_size)]
         top, bottom, left, right = self._cut(x.shape[2:])
-        wide = F.pad(_spread(x, self.stride), (reach[1] - left, reach[1] - right, reach[0] - top, reach[0] - bottom))
-        filters = _filters(self.weight, self.group)
+        wide = F.pad(spread(x, self.stride), (reach[1] - left, reach[1] - right, reach[0] - top, reach[0] - bottom))
+        filters = filters_of(self.weight, self.group)
         y = F.conv2d(wide, filters, self.bias, 1, "valid", 0, self.dilation, self.group)
         return F.pad(y, (0, self.output_padding[1], 0, self.output_padding[0]))
 

@@ -34,6 +34,7 @@ from partita.ops.functional import (  # noqa: F401
     argmin,
     argsort,
     assign,
+    atan,
     assign_add,
     assign_sub,
     avg_pool2d,
@@ -56,6 +57,7 @@ from partita.ops.functional import (  # noqa: F401
     concat,
     constexpr,
     conv2d,
+    conv3d,
     cos,
     cosine_similarity,
     count_nonzero,
@@ -233,6 +235,7 @@ from partita.ops.functional import (  # noqa: F401
     trunc,
     tuple_to_array,
     unbind,
+    unfold,
     uniform,
     unique_consecutive,
     unsqueeze,
@@ -244,6 +247,9 @@ from partita.ops.functional import (  # noqa: F401
     zeros,
     zeros_like,
 )
+from partita.ops import primitive
+from partita.ops.program_tools import add_flags  # noqa: F401
+from partita.ops.absent import ABSENT
 from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
@@ -251,5 +257,8 @@ from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
+composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph
+globals().update({k: v for k, v in ABSENT.items() if not hasattr(functional, k)})
+
 __getattr__ = refuse_missing(globals())

@@ -3,6 +3,7 @@
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
+from partita.ops.transposed import input_gradient
 
 _PLAIN = {
     "Assign": F.assign,
@@ -35,20 +36,82 @@ _PLAIN = {
 }
 __all__ = [
     *_PLAIN,
+    "Addcmul",
+    "Conv2DBackpropInput",
+    "Conv2DTranspose",
     "DType",
     "Einsum",
     "Elu",
     "Eye",
+    "KLDivLoss",
     "L2Normalize",
+    "LpNorm",
     "Meshgrid",
     "Pad",
     "ResizeNearestNeighbor",
+    "ImageSummary",
+    "ScalarSummary",
     "Sort",
     "SplitWithSize",
+    "TensorSummary",
+    "Unstack",
 ]
 for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in ("FloorDiv", "FloorMod", "Mod"), __name__)
+
+
+class Addcmul(Primitive):
+    """input + value * x1 * x2."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, input_data, x1, x2, value):
+        return F.addcmul(input_data, x1, x2, value)
+
+
+class Conv2DTranspose(Primitive):
+    """(gradient of the result, filters, shape of the images): the gradient of the images of a convolution."""
+
+    def __init__(
+        self,
+        out_channel,
+        kernel_size,
+        pad_mode="valid",
+        pad=0,
+        pad_list=None,
+        mode=1,
+        stride=1,
+        dilation=1,
+        group=1,
+        data_format="NCHW",
+    ):
+        super().__init__()
+        F.require_nchw(type(self).__name__, data_format)
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(
+                f"[{type(self).__name__}] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad"
+            )
+        self.kernel_size, self.stride, self.dilation = (
+            F.pair(type(self).__name__, name, value)
+            for name, value in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation))
+        )
+        pad = pad if pad_list is None else pad_list
+        self.pad_mode, self.pads, self.group = pad_mode, [pad] * 4 if isinstance(pad, int) else list(pad), group
+
+    def compute(self, dout, weight, input_size):
+        sizes, before = tuple(input_size)[-2:], (self.pads[0], self.pads[2])
+        if self.pad_mode == "valid":
+            before = 0, 0
+        elif self.pad_mode == "same":
+            before = []
+            for size, k, step, gap in zip(sizes, self.kernel_size, self.stride, self.dilation):
+                before.append(max(0, (-(-size // step) - 1) * step + gap * (k - 1) + 1 - size) // 2)
+        return input_gradient(dout, weight, sizes, self.stride, before, self.dilation, self.group)
+
+
+Conv2DBackpropInput = Conv2DTranspose
 
 
 class Einsum(Primitive):
@@ -93,6 +156,29 @@ class DType(Primitive):
         return x.dtype
 
 
+class KLDivLoss(Primitive):
+    """target * (log(target) - x) of the elements, or ("mean", "batchmean", "sum") their mean, their sum over the rows,
+    or their sum. Elements whose target is 0 count 0."""
+
+    def __init__(self, reduction="mean"):
+        super().__init__()
+        if reduction not in ("none", "mean", "batchmean", "sum"):
+            raise ValueError(
+                f"[KLDivLoss] unknown reduction, got {reduction!r}, expected none, mean, batchmean or sum"
+            )
+        self.reduction = reduction
+
+    def compute(self, logits, labels):
+        known = F.greater(labels, 0.0)
+        logs = F.log(F.select(known, labels, F.ones_like(labels)))
+        losses = F.select(known, F.mul(labels, F.sub(logs, logits)), F.zeros_like(labels))
+        if self.reduction == "none":
+            return losses
+        total = F.reduce_sum(losses)
+        count = {"mean": losses.size, "batchmean": losses.shape[0], "sum": 1}[self.reduction]
+        return F.mul(total, 1 / count)
+
+
 class L2Normalize(Primitive):
     """x over the root of the sum of squares along an axis, which is at least that of epsilon."""
 
@@ -104,6 +190,26 @@ class L2Normalize(Primitive):
     def compute(self, x):
         squares = F.reduce_sum(F.square(x), self.axis, True)
         return F.mul(x, F.rsqrt(F.maximum(squares, self.epsilon)))
+
+
+class LpNorm(Primitive):
+    """The root of degree p of the sum of |x|^p over dimensions, at least epsilon."""
+
+    def __init__(self, axis, p=2, keep_dims=False, epsilon=1e-12):
+        super().__init__()
+        if isinstance(p, bool) or not isinstance(p, int):
+            raise TypeError(f"[LpNorm] p is not an integer, got {p!r}, expected one from 1")
+        if p < 1 or epsilon < 0:
+            raise ValueError(f"[LpNorm] bad degree, got p={p} and epsilon={epsilon}, expected p from 1, epsilon from 0")
+        self.axis, self.p, self.keep_dims, self.epsilon = axis, p, keep_dims, float(epsilon)
+
+    def compute(self, x):
+        axis = tuple(self.axis) if isinstance(self.axis, list) else self.axis
+        powers = F.square(x) if self.p == 2 else F.abs(x) if self.p == 1 else F.pow(F.abs(x), self.p)
+        total = F.reduce_sum(powers, axis, self.keep_dims)
+        if self.epsilon:  # below it there is no gradient
+            total = F.maximum(total, max(self.epsilon**self.p, 1e-38))
+        return F.sqrt(total) if self.p == 2 else total if self.p == 1 else F.pow(total, 1 / self.p)
 
 
 class Meshgrid(Primitive):
@@ -146,6 +252,23 @@ class ResizeNearestNeighbor(Primitive):
         return F.interpolate(x, self.size)
 
 
+class ScalarSummary(Primitive):
+    """Not there: a call raises NotImplementedError. See train.SummaryRecord."""
+
+    def compute(self, name, value):
+        raise NotImplementedError(
+            f"[{self.name}] networks record nothing, got a call, expected train.SummaryRecord in a callback"
+        )
+
+
+class TensorSummary(ScalarSummary):
+    """Not there: see ScalarSummary."""
+
+
+class ImageSummary(ScalarSummary):
+    """Not there: see ScalarSummary."""
+
+
 class Sort(Primitive):
     """(elements in rising order along an axis, where they were, as int32)."""
 
@@ -176,3 +299,17 @@ class StandardNormal(Primitive):
 
     def compute(self, shape):
         return F.standard_normal(shape)
+
+
+class Unstack(Primitive):
+    """The slices along a dimension, as a tuple; `num` is their number where it is said."""
+
+    def __init__(self, axis=0, num=None):
+        super().__init__()
+        self.axis, self.num = axis, num
+
+    def compute(self, x):
+        found = F.unbind(x, self.axis)
+        if self.num is not None and self.num != len(found):
+            raise ValueError(f"[Unstack] wrong number of slices, got {self.num}, expected {len(found)}")
+        return found

@@ -133,6 +133,10 @@ class _Methods:
         """These elements where the condition holds, else those of `y`."""
         return F.select(condition, self, y)
 
+    def expand_as(self, other):
+        """The elements repeated along dimensions of one element, so that the shape is that of another tensor."""
+        return F.broadcast_to(self, other.shape)
+
     def repeat_interleave(self, repeats, dim=None):
         """Each element, along a dimension each slice, several times."""
         return F.repeat_interleave(self, repeats, dim)

@@ -10,7 +10,7 @@ from partita.common.tensor import Tensor
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "Map HyperMap MultitypeFuncGraph constexpr depend dtype identity is_floating_point is_tensor make_range partial"
+    "Map HyperMap MultitypeFuncGraph add_flags constexpr depend dtype identity is_floating_point is_tensor make_range partial"
     " tuple_to_array"
 ).split()
 
@@ -74,7 +74,16 @@ _KINDS = {
     "List": lambda one: isinstance(one, list),
     "Function": callable,
     "None": lambda one: one is None,
+    **dict.fromkeys(("Int", "Int8", "Int16", "Int32", "Int64"), lambda one: _is_integer(one)),
+    **dict.fromkeys(("Float", "Float16", "Float32", "Float64"), lambda one: isinstance(one, float)),
+    **dict.fromkeys(("RowTensor", "MapTensor", "COOTensor", "CSRTensor"), lambda one: False),  # do not exist here
 }
+
+
+def _is_integer(one):
+    return isinstance(one, int) and not isinstance(one, bool)
+
+
 _OF_PYTHON = {
     int: "Number",
     float: "Number",
@@ -124,6 +133,11 @@ class MultitypeFuncGraph:
 def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
     """A function of Python that runs while a program is made. Any function does; this gives it unchanged."""
     return functools.partial(constexpr, get_instance=get_instance) if fn is None else fn
+
+
+def add_flags(fn=None, **flags):
+    """The function itself: flags of functions have no effect here."""
+    return fn if fn is not None else lambda function: function
 
 
 def depend(value, expr):

@@ -4,10 +4,11 @@ import numpy as np
 
 from partita import _trace
 from partita.common import dtype as mstype
-from partita.ops.elementwise import add, as_float, cast, div, equal, floor, mul, neg, select, sub
+from partita.ops.creation import ones_like
+from partita.ops.elementwise import add, as_float, cast, div, equal, floor, greater, less, mul, neg, select, sub
 from partita.ops.support import as_tensor
 
-__all__ = ("sin", "cos", "tan")
+__all__ = ("atan", "sin", "cos", "tan")
 
 # Coefficients of x^3, x^5, .. and x^2, x^4, .. of the Taylor series: exact to float64 within pi / 4.
 _OF_SINE = [-1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800, 1 / 6227020800, -1 / 1307674368000]
@@ -73,3 +74,48 @@ sin.__doc__, cos.__doc__ = "The sine of each element.", "The cosine of each elem
 def tan(input):
     """The tangent of each element."""
     return div(sin(input), cos(input))
+
+
+# Numerator and denominator of (atan(x) - x) / x^3 by x^2, up to x = 0.66: exact to float64.
+_ATAN_ABOVE = [
+    -8.750608600031904122785e-1,
+    -1.615753718733365076637e1,
+    -7.500855792314704667340e1,
+    -1.228866684490136173410e2,
+    -6.485021904942025371773e1,
+]
+_ATAN_BELOW = [
+    1.0,
+    2.485846490142306297962e1,
+    1.650270098316988542046e2,
+    4.328810604912902668951e2,
+    4.853903996359136964868e2,
+    1.945506571482613964425e2,
+]
+
+
+def _polynomial(x, coefficients):
+    """The polynomial of these coefficients, that of the highest power first."""
+    total = mul(x, 0.0)
+    for one in coefficients:
+        total = add(mul(total, x), one)
+    return total
+
+
+def atan(input):
+    """The arc tangent, from -pi / 2 to pi / 2, of integers as float32."""
+    x = as_float(as_tensor(input, "atan"))
+    wide = cast(x, mstype.float64)
+    is_negative = less(wide, 0.0)
+    size = select(is_negative, neg(wide), wide)
+    is_large, is_middle = greater(size, 1 + np.sqrt(2)), greater(size, 0.66)
+    one = ones_like(size)
+    near = select(is_large, one, size)  # so that no other branch is infinite
+    turned = select(is_large, div(-1.0, select(is_large, size, one)), div(sub(near, 1.0), add(near, 1.0)))
+    rest = select(is_middle, turned, near)
+    begin = mul(add(cast(is_large, mstype.float64), cast(is_middle, mstype.float64)), np.pi / 4)
+    square = mul(rest, rest)
+    share = mul(square, div(_polynomial(square, _ATAN_ABOVE), _polynomial(square, _ATAN_BELOW)))
+    angle = add(begin, add(rest, mul(rest, share)))
+    signed = select(is_negative, neg(angle), angle)
+    return cast(select(equal(wide, 0.0), wide, signed), x.dtype)  # -0.0 stays

@@ -13,4 +13,21 @@ from partita.train.distributed import (
 )
 from partita.train.serialization import sync_pipeline_shared_parameters
 
+
+def set_algo_parameters(**kwargs):
+    """Kept, without effect: how the documented system's search treats ops that follow others. The options of the search
+    here are those of the context."""
+    for name in kwargs:
+        if name not in ("fully_use_devices", "elementwise_op_strategy_follow", "enable_algo_approxi", "algo_approxi_epsilon"):
+            raise ValueError(f"[set_algo_parameters] unknown option, got '{name}', expected one of the documented ones")
+
+
+def get_algo_parameters(attr_key):
+    """The default of an option of `set_algo_parameters`."""
+    defaults = {"fully_use_devices": False, "elementwise_op_strategy_follow": False, "enable_algo_approxi": False}
+    if attr_key not in {**defaults, "algo_approxi_epsilon": 0.1}:
+        raise ValueError(f"[get_algo_parameters] unknown option, got '{attr_key}', expected one of the documented ones")
+    return {**defaults, "algo_approxi_epsilon": 0.1}[attr_key]
+
+
 __getattr__ = refuse_missing(globals())

@@ -1,6 +1,7 @@
 """Training and evaluation."""
 
 from partita._names import refuse_missing
+from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from partita.train import callback
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint
 from partita.train.callback import (
@@ -21,9 +22,11 @@ from partita.train.metrics import (
     Top1CategoricalAccuracy,
     Top5CategoricalAccuracy,
     TopKCategoricalAccuracy,
+    get_metric_fn,
 )
 from partita.train.model import Model
 from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints
+from partita.train.summary import SummaryCollector, SummaryRecord
 from partita.train.serialization import export, load_checkpoint, load_param_into_net, save_checkpoint
 
 __getattr__ = refuse_missing(globals())

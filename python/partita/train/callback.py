@@ -10,6 +10,7 @@ from partita._warnings import warn
 from partita.train.callback_base import Callback, InternalCallbackParam, RunContext  # noqa: F401
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: F401
 from partita.train.serialization import save_checkpoint
+from partita.train.summary import SummaryCollector  # noqa: F401
 
 
 class LossMonitor(Callback):
@@ -179,6 +180,10 @@ class OnRequestExit(Callback):
             save_checkpoint(network, self.path)
         if number == signal.SIGINT:
             raise KeyboardInterrupt
+
+
+def set_cur_net(net):
+    """Kept, without effect: callbacks get the network of their training."""
 
 
 __getattr__ = refuse_missing(globals())

@@ -78,4 +78,39 @@ class Loss(Metric):
         self._count += 1
 
 
+_BY_NAME = {
+    "accuracy": Accuracy,
+    "acc": Accuracy,
+    "loss": Loss,
+    "top_1_accuracy": Top1CategoricalAccuracy,
+    "top_5_accuracy": Top5CategoricalAccuracy,
+}
+
+
+def names():
+    """The names that `get_metrics` knows."""
+    return list(_BY_NAME)
+
+
+def get_metric_fn(name, *args, **kwargs):
+    """A metric by its name. Raises KeyError for an unknown one."""
+    if name not in _BY_NAME:
+        raise KeyError(f"[metrics] unknown metric, got {name!r}, expected one of {names()}")
+    return _BY_NAME[name](*args, **kwargs)
+
+
+def get_metrics(metrics):
+    """Metrics by their names: of a set or list of names, or of a dict that has them already. None gives None."""
+    if metrics is None:
+        return None
+    if isinstance(metrics, dict):
+        for name, one in metrics.items():
+            if not isinstance(name, str) or not isinstance(one, Metric):
+                raise TypeError(f"[get_metrics] no metric, got {name!r}: {type(one).__name__}, expected a Metric by name")
+        return metrics
+    if not isinstance(metrics, (set, list, tuple)):
+        raise TypeError(f"[get_metrics] bad metrics, got {type(metrics).__name__}, expected a set, list or dict")
+    return {name: get_metric_fn(name) for name in metrics}
+
+
 __getattr__ = refuse_missing(globals())

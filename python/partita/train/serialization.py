@@ -335,4 +335,9 @@ def export(net, *inputs, file_name, file_format, **kwargs):
     )
 
 
+def _get_merged_param_data(net, parameter_layout_dict, param_name, param_data, integrated_save):
+    """The values of a parameter: those of a parameter are whole."""
+    return param_data
+
+
 __getattr__ = refuse_missing(globals())

@@ -1,5 +1,5 @@
 """Records MindSpore's surface. Writes tests/python/mindspore_names.txt, the parameters and defaults of the names of
-used_names.txt and sample_names.txt, and mindspore_calls.txt, results of the calls of surface_calls.txt.
+used_names.txt, sample_names.txt and client_names.txt, and mindspore_calls.txt, results of the calls of surface_calls.txt.
 
 make_surface.py, with the Python of an environment that compare.sh describes, in the folder of the repository."""
 
@@ -22,7 +22,8 @@ def write(file, lines):
 
 
 names = []
-for one in sorted(count_names.names_in(FOLDER + "used_names.txt") | count_names.names_in(FOLDER + "sample_names.txt")):
+wanted = [count_names.names_in(f"{FOLDER}{kind}_names.txt") for kind in ("used", "sample", "client")]
+for one in sorted(set().union(*wanted)):
     if not count_names.is_there(one, count_names.SYSTEM):
         continue  # of older versions
     found = count_names.resolved(one, count_names.SYSTEM)

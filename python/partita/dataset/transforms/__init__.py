@@ -1,5 +1,7 @@
 """Maps of columns: those of the library, and functions of Python."""
 
+import sys
+
 import numpy as np
 
 from partita import _core
@@ -80,4 +82,21 @@ def flattened(operations):
     return result
 
 
+class PyTensorOperation:
+    """The base of maps in Python: `parse` or `__call__` gives the new value of a row."""
+
+    def __call__(self, *values):
+        return self.parse(*values)
+
+    def parse(self, *values):
+        raise NotImplementedError(
+            f"[{type(self).__name__}] the map says nothing, got a call, expected a method parse or __call__"
+        )
+
+
+class TensorOperation(PyTensorOperation):
+    """The base of maps."""
+
+
+transforms = sys.modules[__name__]  # the name of its file in the documented system
 __getattr__ = refuse_missing(globals())

@@ -1,25 +1,27 @@
 """Maps of images in height, width, channel order."""
 
 import io
+import sys
 from enum import Enum
 
 import numpy as np
 
 from partita import _core
 from partita._names import refuse_missing
-from partita.dataset.transforms import Transform
+from partita.common import dtype as mstype
+from partita.dataset.transforms import PyTensorOperation, Transform  # noqa: F401
+from partita.dataset.vision.drawn import (  # noqa: F401
+    CenterCrop,
+    RandomColorAdjust,
+    RandomErasing,
+    RandomHorizontalFlipWith,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    require_image,
+)
+from partita.dataset.vision.resized import Inter, require_interpolation, resized  # noqa: F401
 
 _data = _core.data
-
-
-class Inter(Enum):
-    """How images are resized."""
-
-    NEAREST = 0
-    LINEAR = 1
-    BILINEAR = 1
-    CUBIC = 2
-    AREA = 3
 
 
 class Border(Enum):
@@ -98,17 +100,35 @@ class HWC2CHW(Transform):
 
 
 class Resize(Transform):
-    """Bilinear, to (height, width), or to one size along the shorter side, the other side in proportion."""
+    """Bilinear, cubic or of the nearest elements, to (height, width), or to one size along the shorter side, the other
+    side in proportion."""
 
     def __init__(self, size, interpolation=Inter.LINEAR):
-        if interpolation != Inter.LINEAR:
-            raise NotImplementedError(
-                f"[Resize] this interpolation is not supported, got {interpolation}, expected Inter.LINEAR"
-            )
+        require_interpolation("Resize", interpolation)
         self.keeps_ratio, self.size = isinstance(size, int), _sizes("Resize", size)
+        self.interpolation = interpolation
 
     def core(self, seed):
+        if self.interpolation != Inter.LINEAR:
+            return self._resized
         return _data.resize_shorter(self.size[0]) if self.keeps_ratio else _data.resize(*self.size)
+
+    def _resized(self, image):
+        image, size = np.asarray(image), self.size
+        if self.keeps_ratio:
+            shorter = min(image.shape[:2])
+            size = [int(one * self.size[0] / shorter) for one in image.shape[:2]]
+        return resized(image, size, self.interpolation)
+
+    def __call__(self, value):
+        return super().__call__(value) if self.interpolation == Inter.LINEAR else self._resized(value)
+
+
+class RandomCropDecodeResize(RandomResizedCrop):
+    """The bytes of an image file as a window of it, resized; see RandomResizedCrop."""
+
+    def drawn(self, image, generator):
+        return super().drawn(Decode()(image), generator)
 
 
 class RandomCrop(Transform):
@@ -133,16 +153,45 @@ class RandomCrop(Transform):
 
 
 class RandomHorizontalFlip(Transform):
-    """Left and right exchanged with probability one half."""
+    """Left and right exchanged with a probability."""
 
     def __init__(self, prob=0.5):
-        if prob != 0.5:
-            raise NotImplementedError(
-                f"[RandomHorizontalFlip] this probability is not supported, got {prob}, expected 0.5"
-            )
+        self._flip = RandomHorizontalFlipWith(prob)
 
     def core(self, seed):
-        return _data.random_horizontal_flip(seed)
+        return _data.random_horizontal_flip(seed) if self._flip.prob == 0.5 else self._flip.seeded(seed)
+
+    def __call__(self, value):
+        return super().__call__(value) if self._flip.prob == 0.5 else self._flip(value)
 
 
+def _missing(name):
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            f"[{name}] this map is not supported, got a call, expected a function of Python, for example one that calls"
+            " Pillow"
+        )
+
+    return type(name, (), {"__init__": __init__, "__doc__": "Not there: see Dataset.map.", "__module__": __name__})
+
+
+AutoContrast, Equalize, GaussianBlur, Invert = map(_missing, ("AutoContrast", "Equalize", "GaussianBlur", "Invert"))
+RandomAffine, RandomColor, RandomPosterize = map(_missing, ("RandomAffine", "RandomColor", "RandomPosterize"))
+RandomRotation, RandomSharpness, RandomSolarize = map(_missing, ("RandomRotation", "RandomSharpness", "RandomSolarize"))
+
+
+class ToTensor:
+    """An image (height, width, channels) of numbers to 255 as one with channels first, of numbers to 1."""
+
+    def __init__(self, output_type=np.float32):
+        self.output_type = mstype.to_dtype(output_type)
+
+    def __call__(self, image):
+        image = np.asarray(image)
+        require_image("ToTensor", image)
+        image = image[..., None] if image.ndim == 2 else image
+        return np.ascontiguousarray(np.transpose(image, (2, 0, 1)) * np.float32(1 / 255)).astype(self.output_type.numpy)
+
+
+transforms = sys.modules[__name__]  # the name of its file in the documented system
 __getattr__ = refuse_missing(globals())

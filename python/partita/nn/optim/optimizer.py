@@ -9,6 +9,7 @@ from partita import _core, _trace, context
 from partita._captured import signature
 from partita._names import refuse_missing
 from partita._program import Program
+from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -260,6 +261,21 @@ class Optimizer(FileStates, Cell):
         return known[2][names]
 
     decays_gradients = True
+
+    @property
+    def target(self):
+        """The kind of device that updates run on: that of all ops."""
+        return context.get_context("device_target")
+
+    @target.setter
+    def target(self, value):
+        self._set_base_target(value)
+
+    def _set_base_target(self, value):
+        if value not in ("CPU", "GPU", "Ascend"):
+            raise ValueError(f"[{type(self).__name__}] unknown target, got {value!r}, expected CPU, GPU or Ascend")
+        if value != self.target:
+            warn(f"[{type(self).__name__}] updates run where the gradients are, got target {value}, no effect")
 
     def rate_of(self, step):
         """The learning rate of a step, counted from 0; the last one of a list from its end on."""

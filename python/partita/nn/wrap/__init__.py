@@ -1,18 +1,15 @@
 """Cells around a network: with its loss, in micro-batches, as one step of a training."""
 
-import math
-import numbers
-
-from partita import _core, context
-from partita._program import Program
-from partita.common.tensor import Tensor
-from partita.communication import management as ranks
-from partita.context import ParallelMode
+from partita import _core
+from partita.common import dtype as mstype
 from partita.nn.cell import Cell
-from partita.nn.layer import Identity
-from partita.nn.reducer import DistributedGradReducer
+from partita.nn.wrap.loss_scale import (  # noqa: F401
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
+    TrainOneStepWithLossScaleCell,
+)
+from partita.nn.wrap.steps import TrainOneStepCell  # noqa: F401
 from partita.ops import functional as F
-from partita.ops.composite import GradOperation, value_and_grad
 
 
 class WithLossCell(Cell):
@@ -28,6 +25,23 @@ class WithLossCell(Cell):
     @property
     def backbone_network(self):
         return self._backbone
+
+
+class WithEvalCell(Cell):
+    """(loss, result, label) of a network, from (data, label); with `add_cast_fp32` the latter two as float32."""
+
+    def __init__(self, network, loss_fn, add_cast_fp32=False):
+        super().__init__(auto_prefix=False)
+        if not isinstance(add_cast_fp32, bool):
+            raise TypeError(f"[WithEvalCell] add_cast_fp32 is no bool, got {add_cast_fp32!r}, expected True or False")
+        self._network, self._loss_fn, self.add_cast_fp32 = network, loss_fn, add_cast_fp32
+
+    def construct(self, data, label):
+        outputs = self._network(data)
+        if self.add_cast_fp32:
+            outputs = F.cast(outputs, mstype.float32)
+            label = F.cast(label, mstype.float32) if mstype.is_float(label.dtype) else label
+        return self._loss_fn(outputs, label), outputs, label
 
 
 def _require_size(where, name, value):
@@ -84,83 +98,31 @@ class MicroBatchInterleaved(_Divided):
         super().__init__(network, interleave_num)
 
 
-def _step_of(network, optimizer, reducer, sens, return_grad):
-    """Returns one step of a training of a network whose result is its loss, as a program: the loss and, when they are
-    to be returned, the gradients of the loss times `sens`, which the reducer has changed."""
-
-    def scaled(*inputs):
-        loss = network(*inputs)
-        return F.mul(loss, sens), loss
-
-    def step(*inputs):
-        if sens == 1.0:
-            loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
-        else:
-            (_, loss), gradients = value_and_grad(scaled, None, optimizer.parameters, has_aux=True)(*inputs)
-        gradients = reducer(gradients)
-        optimizer(gradients)
-        return (loss, *gradients) if return_grad else loss
-
-    return Program(step)
-
-
-def _factor(sens):
-    """The factor of a loss as a float, 1 for None. Raises TypeError for what is no number, ValueError for 0 and numbers
-    that are not finite."""
-    if sens is None:
-        return 1.0
-    if isinstance(sens, bool) or not isinstance(sens, numbers.Real):
-        raise TypeError(f"[TrainOneStepCell] sens is not a number, got {sens!r}, expected one, or None")
-    if sens == 0 or not math.isfinite(sens):
-        raise ValueError(f"[TrainOneStepCell] bad sens, got {sens!r}, expected a finite number other than 0")
-    return float(sens)
-
-
-class TrainOneStepCell(Cell):
-    """One step of a training: a call gives the loss and updates the parameters by the gradients of the loss times
-    `sens`. With `return_grad` it gives (loss, {name of a parameter: its gradient})."""
-
-    _internals = Cell._internals | {"_step_of", "_step", "grad", "grad_no_sens", "weights"}
-
-    def __init__(self, network, optimizer, sens=None, return_grad=False):
-        super().__init__(auto_prefix=False)
-        self.network, self.sens, self.return_grad = network, _factor(sens), bool(return_grad)
-        self.__dict__["optimizer"] = optimizer
-        network.set_grad()
-        # For a `construct` of one's own: self.grad(self.network, self.weights)(*inputs, sens), and self.grad_reducer.
-        self.__dict__.update(weights=optimizer.parameters, grad=GradOperation(get_by_list=True, sens_param=True))
-        self.__dict__.update(grad_no_sens=GradOperation(get_by_list=True))
-        self.parallel_mode = context.get_auto_parallel_context("parallel_mode")
-        self.reducer_flag = self.parallel_mode in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
-        self.grad_reducer = Identity()
-        if self.reducer_flag:
-            self.mean = context.get_auto_parallel_context("gradients_mean")
-            self.degree = ranks.group_size_or_one()
-            self.grad_reducer = DistributedGradReducer(self.weights, self.mean, self.degree)
-        self.__dict__.update(_step_of=None, _step=None)
-
-    def construct(self, *inputs):
-        # What the program is made of lives as long as the function of these identities.
-        made_of = self.network, self.optimizer, self.grad_reducer, self.sens, self.return_grad
-        of = (*(id(one) for one in made_of[:3]), *made_of[3:])
-        if self._step_of != of:
-            self.__dict__.update(_step_of=of, _step=_step_of(*made_of))
-        if not self.return_grad:
-            return self._step(*inputs)
-        loss, *gradients = self._step(*inputs)
-        return loss, {one.name: gradient for one, gradient in zip(self.weights, gradients)}
-
-    def __call__(self, *inputs):
-        inputs = [one if isinstance(one, Tensor) else Tensor(one) for one in inputs]
-        if type(self).construct is not TrainOneStepCell.construct:
-            return super().__call__(*inputs)
-        return self.construct(*inputs)
-
-
 class ForwardValueAndGrad(Cell):
     """Not there: see value_and_grad."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(
             "[ForwardValueAndGrad] this cell is not supported, got a call, expected value_and_grad"
+        )
+
+
+class _VirtualDatasetCell(Cell):
+    """A network whose inputs are rows of a data set, as those of all networks here."""
+
+    def __init__(self, backbone):
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+
+    def construct(self, *inputs):
+        return self._backbone(*inputs)
+
+
+class _MicroBatch(Cell):
+    """Not there: see PipelineCell and GradAccumulationCell."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            "[_MicroBatch] parts of batches are not cut in scripts, got a call, expected PipelineCell, or "
+            "GradAccumulationCell"
         )

@@ -1,0 +1,35 @@
+"""Names of the documented system's library that client libraries import."""
+
+from partita._c_expression import typing  # noqa: F401
+from partita._names import absent, refuse_missing
+from partita.common.tensor import Tensor  # noqa: F401
+
+swap_cache = absent("swap_cache", __name__, "blocks of keys and values that a script copies")
+
+
+class MSContext:
+    """What libraries ask of the context of the documented system: which of its devices there is."""
+
+    _instance = None
+
+    @classmethod
+    def get_instance(cls):
+        """The context."""
+        if cls._instance is None:
+            cls._instance = cls()
+        return cls._instance
+
+    def get_ascend_soc_version(self):
+        """The kind of an Ascend device: there is none."""
+        return ""
+
+    def ascend_soc_supports_feature(self, feature):
+        """Whether an Ascend device has a feature: there is none."""
+        return False
+
+    def is_pkg_support_device(self, device):
+        """Whether programs run on a kind of device."""
+        return device in ("CPU", "GPU")
+
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,46 @@
+"""The way functions run, by the names of the documented module."""
+
+import importlib
+
+from partita._names import missing
+
+
+class _Executor:
+    """What libraries ask of the executor of the documented system. Functions run as they are called, so nothing has to
+    be waited for or released."""
+
+    def __init__(self):
+        self._grad_flag = False
+
+    def grad_flag(self):
+        """What `set_grad_flag` set."""
+        return self._grad_flag
+
+    enable_grad = grad_flag
+
+    def set_grad_flag(self, flag):
+        """Kept, without effect: gradients are those that are asked for."""
+        self._grad_flag = bool(flag)
+
+    set_enable_grad = set_grad_flag
+
+    def sync(self):
+        """Returns at once: results are there when calls return."""
+
+    def clear_res(self):
+        """Returns at once: programs are released with their functions."""
+
+    def set_async_for_graph(self, flag):
+        """Kept, without effect."""
+
+    def set_is_run_recompute(self, status):
+        """Kept, without effect: see Cell.recompute."""
+
+
+_pynative_executor = _Executor()
+
+
+def __getattr__(name):
+    if name in ("jit", "ms_function", "jit_class"):
+        return getattr(importlib.import_module("partita.train.step"), name)
+    raise missing(__name__, name, list(globals()))

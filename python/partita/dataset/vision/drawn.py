@@ -1,0 +1,230 @@
+"""Maps of images by NumPy: crops, flips and colours, most of which are drawn for each row."""
+
+import itertools
+import math
+import numbers
+
+import numpy as np
+
+from partita.common.seed import seed_or_default
+from partita.dataset.vision.resized import Inter, require_interpolation, resized
+
+
+class Seeded:
+    """A drawn map whose random numbers follow from a seed, the epoch and the row."""
+
+    def __init__(self, step, seed):
+        self._step, self._seed = step, seed
+
+    def apply(self, image, epoch, sample):
+        """The image of a row in an epoch."""
+        return self._step.drawn(np.asarray(image), np.random.default_rng([self._seed, epoch, sample]))
+
+
+class Drawn:
+    """The base: `drawn(image, generator)` is the image that the numbers of a generator of NumPy give."""
+
+    def drawn(self, image, generator):
+        raise NotImplementedError
+
+    def seeded(self, seed):
+        """The map of the rows of a data set."""
+        return Seeded(self, seed)
+
+    def __call__(self, image):
+        """Another draw in every call; the seed says which."""
+        calls = self.__dict__.setdefault("_calls", itertools.count())
+        return self.drawn(np.asarray(image), np.random.default_rng([seed_or_default(), next(calls)]))
+
+
+def require_image(where, image):
+    """Raises ValueError unless it has height and width, and perhaps channels."""
+    if image.ndim not in (2, 3):
+        raise ValueError(f"[{where}] no image, got shape {image.shape}, expected (height, width, channels)")
+
+
+def _probability(where, prob):
+    if isinstance(prob, bool) or not isinstance(prob, numbers.Real):
+        raise TypeError(f"[{where}] prob is not a number, got {prob!r}, expected one from 0 to 1")
+    if not 0 <= prob <= 1:
+        raise ValueError(f"[{where}] bad prob, got {prob}, expected 0 to 1")
+    return float(prob)
+
+
+def _interval(where, name, value, least=0.0):
+    """Two numbers in rising order."""
+    fits = isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(x, numbers.Real) for x in value)
+    if not fits or not least <= value[0] <= value[1]:
+        raise ValueError(f"[{where}] bad {name}, got {value!r}, expected two rising numbers from {least:g}")
+    return float(value[0]), float(value[1])
+
+
+class _Flip(Drawn):
+    def __init__(self, prob=0.5):
+        self.prob = _probability(type(self).__name__, prob)
+
+    def drawn(self, image, generator):
+        require_image(type(self).__name__, image)
+        return np.ascontiguousarray(np.flip(image, self._axis)) if generator.random() < self.prob else image
+
+
+class RandomVerticalFlip(_Flip):
+    """Top and bottom exchanged with a probability."""
+
+    _axis = 0
+
+
+class RandomHorizontalFlipWith(_Flip):
+    """Left and right exchanged with a probability."""
+
+    _axis = 1
+
+
+def sizes_of(where, size):
+    """(height, width), of two integers or one."""
+    values = [size, size] if isinstance(size, numbers.Integral) and not isinstance(size, bool) else list(size)
+    if len(values) != 2 or not all(isinstance(one, numbers.Integral) and one > 0 for one in values):
+        raise ValueError(f"[{where}] bad size, got {size!r}, expected an integer or two from 1")
+    return [int(one) for one in values]
+
+
+class CenterCrop:
+    """The window (height, width) in the middle of the image, with zeros where that is smaller."""
+
+    def __init__(self, size):
+        self.size = sizes_of("CenterCrop", size)
+
+    def __call__(self, image):
+        image = np.asarray(image)
+        require_image("CenterCrop", image)
+        for axis, wanted in enumerate(self.size):
+            more = max(0, wanted - image.shape[axis])
+            around = [(more // 2, more - more // 2) if i == axis else (0, 0) for i in range(image.ndim)]
+            image = np.pad(image, around) if more else image
+        top, left = ((n - wanted) // 2 for n, wanted in zip(image.shape, self.size))
+        return np.ascontiguousarray(image[top : top + self.size[0], left : left + self.size[1]])
+
+
+class RandomResizedCrop(Drawn):
+    """A window of the image, resized to (height, width). Its area is a drawn share of that of the image, and width
+    over height is drawn as well, so that all proportions and their inverses are as likely. After `max_attempts` that do
+    not fit, it is in the middle."""
+
+    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10):
+        where = type(self).__name__
+        self.size = sizes_of(where, size)
+        self.scale, self.ratio = _interval(where, "scale", scale), _interval(where, "ratio", ratio, 1e-9)
+        if not isinstance(max_attempts, int) or max_attempts < 1:
+            raise ValueError(f"[{where}] bad max_attempts, got {max_attempts!r}, expected an integer from 1")
+        require_interpolation(where, interpolation)
+        self.interpolation, self.max_attempts = interpolation, max_attempts
+
+    def _window(self, height, width, generator):
+        """(top, left, height, width)."""
+        low, high = math.log(self.ratio[0]), math.log(self.ratio[1])
+        for _ in range(self.max_attempts):
+            area = height * width * generator.uniform(*self.scale)
+            ratio = math.exp(generator.uniform(low, high))
+            w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+            if 0 < w <= width and 0 < h <= height:
+                return int(generator.integers(height - h + 1)), int(generator.integers(width - w + 1)), h, w
+        ratio = min(max(width / height, self.ratio[0]), self.ratio[1])
+        h, w = min(height, round(width / ratio)), min(width, round(height * ratio))
+        return (height - h) // 2, (width - w) // 2, max(1, h), max(1, w)
+
+    def drawn(self, image, generator):
+        require_image(type(self).__name__, image)
+        top, left, h, w = self._window(*image.shape[:2], generator)
+        return resized(np.ascontiguousarray(image[top : top + h, left : left + w]), self.size, self.interpolation)
+
+
+class RandomErasing(Drawn):
+    """With a probability, a drawn window of an image with channels first gets one value, one for each channel, or
+    ("random") normal numbers."""
+
+    def __init__(self, prob=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False, max_attempts=10):
+        self.prob = _probability("RandomErasing", prob)
+        self.scale = _interval("RandomErasing", "scale", scale)
+        self.ratio = _interval("RandomErasing", "ratio", ratio, 1e-9)
+        if value != "random" and not isinstance(value, (numbers.Real, tuple, list)):
+            raise ValueError(f"[RandomErasing] bad value, got {value!r}, expected a number, three, or 'random'")
+        self.value, self.inplace, self.max_attempts = value, inplace, max_attempts
+
+    def drawn(self, image, generator):
+        if image.ndim != 3:
+            raise ValueError(f"[RandomErasing] no image, got shape {image.shape}, expected (channels, height, width)")
+        if generator.random() >= self.prob:
+            return image
+        channels, height, width = image.shape
+        for _ in range(self.max_attempts):
+            area = height * width * generator.uniform(*self.scale)
+            ratio = math.exp(generator.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
+            h, w = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+            if 0 < h < height and 0 < w < width:
+                top, left = int(generator.integers(height - h + 1)), int(generator.integers(width - w + 1))
+                made = image if self.inplace and image.flags.writeable else image.copy()
+                if self.value == "random":
+                    values = generator.standard_normal((channels, h, w))
+                else:
+                    values = np.reshape(np.broadcast_to(np.asarray(self.value), channels), (-1, 1, 1))
+                made[:, top : top + h, left : left + w] = values.astype(image.dtype)
+                return made
+        return image
+
+
+_GRAY = np.array([0.299, 0.587, 0.114])
+
+
+def _saturated(values, dtype):
+    if np.issubdtype(dtype, np.integer):
+        limits = np.iinfo(dtype)
+        values = np.clip(np.rint(values), limits.min, limits.max)
+    return values.astype(dtype)
+
+
+class RandomColorAdjust(Drawn):
+    """Brightness, contrast and saturation times drawn factors, hue plus a drawn share of its circle, in drawn order. A
+    pair is an interval; a number x stands for 1 - x to 1 + x, for the hue for -x to x."""
+
+    def __init__(self, brightness=(1, 1), contrast=(1, 1), saturation=(1, 1), hue=(0, 0)):
+        def interval(name, value, center):
+            if isinstance(value, numbers.Real) and not isinstance(value, bool):
+                value = (max(0.0, 1 - value), 1 + value) if center else (-value, value)
+            return _interval("RandomColorAdjust", name, value, 0.0 if center else -0.5)
+
+        self.brightness, self.contrast = interval("brightness", brightness, 1), interval("contrast", contrast, 1)
+        self.saturation, self.hue = interval("saturation", saturation, 1), interval("hue", hue, 0)
+        if self.hue[1] > 0.5:
+            raise ValueError(f"[RandomColorAdjust] bad hue, got {hue!r}, expected -0.5 to 0.5")
+
+    def drawn(self, image, generator):
+        if image.ndim != 3 or image.shape[2] != 3:
+            raise ValueError(f"[RandomColorAdjust] no colours, got shape {image.shape}, expected (height, width, 3)")
+        values = image.astype(np.float64)
+        for kind in generator.permutation(4):
+            low, high = (self.brightness, self.contrast, self.saturation, self.hue)[kind]
+            factor = generator.uniform(low, high)
+            if factor != (0.0 if kind == 3 else 1.0):
+                values = _saturated(_ADJUST[kind](values, factor), image.dtype).astype(np.float64)
+        return values.astype(image.dtype)
+
+
+def _blend(values, other, factor):
+    return values * factor + other * (1 - factor)
+
+
+def _turned(values, share):
+    """Colours whose hue is turned by a share of the circle."""
+    import colorsys
+
+    made = [colorsys.rgb_to_hsv(*one) for one in (values / 255.0).reshape(-1, 3)]
+    turned = [colorsys.hsv_to_rgb((h + share) % 1.0, s, v) for h, s, v in made]
+    return np.array(turned).reshape(values.shape) * 255.0
+
+
+_ADJUST = (
+    lambda values, factor: values * factor,
+    lambda values, factor: _blend(values, np.rint((values @ _GRAY).mean()), factor),
+    lambda values, factor: _blend(values, np.rint(values @ _GRAY)[..., None], factor),
+    _turned,
+)

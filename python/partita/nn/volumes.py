@@ -1,0 +1,102 @@
+"""Layers of volumes, and windows of images as a layer."""
+
+import math
+
+from partita.common import dtype as mstype
+from partita.common.initializer import HeUniform, Uniform, initializer
+from partita.common.parameter import Parameter
+from partita.nn.cell import Cell
+from partita.ops import functional as F
+from partita.ops.patches import _several, convolved, windows
+
+__all__ = "Conv3d Conv3dTranspose Unfold".split()
+
+
+class Conv3d(Cell):
+    """Convolution of x[n, c, d, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        pad_mode="same",
+        padding=0,
+        dilation=1,
+        group=1,
+        has_bias=False,
+        weight_init=None,
+        bias_init=None,
+        data_format="NCDHW",
+        dtype=mstype.float32,
+    ):
+        super().__init__()
+        dtype = self._with_masters(dtype)
+        if data_format != "NCDHW":
+            raise ValueError(f"[Conv3d] this order of dimensions is not there, got {data_format!r}, expected 'NCDHW'")
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"[Conv3d] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
+        if in_channels % group or out_channels % group:
+            raise ValueError(
+                f"[Conv3d] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected"
+                " multiples of the groups"
+            )
+        self.in_channels, self.out_channels, self.group = in_channels, out_channels, group
+        self.kernel_size = tuple(_several("Conv3d", "kernel_size", kernel_size, 3))
+        self.stride = tuple(_several("Conv3d", "stride", stride, 3))
+        self.dilation = tuple(_several("Conv3d", "dilation", dilation, 3))
+        self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
+        shape = [out_channels, in_channels // group, *self.kernel_size]
+        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(init, shape, dtype))
+        self.bias = None
+        if self.has_bias:
+            bound = 1 / math.sqrt(math.prod(shape[1:]))
+            init = Uniform(bound) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(init, [out_channels], dtype))
+
+    def construct(self, x):
+        options = self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        return convolved(x, self.weight, self.bias, *options)
+
+
+class Conv3dTranspose(Cell):
+    """Not there: see Conv3d and interpolate."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            "[Conv3dTranspose] this layer is not supported, got a call, expected ops.interpolate and Conv3d"
+        )
+
+
+class Unfold(Cell):
+    """The elements of each window of x[n, c, h, w] as channels: [n, kh * kw * c, rows, columns]. Sizes are [1, rows,
+    columns, 1]; with the padding "same" windows reach over the edges, where elements are 0."""
+
+    def __init__(self, ksizes, strides, rates, padding="valid"):
+        super().__init__()
+        for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+            if not isinstance(value, (tuple, list)):
+                raise TypeError(f"[Unfold] {name} is not a tuple, got {type(value).__name__}, expected one")
+            if len(value) != 4 or value[0] != 1 or value[3] != 1:
+                raise ValueError(f"[Unfold] bad {name}, got {value}, expected [1, rows, columns, 1]")
+            if any(not isinstance(one, int) or one < 1 for one in value):
+                raise ValueError(f"[Unfold] bad {name}, got {value}, expected integers from 1")
+        if str(padding).lower() not in ("same", "valid"):
+            raise ValueError(f"[Unfold] unknown padding, got {padding!r}, expected 'same' or 'valid'")
+        self.kernel, self.strides, self.gaps = (list(one[1:3]) for one in (ksizes, strides, rates))
+        self.pads = str(padding).lower() == "same"
+
+    def construct(self, x):
+        if x.ndim != 4:
+            raise ValueError(f"[Unfold] wrong number of dimensions, got {x.shape}, expected 4")
+        if self.pads:
+            more = []
+            for size, k, step, gap in zip(x.shape[2:], self.kernel, self.strides, self.gaps):
+                total = max(0, (-(-size // step) - 1) * step + gap * (k - 1) + 1 - size)
+                more = [total // 2, total - total // 2, *more]
+            x = F.pad(x, more)
+        parts = windows("Unfold", x, self.kernel, self.strides, self.gaps)  # [n, c, kh, kw, rows, columns]
+        n, c, *_, rows, columns = parts.shape
+        return F.reshape(F.transpose(parts, (0, 2, 3, 1, 4, 5)), [n, -1, rows, columns])

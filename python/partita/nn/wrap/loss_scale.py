@@ -1,0 +1,129 @@
+"""Steps of a training whose loss is scaled while it is differentiated."""
+
+from partita._loss_scale import require_scale, require_window
+from partita.common import dtype as mstype
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+from partita.nn.wrap.steps import TrainOneStepCell
+from partita.ops import functional as F
+from partita.ops.program_tools import HyperMap
+
+
+class DynamicLossScaleUpdateCell(Cell):
+    """The scale of a loss after a step, called as (scale, overflow): divided by `scale_factor`, down to 1, after a step
+    whose gradients are not finite, and multiplied by it after `scale_window` other steps in a row. Gives `overflow`."""
+
+    def __init__(self, loss_scale_value, scale_factor, scale_window):
+        super().__init__()
+        where = type(self).__name__
+        require_scale(where, "loss_scale_value", loss_scale_value)
+        require_scale(where, "scale_factor", scale_factor)
+        require_window(where, scale_window)
+        self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
+        self.cur_iter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(
+            Tensor(0, mstype.int32), name="last_overflow_iterator_step", requires_grad=False
+        )
+
+    def get_loss_scale(self):
+        """The scale that a training begins with."""
+        return self.loss_scale_value
+
+    def construct(self, loss_scale, overflow):
+        step, last = int(self.cur_iter), int(self.last_overflow_iter)
+        scale, grows = float(F.reshape(loss_scale, ())), step - last >= self.scale_window
+        if bool(overflow):
+            scale = max(1.0, scale / self.scale_factor)
+        elif grows:
+            scale = scale * self.scale_factor
+        if bool(overflow) or grows:
+            self.last_overflow_iter.set_data(Tensor(step, mstype.int32))
+        self.cur_iter.set_data(Tensor(step + 1, mstype.int32))
+        loss_scale.set_data(F.full(loss_scale.shape, scale, dtype=mstype.float32))
+        return overflow
+
+
+class FixedLossScaleUpdateCell(Cell):
+    """A scale of a loss that stays; called as (scale, overflow), gives `overflow`."""
+
+    def __init__(self, loss_scale_value):
+        super().__init__()
+        require_scale(type(self).__name__, "loss_scale_value", loss_scale_value)
+        self.loss_scale_value = loss_scale_value
+
+    def get_loss_scale(self):
+        """The scale."""
+        return self.loss_scale_value
+
+    def construct(self, _, overflow):
+        return overflow
+
+
+def all_finite(tensors):
+    """Whether all elements of all tensors are finite, as a tensor of one bool."""
+    found = None
+    for one in tensors:
+        own = F.all(F.isfinite(one))
+        found = own if found is None else F.logical_and(found, own)
+    return found
+
+
+class TrainOneStepWithLossScaleCell(TrainOneStepCell):
+    """One step of a training whose loss is multiplied by a scale while it is differentiated. A step whose gradients are
+    not finite leaves the parameters as they are. `scale_sense` is a tensor of one number, or a cell that changes the
+    scale after each step, such as DynamicLossScaleUpdateCell. A call gives (loss, whether gradients were not finite,
+    scale)."""
+
+    def __init__(self, network, optimizer, scale_sense):
+        super().__init__(network, optimizer, sens=None)
+        self.hyper_map, self.loss_scaling_manager = HyperMap(), None
+        if isinstance(scale_sense, Cell):
+            self.loss_scaling_manager = scale_sense
+            scale_sense = Tensor(float(scale_sense.get_loss_scale()), mstype.float32)
+        if not isinstance(scale_sense, Tensor):
+            raise TypeError(
+                f"[TrainOneStepWithLossScaleCell] bad scale_sense, got {type(scale_sense).__name__}, expected a Tensor "
+                "or a Cell"
+            )
+        if scale_sense.shape not in ((), (1,)):
+            raise ValueError(
+                f"[TrainOneStepWithLossScaleCell] scale_sense is no number, got shape {scale_sense.shape}, expected () "
+                "or (1,)"
+            )
+        self.scale_sense = Parameter(scale_sense, name="scale_sense")
+
+    def construct(self, *inputs):
+        loss, scale = self.network(*inputs), self.scale_sense
+        status, scale = self.start_overflow_check(loss, scale)
+        sens = F.mul(F.ones_like(loss), F.cast(F.reshape(scale, ()), loss.dtype))
+        gradients = self.grad(self.network, self.weights)(*inputs, sens)
+        gradients = tuple(F.div(one, F.cast(F.reshape(scale, ()), one.dtype)) for one in gradients)
+        gradients = self.grad_reducer(gradients)
+        overflow = self.get_overflow_status(status, gradients)
+        before = F.mul(scale, 1.0)  # what this step was scaled by
+        if not self.process_loss_scale(overflow):
+            self.optimizer(gradients)
+        return loss, overflow, before
+
+    def set_sense_scale(self, sens):
+        """Sets the scale. Raises TypeError for what is no tensor."""
+        if not isinstance(sens, Tensor):
+            raise TypeError(
+                f"[TrainOneStepWithLossScaleCell] the scale is no tensor, got {type(sens).__name__}, expected a Tensor"
+            )
+        self.scale_sense.set_data(sens)
+
+    def start_overflow_check(self, pre_cond, compute_input):
+        """Gives (a status, `compute_input`): elements that are not finite are found in the gradients themselves."""
+        return False, compute_input
+
+    def get_overflow_status(self, status, compute_output):
+        """Whether elements of the gradients are not finite. They are those of all ranks, and so is the answer."""
+        return F.logical_not(all_finite(compute_output))
+
+    def process_loss_scale(self, overflow):
+        """Lets the cell of the scale, if there is one, change it, and gives `overflow`."""
+        if self.loss_scaling_manager is not None:
+            return self.loss_scaling_manager(self.scale_sense, overflow)
+        return overflow

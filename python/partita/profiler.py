@@ -1,0 +1,28 @@
+"""Profiles: the traces of the library, see the option `log_dir`."""
+
+from enum import Enum
+
+from partita._names import absent, refuse_missing
+
+
+class ProfilerLevel(Enum):
+    """How much a profile has."""
+
+    LevelNone = "LevelNone"
+    Level0 = "Level0"
+    Level1 = "Level1"
+    Level2 = "Level2"
+
+
+class ProfilerActivity(Enum):
+    """What a profile is of."""
+
+    CPU = "CPU"
+    GPU = "GPU"
+    NPU = "NPU"
+
+
+Profiler = absent("Profiler", __name__, "`partita train --trace`, which writes a trace of each rank")
+profile = absent("profile", __name__, "`partita train --trace`, which writes a trace of each rank")
+
+__getattr__ = refuse_missing(globals())

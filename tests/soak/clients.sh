@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Published client libraries of the documented system, unchanged: clients.sh FOLDER [DOCUMENTED_PYTHON].
+# FOLDER gets the libraries and what they import. With the Python of a virtual environment that has mindspore 2.10 and
+# NumPy 1.26, models of mindcv are compared with it (an hour on two cores). Run by hand; it needs a network and mpirun.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+folder=$(mkdir -p "${1:?clients.sh FOLDER [DOCUMENTED_PYTHON]}" && cd "$1" && pwd)
+documented=${2:-}
+python=${PYTHON:-/usr/bin/python3}
+package=$PWD/build/release/python own=$PWD/tests/soak/clients
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 GLOG_v=3
+
+fetch() { # NAME PACKAGES..: into a folder of its own, once
+  [ -e "$folder/$1" ] || "$python" -m pip install -q --target "$folder/$1" "${@:2}"
+}
+fetch mindcv --no-deps mindcv==0.3.0
+fetch mindformers --no-deps mindformers==1.3.2
+fetch mindyolo --no-deps mindyolo==0.5.0
+fetch images numpy==1.26.4 pillow tqdm scipy
+fetch texts numpy==1.26.4 pyyaml regex ftfy jieba rouge_chinese nltk pyarrow==12.0.1 tokenizers==0.15.0 datasets==2.18.0 \
+  tiktoken jinja2 setproctitle safetensors sentencepiece addict ml-dtypes opencv-python-headless==4.9.0.80 mindpet==1.0.4
+with() { # LIBRARY COMMAND..: with the library, what it imports, and the package
+  PYTHONPATH=$package:$folder/$1:$folder/texts:$folder/images "${@:2}"
+}
+
+mkdir -p "$folder/numbers"
+: > "$folder/lines.json"
+while read -r name edge; do
+  [ "${name:0:1}" = "#" ] && continue
+  if [ -n "$documented" ] && [ ! -e "$folder/numbers/$name.npz" ]; then
+    (cd "$folder" && PYTHONPATH=$folder/mindcv:$folder/images timeout 1200 "$documented" "$own/one_model.py" "$name" \
+      "$edge" numbers documented) > /dev/null 2> "$folder/numbers/$name.txt" || echo "not by the documented system: $name"
+  fi
+  with mindcv timeout 600 "$python" -m partita.msrun "$own/one_model.py" "$name" "$edge" "$folder/numbers" own \
+    2> /dev/null >> "$folder/lines.json" ||
+    echo "{\"name\": \"$name\", \"error\": \"ended or took 600 s\", \"seconds\": {}}" >> "$folder/lines.json"
+done < "$own/mindcv_models.txt"
+status=0
+"$python" "$own/count.py" "$folder/lines.json" || status=1
+
+echo "mindcv, in graph mode, the data set sunk:"
+with mindcv "$python" -m partita.msrun "$own/train_mindcv.py" "$own/train_mindcv.yaml" "$folder/training"
+echo "mindyolo, YOLOX:"
+with mindyolo "$python" -m partita.msrun "$own/train_mindyolo.py"
+for kind in llama gpt2; do
+  for cut in "1 1" "2 1" "1 2" "2 2"; do
+    read -r rows columns <<< "$cut"
+    echo "mindformers, $kind, $rows x $columns ranks:"
+    with mindformers mpirun --oversubscribe --allow-run-as-root -n $((rows * columns)) "$python" -m partita.msrun \
+      "$own/train_mindformers.py" "$kind" "$rows" "$columns" 2> /dev/null | grep losses || status=1
+  done
+done
+exit $status
