@@ -3,6 +3,7 @@
 from partita import context
 from partita._program import Program
 from partita.common.tensor import Tensor
+from partita.communication.management import group_size_or_one
 from partita.nn.cell import Cell
 from partita.nn.reducer import DistributedGradReducer
 from partita.ops.composite import GradOperation, value_and_grad
@@ -42,7 +43,9 @@ class TrainOneStepCell(Cell):
         self.sens = 1.0
         self.parallel_mode = context.get_auto_parallel_context("parallel_mode")
         self.reducer_flag = self.parallel_mode in ("data_parallel", "hybrid_parallel")
-        self.grad_reducer = DistributedGradReducer(optimizer.parameters) if self.reducer_flag else identity
+        self.grad_reducer = identity
+        if self.reducer_flag:
+            self.grad_reducer = DistributedGradReducer(optimizer.parameters, degree=group_size_or_one())
         self.__dict__.update(_step_of=None, _step=None)
 
     def construct(self, *inputs):
