@@ -32,9 +32,6 @@ class LossScaleManager:
     def end_step(self, loss_scale, skipped):
         """Called after each step of a training, with its scale and whether it was left out."""
 
-    def get_update_cell(self):
-        """The cell that changes the scale in TrainOneStepWithLossScaleCell, or None."""
-
 
 class FixedLossScaleManager(LossScaleManager):
     """A scale that stays. A step whose gradients are not finite is left out, or with `drop_overflow_update=False` ends
@@ -57,12 +54,6 @@ class FixedLossScaleManager(LossScaleManager):
 
     def update_loss_scale(self, overflow):
         pass
-
-    def get_update_cell(self):
-        """The cell of a scale that stays; None if no step is left out."""
-        from partita.nn.wrap import FixedLossScaleUpdateCell
-
-        return FixedLossScaleUpdateCell(self._loss_scale) if self._drop_overflow_update else None
 
     def options(self):
         """Options of the job, by their keys."""
@@ -101,12 +92,6 @@ class DynamicLossScaleManager(LossScaleManager):
         self.good_steps += 1
         if self.good_steps >= self.scale_window:
             self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
-
-    def get_update_cell(self):
-        """The cell of a scale that begins as this one, and follows the gradients in the same way."""
-        from partita.nn.wrap import DynamicLossScaleUpdateCell
-
-        return DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
 
     def begin_training(self, good_steps=0):
         self.good_steps = good_steps

@@ -306,7 +306,7 @@ def pad(
 
 
 def tensordot(a, b, axes=2):
-    """Sums of products over the last dimensions of `a` and the first of `b`, `axes` of each, or over those of a pair."""
+    """Sums of products over the last `axes` dimensions of `a` and the first ones of `b`, or over those of a pair."""
     return F.tensor_dot(_tensor(a), _tensor(b), axes)
 
 

@@ -15,7 +15,7 @@ class ProfilerLevel(Enum):
 
 
 class ProfilerActivity(Enum):
-    """What a profile is of."""
+    """The device that a profile is of."""
 
     CPU = "CPU"
     GPU = "GPU"

@@ -1,12 +1,13 @@
-"""What models and steps of client libraries use: scaled losses, gradients that are added up, windows, names of other
-devices."""
+"""Scaled losses, gradients that are added up, windows and names, as models and steps of client libraries use them."""
 
 import glob
+import importlib.util
 import os
 import struct
 import subprocess
 import sys
 import tempfile
+import unittest
 
 import numpy as np
 from support import Case
@@ -169,8 +170,8 @@ class Names(Case):
     def test_say_what_to_use_instead(self):
         for make, text in (
             (lambda: ms.RowTensor(), r"\[RowTensor\] sparse tensors are not supported, got a call"),
-            (lambda: ops.operations.nn_ops.FlashAttentionScore(), r"\[FlashAttentionScore\] this name is not supported"),
-            (lambda: ms.hal.Stream(), r"\[Stream\] this name is not supported, got a call, expected calls one after"),
+            (lambda: ops.operations.nn_ops.FlashAttentionScore(), r"\[FlashAttentionScore\] this name is not"),
+            (lambda: ms.hal.Stream(), r"\[Stream\] this name is not supported, got a call, expected calls"),
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
             (lambda: nn.Conv3dTranspose(1, 1, 1), r"\[Conv3dTranspose\] this layer is not supported"),
             (lambda: ops.ScalarSummary()("a", X), r"\[ScalarSummary\] networks record nothing"),
@@ -306,7 +307,93 @@ class Summaries(Case):
             train.SummaryRecord(3)
 
 
-if __name__ == "__main__":
-    import unittest
+class DrawnImages(Case):
+    def rows(self, maps, count=6, edge=9):
+        images = np.random.default_rng(3).integers(0, 256, (count, edge, edge + 2, 3), np.uint8)
+        data = ms.dataset.NumpySlicesDataset({"image": images}, shuffle=False).map(maps, "image")
+        return images, [row["image"] for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
 
+    def test_follow_from_the_seed_and_the_row(self):
+        vision = ms.dataset.vision
+        for make in (
+            lambda: vision.RandomResizedCrop(5),
+            lambda: vision.RandomVerticalFlip(0.5),
+            lambda: vision.RandomHorizontalFlip(0.3),
+            lambda: vision.RandomColorAdjust(0.4, 0.4, 0.4, 0.1),
+        ):
+            ms.set_seed(1)
+            first = self.rows([make()])[1]
+            again = self.rows([make()])[1]
+            ms.set_seed(2)
+            other = self.rows([make()])[1]
+            for a, b in zip(first, again):
+                np.testing.assert_array_equal(a, b)
+            self.assertTrue(any(not np.array_equal(a, b) for a, b in zip(first, other)), make())
+
+    def test_flips_keep_or_turn(self):
+        images, found = self.rows([ms.dataset.vision.RandomVerticalFlip(0.5)], 40)
+        turned = [np.array_equal(a, b[::-1]) for a, b in zip(found, images)]
+        kept = [np.array_equal(a, b) for a, b in zip(found, images)]
+        self.assertTrue(all(a != b for a, b in zip(turned, kept)))
+        self.assertTrue(8 < sum(turned) < 32, sum(turned))
+
+    def test_crops_are_windows_of_the_image(self):
+        plain = np.arange(40 * 30, dtype=np.float32).reshape(40, 30, 1).repeat(3, 2)
+        for seed in range(20):
+            generator = np.random.default_rng(seed)
+            crop = ms.dataset.vision.RandomResizedCrop(8, (0.1, 0.6), (0.5, 2.0))
+            top, left, h, w = crop._window(40, 30, generator)
+            self.assertTrue(0 <= top <= 40 - h and 0 <= left <= 30 - w)
+            self.assertTrue(0.45 <= w / h <= 2.2 and 0.08 <= h * w / 1200 <= 0.65, (h, w))
+        self.assertEqual(crop(plain).shape, (8, 8, 3))
+
+    def test_erase_a_window(self):
+        image = np.ones((3, 20, 16), np.float32)
+        erased = ms.dataset.vision.RandomErasing(1.0, (0.1, 0.2), (0.5, 2.0), (4, 5, 6))(image)
+        places = np.argwhere(erased[0] == 4)
+        (top, left), (bottom, right) = places.min(0), places.max(0) + 1
+        self.assertTrue((erased[:, top:bottom, left:right] == np.array([4, 5, 6])[:, None, None]).all())
+        self.assertEqual(int((erased != 1).sum()), 3 * (bottom - top) * (right - left))
+        self.assertTrue((image == 1).all())
+
+    def test_refuse_bad_arguments(self):
+        vision = ms.dataset.vision
+        image = np.zeros((4, 4, 3), np.uint8)
+        for call, kind, text in (
+            (lambda: vision.CenterCrop(0), ValueError, r"\[CenterCrop\] bad size, got 0"),
+            (lambda: vision.CenterCrop(2)(np.zeros(3)), ValueError, r"\[CenterCrop\] no image, got shape \(3,\)"),
+            (lambda: vision.RandomVerticalFlip(1.5), ValueError, "bad prob, got 1.5, expected 0 to 1"),
+            (lambda: vision.RandomVerticalFlip("a"), TypeError, "prob is not a number, got 'a'"),
+            (lambda: vision.RandomResizedCrop(3, (0.5, 0.1)), ValueError, r"bad scale, got \(0.5, 0.1\)"),
+            (lambda: vision.RandomResizedCrop(3, max_attempts=0), ValueError, "bad max_attempts, got 0"),
+            (lambda: vision.RandomErasing(value="a"), ValueError, "bad value, got 'a'"),
+            (lambda: vision.RandomErasing(1.0)(image[0]), ValueError, r"\[RandomErasing\] no image, got shape"),
+            (lambda: vision.RandomColorAdjust(hue=(0, 0.7)), ValueError, "bad hue"),
+            (lambda: vision.RandomColorAdjust()(image[..., :1]), ValueError, "no colours, got shape"),
+            (lambda: vision.Resize(3, vision.Inter.AREA), NotImplementedError, "this interpolation is not supported"),
+        ):
+            with self.assertRaisesRegex(kind, text):
+                call()
+
+    @unittest.skipUnless(importlib.util.find_spec("PIL"), "no Pillow")
+    def test_files_that_are_decoded_later(self):
+        from PIL import Image
+
+        with self.assertRaisesRegex(ValueError, r"\[Decode\] no image"):
+            ms.dataset.vision.RandomCropDecodeResize(3)(np.zeros(9, np.uint8))
+        with tempfile.TemporaryDirectory() as folder:
+            for label, sizes in enumerate(((9, 7), (30, 40))):
+                os.mkdir(os.path.join(folder, str(label)))
+                pixels = np.full((*sizes, 3), 50 * (label + 1), np.uint8)
+                Image.fromarray(pixels).save(os.path.join(folder, str(label), "a.png"))
+            data = ms.dataset.ImageFolderDataset(folder, shuffle=False)
+            maps = [ms.dataset.vision.RandomCropDecodeResize(5), ms.dataset.vision.HWC2CHW()]
+            data = data.map(maps, "image").batch(2)
+            (row,) = data.create_dict_iterator(num_epochs=1, output_numpy=True)
+        self.assertEqual(row["image"].shape, (2, 3, 5, 5))
+        self.assertEqual(row["image"][:, 0, 0, 0].tolist(), [50, 100])
+        self.assertEqual(row["label"].tolist(), [0, 1])
+
+
+if __name__ == "__main__":
     unittest.main()

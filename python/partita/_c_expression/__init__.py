@@ -8,7 +8,7 @@ swap_cache = absent("swap_cache", __name__, "blocks of keys and values that a sc
 
 
 class MSContext:
-    """What libraries ask of the context of the documented system: which of its devices there is."""
+    """The context of the documented system, as far as libraries ask it which devices there are."""
 
     _instance = None
 

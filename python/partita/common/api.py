@@ -1,19 +1,17 @@
 """The way functions run, by the names of the documented module."""
 
-import importlib
-
-from partita._names import missing
+from partita._names import refuse_missing
 
 
 class _Executor:
-    """What libraries ask of the executor of the documented system. Functions run as they are called, so nothing has to
-    be waited for or released."""
+    """The executor of the documented system, as far as libraries ask it. Functions run as they are called, so nothing
+    has to be waited for or released."""
 
     def __init__(self):
         self._grad_flag = False
 
     def grad_flag(self):
-        """What `set_grad_flag` set."""
+        """The flag that `set_grad_flag` sets."""
         return self._grad_flag
 
     enable_grad = grad_flag
@@ -38,9 +36,4 @@ class _Executor:
 
 
 _pynative_executor = _Executor()
-
-
-def __getattr__(name):
-    if name in ("jit", "ms_function", "jit_class"):
-        return getattr(importlib.import_module("partita.train.step"), name)
-    raise missing(__name__, name, list(globals()))
+__getattr__ = refuse_missing(globals())

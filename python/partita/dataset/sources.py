@@ -227,7 +227,7 @@ def _labelled_files(folder, extensions, class_indexing):
 
 
 class _Files:
-    """The bytes of files and their labels. Rows have one type: they are as long as the largest file, with zeros behind
+    """The bytes of files and their labels. Rows have one type: they are as long as the largest file, with zeros after
     the bytes, which readers of images pass over."""
 
     def __init__(self, files):

@@ -1,8 +1,6 @@
 """Cells, layers, losses, optimizers."""
 
-import importlib
-
-from partita._names import missing
+from partita._names import refuse_missing
 from partita.nn import cell, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
@@ -63,12 +61,4 @@ from partita.nn.wrap import (
 
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES
-_METRICS = "Accuracy Loss Metric Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy".split()
-
-
-def __getattr__(name):
-    if name == "metrics":
-        return importlib.import_module("partita.train.metrics")
-    if name in _METRICS:
-        return getattr(importlib.import_module("partita.train.metrics"), name)
-    raise missing(__name__, name, list(globals()))
+__getattr__ = refuse_missing(globals())

@@ -10,8 +10,8 @@ from partita.common.tensor import Tensor
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "Map HyperMap MultitypeFuncGraph add_flags constexpr depend dtype identity is_floating_point is_tensor make_range partial"
-    " tuple_to_array"
+    "Map HyperMap MultitypeFuncGraph add_flags constexpr depend dtype identity is_floating_point is_tensor make_range"
+    " partial tuple_to_array"
 ).split()
 
 

@@ -13,21 +13,27 @@ from partita.train.distributed import (
 )
 from partita.train.serialization import sync_pipeline_shared_parameters
 
+_ALGORITHM = {
+    "fully_use_devices": False,
+    "elementwise_op_strategy_follow": False,
+    "enable_algo_approxi": False,
+    "algo_approxi_epsilon": 0.1,
+}
+
 
 def set_algo_parameters(**kwargs):
     """Kept, without effect: how the documented system's search treats ops that follow others. The options of the search
     here are those of the context."""
     for name in kwargs:
-        if name not in ("fully_use_devices", "elementwise_op_strategy_follow", "enable_algo_approxi", "algo_approxi_epsilon"):
-            raise ValueError(f"[set_algo_parameters] unknown option, got '{name}', expected one of the documented ones")
+        if name not in _ALGORITHM:
+            raise ValueError(f"[set_algo_parameters] unknown option, got '{name}', expected one of {list(_ALGORITHM)}")
 
 
 def get_algo_parameters(attr_key):
     """The default of an option of `set_algo_parameters`."""
-    defaults = {"fully_use_devices": False, "elementwise_op_strategy_follow": False, "enable_algo_approxi": False}
-    if attr_key not in {**defaults, "algo_approxi_epsilon": 0.1}:
-        raise ValueError(f"[get_algo_parameters] unknown option, got '{attr_key}', expected one of the documented ones")
-    return {**defaults, "algo_approxi_epsilon": 0.1}[attr_key]
+    if attr_key not in _ALGORITHM:
+        raise ValueError(f"[get_algo_parameters] unknown option, got '{attr_key}', expected one of {list(_ALGORITHM)}")
+    return _ALGORITHM[attr_key]
 
 
 __getattr__ = refuse_missing(globals())

@@ -106,7 +106,9 @@ def get_metrics(metrics):
     if isinstance(metrics, dict):
         for name, one in metrics.items():
             if not isinstance(name, str) or not isinstance(one, Metric):
-                raise TypeError(f"[get_metrics] no metric, got {name!r}: {type(one).__name__}, expected a Metric by name")
+                raise TypeError(
+                    f"[get_metrics] no metric, got {name!r}: {type(one).__name__}, expected a Metric by name"
+                )
         return metrics
     if not isinstance(metrics, (set, list, tuple)):
         raise TypeError(f"[get_metrics] bad metrics, got {type(metrics).__name__}, expected a set, list or dict")

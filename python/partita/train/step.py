@@ -2,7 +2,9 @@
 
 import functools
 
+from partita import common
 from partita._program import Program
+from partita.common import api
 
 
 def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgraph=False, backend="", **others):
@@ -28,6 +30,13 @@ class JitConfig:
     """Options of the documented system's compiler, kept as `jit_config_dict`, without effect: programs are compiled in
     one way."""
 
-    def __init__(self, jit_level="", exc_mode="auto", jit_syntax_level="", debug_level="RELEASE", infer_boost="off", **kwargs):
+    def __init__(
+        self, jit_level="", exc_mode="auto", jit_syntax_level="", debug_level="RELEASE", infer_boost="off", **kwargs
+    ):
         given = dict(jit_level=jit_level, exc_mode=exc_mode, jit_syntax_level=jit_syntax_level, debug_level=debug_level)
         self.jit_config_dict = {**given, "infer_boost": infer_boost, **kwargs}
+
+
+# Names that scripts import from modules below.
+common.jit, common.lazy_inline = jit, lazy_inline
+api.jit, api.ms_function, api.jit_class = jit, ms_function, jit_class

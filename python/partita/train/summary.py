@@ -57,8 +57,8 @@ def _scalar(tag, value):
 
 
 class SummaryRecord:
-    """A file of scalars in the folder `log_dir`, which is made: `add_value("scalar", name, tensor)`, then `record(step)`
-    writes what was added as the values of a step."""
+    """A file of scalars in the folder `log_dir`, which is made. After `add_value("scalar", name, tensor)`,
+    `record(step)` writes the values that were added as those of a step."""
 
     def __init__(
         self,

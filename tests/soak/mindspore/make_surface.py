@@ -1,5 +1,6 @@
 """Records MindSpore's surface. Writes tests/python/mindspore_names.txt, the parameters and defaults of the names of
-used_names.txt, sample_names.txt and client_names.txt, and mindspore_calls.txt, results of the calls of surface_calls.txt.
+used_names.txt, sample_names.txt and client_names.txt. Writes mindspore_calls.txt, results of the calls of
+surface_calls.txt.
 
 make_surface.py, with the Python of an environment that compare.sh describes, in the folder of the repository."""
 

@@ -1,5 +1,6 @@
 """Maps of images by NumPy: crops, flips and colours, most of which are drawn for each row."""
 
+import colorsys
 import itertools
 import math
 import numbers
@@ -106,11 +107,13 @@ class CenterCrop:
 
 
 class RandomResizedCrop(Drawn):
-    """A window of the image, resized to (height, width). Its area is a drawn share of that of the image, and width
-    over height is drawn as well, so that all proportions and their inverses are as likely. After `max_attempts` that do
+    """A window of the image, resized to (height, width). Its area is a drawn share of that of the image. Width over
+    height is drawn as well, so that all proportions and their inverses are as likely. After `max_attempts` that do
     not fit, it is in the middle."""
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10):
+    def __init__(
+        self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10
+    ):
         where = type(self).__name__
         self.size = sizes_of(where, size)
         self.scale, self.ratio = _interval(where, "scale", scale), _interval(where, "ratio", ratio, 1e-9)
@@ -215,8 +218,6 @@ def _blend(values, other, factor):
 
 def _turned(values, share):
     """Colours whose hue is turned by a share of the circle."""
-    import colorsys
-
     made = [colorsys.rgb_to_hsv(*one) for one in (values / 255.0).reshape(-1, 3)]
     turned = [colorsys.hsv_to_rgb((h + share) % 1.0, s, v) for h, s, v in made]
     return np.array(turned).reshape(values.shape) * 255.0

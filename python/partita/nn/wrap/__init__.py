@@ -108,7 +108,7 @@ class ForwardValueAndGrad(Cell):
 
 
 class _VirtualDatasetCell(Cell):
-    """A network whose inputs are rows of a data set, as those of all networks here."""
+    """A network whose inputs are rows of a data set, which holds for all networks here."""
 
     def __init__(self, backbone):
         super().__init__(auto_prefix=False)

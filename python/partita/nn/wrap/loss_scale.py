@@ -1,6 +1,6 @@
 """Steps of a training whose loss is scaled while it is differentiated."""
 
-from partita._loss_scale import require_scale, require_window
+from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, require_scale, require_window
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -58,6 +58,19 @@ class FixedLossScaleUpdateCell(Cell):
 
     def construct(self, _, overflow):
         return overflow
+
+
+def _cell_of_fixed(self):
+    """The cell of a scale that stays; None if no step is left out."""
+    return FixedLossScaleUpdateCell(self.get_loss_scale()) if self.get_drop_overflow_update() else None
+
+
+def _cell_of_dynamic(self):
+    """The cell of a scale that begins as this one, and follows the gradients in the same way."""
+    return DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
+
+
+FixedLossScaleManager.get_update_cell, DynamicLossScaleManager.get_update_cell = _cell_of_fixed, _cell_of_dynamic
 
 
 def all_finite(tensors):
