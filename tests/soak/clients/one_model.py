@@ -14,7 +14,7 @@ import numpy as np
 
 RATE, STEPS, ROWS, CLASSES = 0.001, 3, 4, 10
 FORWARD, WEIGHTS = 1e-5, 1e-4  # how far results and weights may be from those of the documented system
-NOISE = 3e-7  # in proportion: images are changed by so much to find what is ill-conditioned
+NOISE = 1e-6  # in proportion: images are changed by so much to find what is ill-conditioned
 
 
 def made(name):
@@ -108,6 +108,13 @@ def largest(first, second):
     return float(np.max(np.abs(first.astype("f8") - second) / np.maximum(1.0, np.abs(second))))
 
 
+def of_largest(first, second):
+    """The largest difference in proportion to the largest element."""
+    if first.shape != second.shape:
+        return float("inf")
+    return float(np.max(np.abs(first.astype("f8") - second)) / np.max(np.abs(second)))
+
+
 def main():
     name, edge, folder, who = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
     path, seconds = os.path.join(folder, name + ".npz"), {}
@@ -130,16 +137,16 @@ def main():
             worst = {key: largest(one, kept["after/" + key]) for key, one in after.items()}
             where = max(worst, key=worst.get)
             line.update(
-                forward=largest(output, kept["output"]),
+                forward=of_largest(output, kept["output"]),
                 first_loss=abs(losses[0] - float(kept["losses"][0])),
                 weights=worst[where],
                 where=where,
                 wanted=list(kept["losses"]),
             )
-            if line["weights"] > WEIGHTS or line["forward"] > FORWARD:  # how far a change in the seventh digit leads
+            if line["weights"] > WEIGHTS or line["forward"] > FORWARD:  # how far another sixth digit leads
                 moved = trained(name, edge, weights, {}, noise=NOISE)
                 line["moved"] = max(largest(one, after[key]) for key, one in moved[3].items())
-                line["moved_forward"] = largest(moved[1], output)
+                line["moved_forward"] = of_largest(moved[1], output)
     except Exception as error:  # noqa: BLE001  # whatever stops a model is what the line says
         line["error"] = f"{type(error).__name__}: {error}"[:400]
         places = [f"{one.filename.split('/')[-1]}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)]
