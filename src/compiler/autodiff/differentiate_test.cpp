@@ -187,7 +187,7 @@ TEST(TrainingGraph, UpdatesTheListedParametersOnly) {
 
 TEST(TrainingGraph, RefusesAnOpWithoutGradient) {
   const Graph graph = parse_graph(
-      "partita graph 1\nstate %w: f64[3] parameter zeros\n%a = relu_grad(%w, %w)\n%c = reduce(%a) {axes=[0]}\noutput "
+      "partita graph 1\nstate %w: f64[3] parameter zeros\n%a = round(%w)\n%c = reduce(%a) {axes=[0]}\noutput "
       "loss = %c\n",
       all_ops());
   try {
