@@ -38,7 +38,7 @@ class Segment:
     def release(self, calls):
         """Lets go of the arrays of results of these calls for which no tensor stands any more. What is left is kept as
         long as one of its tensors."""
-        for call in calls:
+        for call in calls if self.arrays else ():
             for result in call.results:
                 if sys.getrefcount(result) <= _REFERENCES:
                     self.arrays.pop(result.slot, None)

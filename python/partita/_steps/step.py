@@ -265,8 +265,8 @@ class Step(Recording):
         for tensor in Structure(result).tensors:
             settled += tensor._init is segment
             tensor.settle()
-        if len(segment.arrays) > settled:  # others hold tensors of the step: it keeps their values, and no other
-            segment.arrays = {slot: segment.arrays[slot] for slot in self.live() if slot in segment.arrays}
+        if len(segment.arrays) <= settled:  # nothing else holds tensors of the step
+            segment.arrays.clear()
 
     def fail(self):
         """After an error: makes parameters and states have what the step gave them before, in a process alone. Others

@@ -28,7 +28,7 @@ def _step_of(network, optimizer, reducer, sens, return_grad):
             loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
         else:
             (_, loss), gradients = value_and_grad(scaled, None, optimizer.parameters, has_aux=True)(*inputs)
-        gradients = reducer(gradients)
+        gradients = gradients if type(reducer) is Identity else reducer(gradients)
         optimizer(gradients)
         return (loss, *gradients) if return_grad else loss
 
