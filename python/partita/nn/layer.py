@@ -9,6 +9,7 @@ from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.nn.cell import Cell
+from partita.nn.convolution_parts import biases, filters, require_channels
 from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
 from partita.ops import functional as F
 from partita.ops import primitives as P
@@ -110,23 +111,14 @@ class Conv2d(Cell):
         self.in_channels = _positive("Conv2d", "in_channels", in_channels)
         self.out_channels = _positive("Conv2d", "out_channels", out_channels)
         self.group = _positive("Conv2d", "group", group)
-        if in_channels % group or out_channels % group:
-            raise ValueError(
-                f"[Conv2d] channels do not divide into groups, got {in_channels} to {out_channels} in "
-                f"{group}, expected multiples of the groups"
-            )
+        require_channels("Conv2d", in_channels, out_channels, group, pad_mode)
         self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
         self.stride = tuple(F.pair("Conv2d", "stride", stride))
         self.dilation = tuple(F.pair("Conv2d", "dilation", dilation))
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"[Conv2d] unknown pad_mode, got '{pad_mode}', expected same, valid or pad")
         shape = [out_channels, in_channels // group, *self.kernel_size]
-        self.weight = _weight(weight_init, shape, dtype, HeUniform(math.sqrt(5)))
-        self.bias = None
-        if self.has_bias:
-            fan_in = shape[1] * shape[2] * shape[3]
-            self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(fan_in)))
+        self.weight = filters(weight_init, shape, dtype)
+        self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
     def construct(self, x):
         y = call_in(self, "conv2d", self._convolved, x, self.weight)

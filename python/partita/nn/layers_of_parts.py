@@ -1,12 +1,12 @@
 """Layers that are made of others, or of functions of `ops`."""
 
-import math
 
 from partita.common import dtype as mstype
-from partita.common.initializer import HeUniform, Uniform, initializer
+from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.convolution_parts import biases, filters, require_channels
 from partita.nn.layer import BatchNorm2d
 from partita.ops import functional as F
 
@@ -78,26 +78,14 @@ class Conv1d(Cell):
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"[Conv1d] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
-        if in_channels % group or out_channels % group:
-            raise ValueError(
-                f"[Conv1d] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected"
-                " multiples of the groups"
-            )
+        require_channels("Conv1d", in_channels, out_channels, group, pad_mode)
         self.in_channels, self.out_channels, self.has_bias = in_channels, out_channels, bool(has_bias)
         self.options = (1, stride), pad_mode, (0, 0, padding, padding), (1, dilation), group
         shape = [out_channels, in_channels // group, 1, kernel_size]
-        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        if isinstance(init, Tensor) and init.ndim == 3:
-            init = F.expand_dims(init, 2)
-        self.weight = Parameter(initializer(init, shape, dtype))
-        self.bias = None
-        if self.has_bias:
-            bound = 1 / math.sqrt(shape[1] * kernel_size)
-            self.bias = Parameter(
-                initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype)
-            )
+        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+            weight_init = F.expand_dims(weight_init, 2)
+        self.weight = filters(weight_init, shape, dtype)
+        self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
     def construct(self, x):
         if x.ndim != 3:

@@ -1,12 +1,9 @@
 """Transposed convolutions, by convolutions of images with zeros between their elements."""
 
-import math
-
 from partita.common import dtype as mstype
-from partita.common.initializer import HeUniform, Uniform, initializer
-from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.convolution_parts import biases, filters, require_channels
 from partita.ops import functional as F
 from partita.ops.transposed import filters_of, spread
 
@@ -37,19 +34,9 @@ class Conv2dTranspose(Cell):
     ):
         super().__init__()
         dtype, where = self._with_masters(dtype), self._where
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"[{where}] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
-        if in_channels % group or out_channels % group:
-            raise ValueError(
-                f"[{where}] channels do not divide into groups, got {in_channels} to {out_channels} in {group},"
-                " expected multiples of the groups"
-            )
-        self.in_channels, self.out_channels, self.group, self.has_bias = (
-            in_channels,
-            out_channels,
-            group,
-            bool(has_bias),
-        )
+        require_channels(where, in_channels, out_channels, group, pad_mode)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.group, self.has_bias = group, bool(has_bias)
         self.kernel_size = tuple(F.pair(where, "kernel_size", kernel_size))
         self.stride, self.dilation = (
             tuple(F.pair(where, name, value)) for name, value in (("stride", stride), ("dilation", dilation))
@@ -66,16 +53,10 @@ class Conv2dTranspose(Cell):
                 " four with pad, else 0"
             )
         shape = [in_channels, out_channels // group, *self.kernel_size]
-        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        if isinstance(init, Tensor) and init.ndim == 3:
-            init = F.expand_dims(init, 2)
-        self.weight = Parameter(initializer(init, shape, dtype))
-        self.bias = None
-        if self.has_bias:
-            bound = 1 / math.sqrt(shape[1] * shape[2] * shape[3])
-            self.bias = Parameter(
-                initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype)
-            )
+        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+            weight_init = F.expand_dims(weight_init, 2)
+        self.weight = filters(weight_init, shape, dtype)
+        self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
     def _cut(self, sizes):
         """Rows or columns of the largest result that are left out: (top, bottom, left, right), below 0 for more."""

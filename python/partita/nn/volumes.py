@@ -1,11 +1,8 @@
 """Layers of volumes, and windows of images as a layer."""
 
-import math
-
 from partita.common import dtype as mstype
-from partita.common.initializer import HeUniform, Uniform, initializer
-from partita.common.parameter import Parameter
 from partita.nn.cell import Cell
+from partita.nn.convolution_parts import biases, filters, require_channels
 from partita.ops import functional as F
 from partita.ops.patches import _several, convolved, windows
 
@@ -35,26 +32,15 @@ class Conv3d(Cell):
         dtype = self._with_masters(dtype)
         if data_format != "NCDHW":
             raise ValueError(f"[Conv3d] this order of dimensions is not there, got {data_format!r}, expected 'NCDHW'")
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"[Conv3d] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
-        if in_channels % group or out_channels % group:
-            raise ValueError(
-                f"[Conv3d] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected"
-                " multiples of the groups"
-            )
+        require_channels("Conv3d", in_channels, out_channels, group, pad_mode)
         self.in_channels, self.out_channels, self.group = in_channels, out_channels, group
         self.kernel_size = tuple(_several("Conv3d", "kernel_size", kernel_size, 3))
         self.stride = tuple(_several("Conv3d", "stride", stride, 3))
         self.dilation = tuple(_several("Conv3d", "dilation", dilation, 3))
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
         shape = [out_channels, in_channels // group, *self.kernel_size]
-        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape, dtype))
-        self.bias = None
-        if self.has_bias:
-            bound = 1 / math.sqrt(math.prod(shape[1:]))
-            init = Uniform(bound) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, [out_channels], dtype))
+        self.weight = filters(weight_init, shape, dtype)
+        self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
     def construct(self, x):
         options = self.stride, self.pad_mode, self.padding, self.dilation, self.group

@@ -1,0 +1,28 @@
+"""What layers of convolutions have in common: checks of their channels, and their parameters."""
+
+import math
+
+from partita.common.initializer import HeUniform, Uniform, initializer
+from partita.common.parameter import Parameter
+
+
+def require_channels(where, in_channels, out_channels, group, pad_mode):
+    """Raises ValueError for channels that do not divide into the groups, and for an unknown way to pad."""
+    if pad_mode not in ("same", "valid", "pad"):
+        raise ValueError(f"[{where}] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
+    if in_channels % group or out_channels % group:
+        raise ValueError(
+            f"[{where}] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected "
+            "multiples of the groups"
+        )
+
+
+def filters(weight_init, shape, dtype):
+    """The filters of a layer: drawn for a relu unless an initializer or a tensor of this shape is given."""
+    return Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype))
+
+
+def biases(bias_init, count, shape, dtype):
+    """The biases of as many channels, drawn by what a filter of this shape sums unless an initializer is given."""
+    bound = 1 / math.sqrt(math.prod(shape[1:]))
+    return Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [count], dtype))
