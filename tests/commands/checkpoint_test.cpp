@@ -193,7 +193,7 @@ TEST(Checkpointing, FilesThatMindSporeWrote) {
   expect_ok({"checkpoint", "verify", theirs + "adam.ckpt"});
   expect_refusal(with(kTraining, {"--load", theirs + "net.mindir", "--steps", "1"}), ExitCode::bad_input,
                  {"net.mindir: a MINDIR file, which holds a graph of MindSpore"});
-  // Of a cell that trains: with the states of its optimizer, and numbers.
+  // The file is that of a cell that trains. It has the states of the optimizer, and numbers.
   expect_ok(with(kTraining, {"--steps", "1", "--save", path}));
   std::vector<std::pair<std::string, Array>> tensors;
   for (const auto& [name, array] : load_weights(path)) {
