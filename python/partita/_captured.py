@@ -42,6 +42,9 @@ class Same:
     def __hash__(self):
         return id(self.value)
 
+    def __repr__(self):
+        return f"Same({id(self.value)})"
+
 
 def version_of(tensor):
     """How often the values of a tensor were changed in place, as far as it was told."""

@@ -85,36 +85,37 @@ class Executable:
         def build(trace):
             self.build = fill(trace)
 
-        self._known, self._rates = {}, {}
+        self._rates = {}  # (value, its array) of learning rates, by their names
         self._core = _core.Stepper(context.option_texts(options), alone, build, self._initial, groups)
-        self._parameters = {}
         counting = [one for one in self.build.rates.values() if one.counts_steps]
         self._counting = counting if "step" in self._core.states() else []
+        self._all, self._versions = [], []  # (name, parameter or state); versions that the program has
         for name in self._core.states():
             if name in self.build.parameters:
-                self._parameters[name] = self.build.parameters[name]
-                self._known[name] = version_of(self._parameters[name])
+                parameter = self.build.parameters[name]
+                version = parameter._updates = version_of(parameter)  # which a tensor may not have yet
             elif self.build.rates:
-                self._share(name)
-        self._all = list(self._parameters.items())
-        for _, one in self._all:
-            one._updates = version_of(one)  # which a tensor may not have yet
-        self._versions = [self._known[name] for name, _ in self._all]
+                parameter, version = self._shared(name)
+            else:
+                continue
+            self._all.append((name, parameter))
+            self._versions.append(version)
         changed = set(self._core.written())
         self._written = [(i, one, (self, name)) for i, (name, one) in enumerate(self._all) if name in changed]
 
     def _initial(self):
         return {name: one.array for name, one in self.build.parameters.items()}
 
-    def _share(self, name):
-        """A state of an optimizer: that of an earlier program, or the one that begins here."""
+    def _shared(self, name):
+        """(a state of an optimizer, the version of it that the program has): that of an earlier program, or the one that
+        begins here."""
         optimizer, known_as = self._owner(name)
-        if known_as in optimizer.states:
-            self._known[name] = -1
-        else:
+        is_known = known_as in optimizer.states
+        if not is_known:
             optimizer.state(known_as, self._core.state(name))
-            self._known[name] = version_of(optimizer.states[known_as])
-        self._parameters[name] = optimizer.states[known_as]
+        state = optimizer.states[known_as]
+        state._updates = version_of(state)
+        return state, -1 if is_known else state._updates
 
     def _owner(self, name):
         """(the optimizer that a state belongs to, the name by which it knows it). It is that of its parameter; the
@@ -147,7 +148,8 @@ class Executable:
         for optimizer in self.build.rates.values():
             optimizer.__dict__["global_step"] += 1
         for optimizer in self._counting[1:]:
-            optimizer.state("step", Tensor(optimizer.global_step, self._parameters["step"].dtype).array)
+            steps = self._counting[0].states["step"]
+            optimizer.state("step", Tensor(optimizer.global_step, steps.dtype).array)
         return arrays
 
     def _rate(self, name, value):

@@ -5,24 +5,6 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
 
-class Same:
-    """An object that is equal to itself alone."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __eq__(self, other):
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self):
-        return id(self.value)
-
-    def __repr__(self):
-        return f"Same({id(self.value)})"
-
-
 class OwnGradient:
     """The gradient of a part of a network: `gradient(*args, out, dout)` replaces the gradients of its ops. `others` are
     the arguments, with None in place of those that are tensors, whose positions are `inputs`. `several` says whether

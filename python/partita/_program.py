@@ -13,7 +13,7 @@ from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import NeedsValue, Tensor
 
-MANY_VARIANTS = 8  # of a function for arguments of the same kinds
+_MANY_VARIANTS = 8  # of a function for arguments of the same kinds
 _MOST_COMPILED = 64  # of a function
 
 
@@ -168,10 +168,10 @@ class Program:
 
     def _limit(self, variants):
         """Programs of values that come no more are given up."""
-        if len(variants) > MANY_VARIANTS:
+        if len(variants) > _MANY_VARIANTS:
             variants.pop()
         counts = [len(one) for one in self._compiled.values()]
-        if max(len(variants) + 1, len(counts)) in (MANY_VARIANTS + 1, _MOST_COMPILED + 1):
+        if max(len(variants) + 1, len(counts)) in (_MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
                 f"[jit] '{self._name()}' is compiled again and again, got {sum(counts)} programs of it, expected few: "
                 "pass numbers that change as tensors"

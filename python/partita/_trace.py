@@ -4,8 +4,9 @@ once."""
 import collections
 
 from partita import _core
+from partita._captured import Same
 from partita._current import current, set_current, user_line
-from partita._own_gradient import OwnGradient, Same
+from partita._own_gradient import OwnGradient
 from partita.common.tensor import Tensor
 
 # Where in a network the next node stands. The path is the scope without names that `name_of` made; the precision is

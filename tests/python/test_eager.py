@@ -168,6 +168,13 @@ class RunsInEveryStep(Case):
         ((tree, _),) = step._trees.values()
         self.assertEqual(tree.compiled, 2)
 
+    def test_bodies_that_know_tensors_are_refused(self):
+        from partita.ops.support import F, run
+
+        other = Tensor([1.0, 2.0])
+        with self.refuses(TypeError, "[record] a call is known by a Tensor", "expected it as an operand"):
+            ms.value_and_grad(lambda a: run(lambda trace, x: F.reshape(x, list(other.shape)), a).sum(), 0)(other)
+
     def test_many_shapes_keep_few_programs(self):
         step = ms.value_and_grad(lambda a: (a * a).sum(), 0)
         with warned() as lines:

@@ -6,7 +6,7 @@ import types
 import numpy as np
 
 from partita import _core
-from partita._own_gradient import Same
+from partita._captured import Same
 
 _RANKS_DISAGREE = 78  # the exit code (docs/reference/errors.md)
 
@@ -94,7 +94,7 @@ def _shared(step, externals):
 
 def _reaching(step):
     """Slots of externals that reach updates other than through a differentiation."""
-    reach = getattr(step.call, "reaching", None)
+    reach = step.call.reaching
     if reach is None:
         wanted = set()
         for call in reversed(step.calls):

@@ -23,6 +23,13 @@ class Recorded:
         self.slot, self.shape, self.dtype = slot, shape, dtype
 
 
+def stand_in(shape, dtype):
+    """A tensor of these that stands for one which is not there when calls are recorded."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._array, tensor._symbol, tensor._init = None, Recorded(None, shape, dtype), None
+    return tensor
+
+
 class External:
     """A value that calls use and that no call made: an argument of the step, a parameter, a tensor or a number.
     Parameters are states of the program. Tensors and numbers are constants until they change, then inputs."""
@@ -102,7 +109,7 @@ class Call:
         self.gradients = []  # that users wrote, which a differentiation called
         self.digest = 0  # of the calls up to this one, the same in all processes
         self.name = ""  # of its first result, for messages
-        self.reaching = None  # see _agreement.py
+        self.reaching = None  # slots that reach parameters: see agreement.py
         self.updates_states = phase == "update" or (isinstance(key, tuple) and key[0] in _UPDATES)
         self.is_plain = False  # whether an equal key and equal operands make another call this one
 
@@ -160,7 +167,7 @@ class Tree:
         self.scopes = Scopes()
         self.steps = 0
         self.programs = []  # (the call that has it, its key), the last used last
-        self.compiled = 0  # programs
+        self.compiled = 0  # how often one was compiled
         self.count = 0  # of calls
         self.longest = 0  # step, in calls
 

@@ -9,7 +9,7 @@ import itertools
 import sys
 
 from partita import _core
-from partita._own_gradient import Same
+from partita._captured import Same
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, Recorded, Replay, is_shared, listed, require_values
 from partita._trace import Building, differentiate

@@ -5,11 +5,11 @@ import contextlib
 import numpy as np
 
 from partita import _core, context
-from partita._steps.agreement import agree, digest_of, stable
 from partita._current import current, set_current
-from partita._ranks import is_begun
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
-from partita._steps.calls import Call, Recorded, Replay, Tree
+from partita._ranks import is_begun
+from partita._steps.agreement import agree, digest_of, stable
+from partita._steps.calls import Call, Replay, Tree, stand_in
 from partita._steps.recording import Recording
 from partita._structure import Structure
 from partita._trace import Build
@@ -67,10 +67,7 @@ def _of_all(tensor, ways):
     """The rows of all processes, of which this one knows its own."""
     if ways == 1 or not tensor.shape:
         return tensor
-    made = Tensor.__new__(Tensor)
-    shape = (tensor.shape[0] * ways, *tensor.shape[1:])
-    made._array, made._symbol, made._init = None, Recorded(None, shape, tensor.dtype.core), None
-    return made
+    return stand_in((tensor.shape[0] * ways, *tensor.shape[1:]), tensor.dtype.core)
 
 
 class _StepProgram(Executable):
@@ -79,6 +76,7 @@ class _StepProgram(Executable):
     def __init__(self, step, asked, is_beginning, until=None):
         self._externals, self._given, self._computed = [], [], []
         self._asked = len(asked)
+        step.tree.compiled += 1
         super().__init__(lambda trace: self._fill(trace, step, asked, is_beginning, until), step.groups)
         self.varying = [one.varies for one in self._externals]
         self._inputs = [(i, f"value{i + 1}") for i, varies in enumerate(self.varying) if varies]
@@ -88,13 +86,11 @@ class _StepProgram(Executable):
     def _fill(self, trace, step, asked, is_beginning, until):
         build = Build(trace, training=True, groups=step.groups, precision=step.tree.precision)
         replay = Replay(build, step.root, step.rows)
-        known = 0  # nodes whose values are known by now
-        for i, call in enumerate(step.calls):
-            if i == step.begun:
-                known = trace.nodes
+        for call in step.calls[: step.begun]:
             replay.add(call)
-        if len(step.calls) == step.begun:
-            known = trace.nodes
+        known = trace.nodes  # whose values are known by now
+        for call in step.calls[step.begun :]:
+            replay.add(call)
         computed = trace.nodes
         if until is not None:
             replay.table[asked[0]] = replay.add_until(*until)
@@ -160,6 +156,17 @@ def _copied(symbol):
     return _core.functions.reshape(symbol, list(symbol.shape))
 
 
+@contextlib.contextmanager
+def _outside():
+    """Within it no step is recorded: what is called runs at once."""
+    before = current()
+    set_current(None)
+    try:
+        yield
+    finally:
+        set_current(before)
+
+
 class Step(Recording):
     """A step that is recorded, and what of it is known."""
 
@@ -186,14 +193,18 @@ class Step(Recording):
     def need(self, slot):
         if slot is None:
             return self.commit()
-        with Outside(self):
+        with _outside():
             asked = agree(self, (slot,), True) if self.is_shared else (slot,)
             self.segment.arrays.update(zip(asked, self._program(asked, True).take(self)))
+        self._begin_rest()
+
+    def _begin_rest(self):
+        """The values of the calls so far are known from here on."""
         self.begun = len(self.calls)
         self.beginnings += (self.begun,)
 
     def commit(self):
-        with Outside(self):
+        with _outside():
             self._run()
         if self.call.continued is None:
             self.call.continued = Call()
@@ -225,7 +236,7 @@ class Step(Recording):
         segment.recording = None
 
     def need_of_gradient(self, place, calls, slot):
-        with Outside(self):
+        with _outside():
             call, number = place
             digest = digest_of(self.call.digest, number, [stable(one.key) for one in calls], slot)
             if self.is_shared:
@@ -234,29 +245,25 @@ class Step(Recording):
             key = slot, len(calls), self.beginnings
             if key not in known or not known[key].is_current():
                 known[key] = _StepProgram(self, (_WANTED,), True, (call, number, calls, slot))
-                self.tree.compiled += 1
             (array,) = known[key].take(self)
-        self.begun = len(self.calls)
-        self.beginnings += (self.begun,)
+        self._begin_rest()
         return array
 
     def _program(self, asked, is_beginning):
         """The program of the calls so far."""
         key = asked, is_beginning, self.beginnings
-        programs, found = self.call.programs, self.call.programs.get(key)
-        recent = self.tree.programs
-        if found is None or not found.is_current():
-            found = programs[key] = _StepProgram(self, asked, is_beginning)
-            self.tree.compiled += 1
-            if (self.call, key) not in recent and len(recent) >= _MANY_PROGRAMS:
+        programs, recent, entry = self.call.programs, self.tree.programs, (self.call, key)
+        if key not in programs or not programs[key].is_current():
+            programs[key] = _StepProgram(self, asked, is_beginning)
+        if not recent or recent[-1] != entry:
+            if entry in recent:
+                recent.remove(entry)
+            elif len(recent) >= _MANY_PROGRAMS:
                 call, old = recent.pop(0)
                 call.programs.pop(old, None)
                 warn("[step] " + _TOO_MANY)
-        if not recent or recent[-1] != (self.call, key):
-            if (self.call, key) in recent:
-                recent.remove((self.call, key))
-            recent.append((self.call, key))
-        return found
+            recent.append(entry)
+        return programs[key]
 
     def finish(self, result):
         """Runs what is left of the step."""
@@ -292,17 +299,3 @@ _TOO_MANY = (
     f"a function is compiled again and again, got more than {_MANY_PROGRAMS} programs of it for arguments of the same "
     "types, expected few: pass numbers that change as operands"
 )
-
-
-class Outside:
-    """Within it a step is not recorded: what is called runs at once."""
-
-    def __init__(self, step):
-        self._step = step
-
-    def __enter__(self):
-        self._before = current()
-        set_current(None)
-
-    def __exit__(self, *_):
-        set_current(self._before)

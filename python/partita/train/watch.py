@@ -4,10 +4,9 @@ PYNATIVE mode a script may expect that its Python runs in every step."""
 import numpy as np
 
 from partita._steps.agreement import stable
-from partita._steps.calls import Recorded, Tree, is_same_number
+from partita._steps.calls import Tree, is_same_number, stand_in
 from partita._steps.recording import Recording
 from partita.common import dtype as mstype
-from partita.common.tensor import Tensor
 
 _WAYS_OUT = (
     "expected the same in every step, which Model.train compiles once: call the network in a loop of your own "
@@ -34,7 +33,7 @@ class Watch:
 
     def __init__(self, run, build, columns):
         self._run, self._build = run, build
-        self._columns = {name: _placeholder(*one) for name, one in columns.items()}
+        self._columns = {name: stand_in(*one) for name, one in columns.items()}
         self._tree = Tree(self._columns.values(), build.here.precision, 1, build.groups)
         self._calls = None
 
@@ -73,9 +72,3 @@ def _changed(step, call, text, then=None):
         text = f"other operands of '{call.name}'"
     file, line = call.line
     return RuntimeError(f"[train] the network changed in step {step} at {file}:{line}, got {text}, {_WAYS_OUT}")
-
-
-def _placeholder(shape, dtype):
-    tensor = Tensor.__new__(Tensor)
-    tensor._array, tensor._symbol, tensor._init = None, Recorded(None, shape, dtype), None
-    return tensor
