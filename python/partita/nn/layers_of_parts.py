@@ -1,6 +1,5 @@
 """Layers that are made of others, or of functions of `ops`."""
 
-
 from partita.common import dtype as mstype
 from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
