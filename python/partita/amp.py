@@ -12,6 +12,7 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.wrap.loss_scale import all_finite  # noqa: F401
 from partita.ops import functional as F
 
 
@@ -72,15 +73,6 @@ class DynamicLossScaler(LossScaler):
             scale, self.counter = max(1.0, scale / self.scale_factor), 0
         self.scale_value.set_data(Tensor(scale))
         return True
-
-
-def all_finite(inputs):
-    """Whether all elements of all tensors are finite."""
-    found = [F.all(F.isfinite(one)) for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
-    result = found[0]
-    for one in found[1:]:
-        result = F.logical_and(result, one)
-    return result
 
 
 def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):

@@ -41,6 +41,14 @@ class Rows(Case):
         self.assertEqual(ds.MnistDataset(self.folder.path).get_dataset_size(), 100)
         self.assertEqual(ds.Cifar10Dataset(self.folder.path, "test").get_dataset_size(), 50)
 
+    def test_are_shuffled_as_the_enumeration_says(self):
+        numbers = np.arange(64, dtype="i4")
+        for shuffle in ds.Shuffle:
+            data = ds.NumpySlicesDataset(numbers, ["x"], shuffle=shuffle)
+            rows = [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+            self.assertEqual(sorted(rows), list(numbers), shuffle)
+            self.assertEqual(rows == list(numbers), shuffle is ds.Shuffle.FALSE, shuffle)
+
     def test_are_shuffled_by_default_and_by_epoch(self):
         data = ds.MnistDataset(self.folder.path, usage="train")
         first, second = ([int(label) for _, label in data.create_tuple_iterator(output_numpy=True)] for _ in range(2))

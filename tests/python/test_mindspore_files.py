@@ -1,14 +1,12 @@
 """Files that MindSpore has written (tests/mindspore/write_files.py), and files for it."""
 
-import contextlib
-import io
 import json
 import os
 import sys
 import tempfile
 
 import numpy as np
-from support import Case
+from support import Case, warned
 
 import partita as ms
 from partita import Parameter, Tensor, nn
@@ -18,13 +16,6 @@ _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _FILES = os.path.join(_HERE, "mindspore", "files")
 sys.path.insert(0, os.path.join(_HERE, "mindspore"))
 from networks import training  # noqa: E402
-
-
-@contextlib.contextmanager
-def warned():
-    """Captures the warnings that are printed in a `with` block."""
-    with contextlib.redirect_stderr(io.StringIO()) as texts:
-        yield texts
 
 
 def _file(name):
@@ -126,9 +117,9 @@ class Checkpoints(Files):
 
     def test_states_without_a_place(self):
         cell, _ = training(ms, "dense", "adam")
-        with warned() as texts:
+        with warned() as lines:
             missing, unused = ms.load_param_into_net(cell, ms.load_checkpoint(_file("momentum.ckpt")))
-        self.assertIn("states of Adam begin anew, got moments.0.bias, expected 0.weight.exp_avg", texts.getvalue())
+        self.assertIn("states of Adam begin anew, got moments.0.bias, expected 0.weight.exp_avg", "\n".join(lines))
         self.assertIn("moment1.0.weight", missing)
         self.assertEqual(
             [name for name in unused if name.startswith("moments.")], ["moments.0.bias", "moments.0.weight"]
@@ -205,9 +196,9 @@ class Prefixes(Files):
             name = f"backbone.net.{one.name}"
             given[name] = Parameter(Tensor(np.full(one.shape, number, "f4")), name=name)
             given[f"moments.{one.name}"] = Parameter(Tensor(np.full(one.shape, 99, "f4")), name=f"moments.{one.name}")
-        with warned() as texts:
+        with warned() as lines:
             missing, unused = ms.load_param_into_net(net, given)
-        self.assertIn("names are taken without 'backbone.net.', got 6 that begin with it", texts.getvalue())
+        self.assertIn("names are taken without 'backbone.net.', got 6 that begin with it", "\n".join(lines))
         self.assertEqual((missing, len(unused)), ([], 6))
         for number, one in enumerate(net.get_parameters()):
             self.close(one, np.full(one.shape, number))

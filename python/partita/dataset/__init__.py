@@ -1,7 +1,5 @@
 """Data sets: sources, views, transforms."""
 
-from enum import Enum
-
 from partita._names import absent, refuse_missing
 from partita.dataset import config, transforms, vision  # noqa: F401
 from partita.dataset.engine import (
@@ -29,19 +27,8 @@ from partita.dataset.sources import (
     ImageFolderDataset,
     MnistDataset,
     NumpySlicesDataset,
+    Shuffle,
 )
-
-
-
-class Shuffle(Enum):
-    """How far rows are shuffled: all of them, the files, or the rows of each file."""
-
-    FALSE = "false"
-    GLOBAL = "global"
-    FILES = "files"
-    INFILE = "infile"
-
-
 TFRecordDataset = absent("TFRecordDataset", __name__, "MindDataset, or GeneratorDataset with its rows")
 
 __getattr__ = refuse_missing(globals())

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from enum import Enum
 
 import numpy as np
 
@@ -10,6 +11,15 @@ from partita.common import seed as _seed
 from partita.dataset.engine import Dataset
 
 _data = _core.data
+
+
+class Shuffle(Enum):
+    """Whether rows are shuffled. All that are, are shuffled among each other, those of several files too."""
+
+    FALSE = "false"
+    GLOBAL = "global"
+    FILES = "files"
+    INFILE = "infile"
 
 
 class _Source(Dataset):
@@ -30,7 +40,8 @@ class _Source(Dataset):
             raise ValueError(f"[{where}] bad num_samples, got {num_samples!r}, expected an integer from 1")
         if cache is not None:
             raise NotImplementedError(f"[{where}] caches are not supported, got one, expected none")
-        self._shuffle, self._num_samples, self._sampler = shuffle, num_samples or None, sampler
+        self._shuffle = shuffle is not Shuffle.FALSE if isinstance(shuffle, Shuffle) else shuffle
+        self._num_samples, self._sampler = num_samples or None, sampler
         if num_shards is not None:
             self._shards = (num_shards, shard_id)
         if sampler is not None:

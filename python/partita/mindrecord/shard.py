@@ -77,7 +77,7 @@ class Shard:
         if len(header["schema"]) != 1:
             raise ValueError(f"{len(header['schema'])} schemas, of which 1 is supported")
         schema = header["schema"][0]
-        self.addresses, self.description = list(header["shard_addresses"]), schema.get("desc", "")
+        self.addresses = list(header["shard_addresses"])
         self.schema, self.blobs = schema["schema"], list(schema["blob_fields"])
         for name, one in self.schema.items():
             shape = one.get("shape")

@@ -401,19 +401,20 @@ class _BatchNorm(Cell):
         return call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
 
     def _at_once(self, x, of_batch):
+        epsilon, momentum, count = self.eps, self.momentum, x.size // x.shape[1]
+
         def body(trace, a, gamma, beta, mean, variance):
             if not of_batch:
-                return (_apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=self.eps)[0],)
-            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=self.eps, groups=1)
-            count = x.size // x.shape[1]
+                return (_apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=epsilon)[0],)
+            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=epsilon, groups=1)
             return (
                 y,
                 *_apply(
                     trace,
                     "running_statistics",
                     [mean, variance, batch_mean, rstd],
-                    momentum=1.0 - self.momentum,
-                    epsilon=self.eps,
+                    momentum=1.0 - momentum,
+                    epsilon=epsilon,
                     count=count,
                 ),
             )

@@ -7,6 +7,7 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+from partita.ops.derived import unstack
 from partita.ops.elementwise import cast, neg, sub
 from partita.ops.reductions import argmax, topk
 from partita.ops.shapes import (
@@ -16,7 +17,6 @@ from partita.ops.shapes import (
     reshape,
     sliced,
     split,
-    squeeze,
     swapaxes,
     transpose,
 )
@@ -122,9 +122,7 @@ def repeat_elements(x, rep, axis=0):
 
 def unbind(input, dim=0):
     """The slices along a dimension, without it."""
-    x = as_tensor(input, "unbind")
-    axis = axis_of("unbind", dim, x.ndim)
-    return tuple(squeeze(one, axis) for one in split(x, 1, axis))
+    return unstack(input, dim)
 
 
 def tensor_split(input, indices_or_sections, axis=0):

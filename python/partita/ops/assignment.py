@@ -98,8 +98,7 @@ def _masked(x, mask, value):
     if value.size > 1 and value.shape != x.shape[mask.ndim :]:
         places = np.arange(x.size).reshape(x.shape)[mask._values()]
         return _placed(x, value, places, Tensor(mask._values()))
-    whole = reshape(mask, list(mask.shape) + [1] * (x.ndim - mask.ndim))
-    return select(broadcast_to(whole, x.shape), broadcast_to(_without_ones(value, x.ndim), x.shape), x)
+    return select(_whole(mask, x.shape), broadcast_to(_without_ones(value, x.ndim), x.shape), x)
 
 
 def _placed(x, value, places, taken):

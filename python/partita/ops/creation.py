@@ -4,7 +4,6 @@ import numbers
 
 import numpy as np
 
-from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor

@@ -15,14 +15,15 @@ def through(where, hook, tensors):
     build = _trace.current()
     if build is None or not tensors:
         return tensors
+    count = len(tensors)
 
     def gradients(*args):
         found = hook(args[-1])
         if found is None:
             return args[-1]
         found = found if isinstance(found, (tuple, list)) else (found,)
-        if len(found) != len(tensors):
-            raise ValueError(f"[{where}] wrong number of gradients, got {len(found)}, expected {len(tensors)}, or None")
+        if len(found) != count:
+            raise ValueError(f"[{where}] wrong number of gradients, got {len(found)}, expected {count}, or None")
         return tuple(found)
 
     return build.with_gradient(where, lambda *xs: tuple(xs), gradients, list(tensors))

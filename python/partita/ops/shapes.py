@@ -334,7 +334,8 @@ def repeat_interleave(input, repeats, axis=None):
     x = as_tensor(input, "repeat_interleave")
     if axis is None:
         x, axis = reshape(x, [-1]), 0
-    return run(lambda trace, a: F.repeat(a, int(axis), int(repeats)), x)
+    axis, repeats = int(axis), int(repeats)
+    return run(lambda trace, a: F.repeat(a, axis, repeats), x)
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):

@@ -235,10 +235,7 @@ def _fitted(strategy, operands, ins):
 
 
 def _ranks_of(strategy):
-    """The number of ranks that a stage has, 0 where strategies are not read, or there is one. Raises ValueError for a
-    layout of others."""
-    if not is_shared():
-        return 0
+    """The number of ranks that a stage has, 0 if it is one. Raises ValueError for a layout of others."""
     ranks = management.ranks_of_job() // max(1, context.get_auto_parallel_context("pipeline_stages"))
     if ranks <= 1:
         return 0

@@ -19,7 +19,14 @@ class RunContext:
 
 
 class InternalCallbackParam(dict):
-    """Named values, as attributes too; those that are not there are None."""
+    """Named values, as attributes too; those that are not there are None. Subclasses compute some of them in
+    `__missing__`."""
+
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def __getattr__(self, name):
         return self.get(name)

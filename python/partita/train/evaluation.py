@@ -114,12 +114,6 @@ class Arguments(InternalCallbackParam):
             raise KeyError(name)
         return evaluation.element() if name == "eval_dataset_element" else evaluation.outputs()
 
-    def get(self, name, default=None):
-        try:
-            return self[name]
-        except KeyError:
-            return default
-
 
 class Evaluation:
     """An evaluation of a model on a data set, which may be run several times."""

@@ -22,12 +22,6 @@ class _Arguments(InternalCallbackParam):
     def __contains__(self, name):
         return super().__contains__("loss_value" if name == "net_outputs" else name)
 
-    def get(self, name, default=None):
-        try:
-            return self[name]
-        except KeyError:
-            return default
-
 
 class Events:
     """Passes the events of a training of the library to callbacks of Python. Callbacks may read the parameters, whose

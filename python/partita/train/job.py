@@ -32,8 +32,7 @@ class NetworkJob:
     several elements is minimised as their sum, in each of the `batches` that a global batch is made of, and these on
     average; what is reported is the mean. `rows` (columns as the library has them, number) and `purposes` of programs
     are for a first build of the network, which finds the precisions of its cells. Updates are by gradients times the
-    `factor`. Raises what `outputs` and `loss`
-    raise in that build."""
+    `factor`. Raises what `outputs` and `loss` raise in that build."""
 
     core = None  # the model of the library
 

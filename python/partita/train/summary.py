@@ -80,7 +80,7 @@ class SummaryRecord:
             )
         os.makedirs(log_dir, exist_ok=True)
         name = f"{file_prefix}.out.{file_prefix}.summary.{int(time.time())}.{socket.gethostname()}{file_suffix}"
-        self._path, self._values, self._mode = os.path.join(log_dir, name), {}, "train"
+        self._path, self._values = os.path.join(log_dir, name), {}
         self._file = open(self._path, "ab")
         self._write(_event(_field(3, b"brain.Event:2")))
 
@@ -98,7 +98,6 @@ class SummaryRecord:
         """Whether a training or an evaluation records: "train" or "eval"."""
         if mode not in ("train", "eval"):
             raise ValueError(f"[SummaryRecord] unknown mode, got {mode!r}, expected 'train' or 'eval'")
-        self._mode = mode
 
     def add_value(self, plugin, name, value):
         """Keeps a tensor of one number for the next `record`; of values with one name the last one counts."""

@@ -4,7 +4,7 @@ one_model.py: `count.py LINES`, and writes a table of them."""
 import json
 import sys
 
-FORWARD, WEIGHTS = 1e-5, 1e-4
+from one_model import FORWARD, WEIGHTS
 
 
 def judged(line):

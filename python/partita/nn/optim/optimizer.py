@@ -459,11 +459,6 @@ def opt_init_args_register(fn):
     return fn
 
 
-def opt_init_args_register(fn):
-    """The constructor itself: optimizers keep their settings as attributes."""
-    return fn
-
-
 def require_betas(where, beta1, beta2, eps):
     for name, value in (("beta1", beta1), ("beta2", beta2)):
         if not 0 < value < 1:

@@ -73,13 +73,13 @@ def _cell_of_dynamic(self):
 FixedLossScaleManager.get_update_cell, DynamicLossScaleManager.get_update_cell = _cell_of_fixed, _cell_of_dynamic
 
 
-def all_finite(tensors):
-    """Whether all elements of all tensors are finite, as a tensor of one bool."""
-    found = None
-    for one in tensors:
-        own = F.all(F.isfinite(one))
-        found = own if found is None else F.logical_and(found, own)
-    return found
+def all_finite(inputs):
+    """Whether all elements of a tensor, or of all of several, are finite, as a tensor of one bool."""
+    found = [F.all(F.isfinite(one)) for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
+    result = found[0]
+    for one in found[1:]:
+        result = F.logical_and(result, one)
+    return result
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
