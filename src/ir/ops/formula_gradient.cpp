@@ -45,12 +45,14 @@ void visit(Builder& builder, NodeId id, Arrived& arrived) {
   const OpDef& op = builder.ops().at(node.op);
   if (!op.grad) reject(node.op, "an op of a formula has no gradient", node.op, "a differentiable op", ErrorKind::type);
   const std::vector<Value> d_inputs = op.grad({{builder, node.attrs, inputs}, outputs, d_outputs});
+  PARTITA_CHECK(d_inputs.size() == inputs.size(), "{} gradients of {} operands of {}", d_inputs.size(), inputs.size(),
+                node.op);
   for (size_t i = 0; i < d_inputs.size(); ++i) {
+    PARTITA_CHECK(!d_inputs[i] || d_inputs[i].type() == inputs[i].type(),
+                  "a gradient of another type, of operand {} of {}", i, node.op);
     if (d_inputs[i]) arrived.add(node.inputs[i], d_inputs[i]);
   }
 }
-
-}  // namespace
 
 std::vector<Value> gradient_of_formula(const GradCall& call, const Formula& formula) {
   Builder& builder = call.builder;
@@ -70,6 +72,8 @@ std::vector<Value> gradient_of_formula(const GradCall& call, const Formula& form
   for (const Value& input : call.inputs) gradients.push_back(arrived.take(input.id()));
   return gradients;
 }
+
+}  // namespace
 
 std::function<std::vector<Value>(const GradCall&)> by_formula(Formula formula) {
   return [formula = std::move(formula)](const GradCall& call) { return gradient_of_formula(call, formula); };

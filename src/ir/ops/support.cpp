@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"
 #include "ir/ops/shape/attrs.h"
 
@@ -62,6 +63,12 @@ std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call) {
   for (const Type& type : call.inputs) shape = broadcast(op, shape, type.shape);
   return {Type{call.inputs[0].dtype, shape}};
 }
+
+Value to_dtype(const BuildCall& call, Value x, DType dtype) {
+  return x.dtype() == dtype ? x : call.apply("cast", {x}, CastAttrs{.dtype = dtype});
+}
+
+Value added(const BuildCall& call, Value sum, Value d) { return sum ? call.apply("add", {sum, d}) : d; }
 
 Value sum_to(const GradCall& call, Value d, const Type& target) {
   if (d.shape() == target.shape) return d;

@@ -60,6 +60,10 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
 /// InvalidArgument unless they broadcast.
 std::vector<Type> infer_pointwise(std::string_view op, const OpCall& call);
 
+/// Returns `x` cast to `dtype`, or `x` itself if it has that type.
+Value to_dtype(const BuildCall& call, Value x, DType dtype);
+/// Returns `sum + d`, or `d` if `sum` is empty: the gradients of a value as they arrive.
+Value added(const BuildCall& call, Value sum, Value d);
 /// Returns `d`, a gradient in the broadcast shape, summed to the shape of `target` by nodes that it adds; `d` itself if
 /// it has that shape.
 Value sum_to(const GradCall& call, Value d, const Type& target);

@@ -116,8 +116,8 @@ std::vector<Value> grad_attention(const GradCall& call) {
   }
   if (!call.d_outputs[1]) return gradients;
   const auto [d_q, d_k] = gradients_of_lse(call);
-  gradients[0] = gradients[0] ? call.apply("add", {gradients[0], d_q}) : d_q;
-  gradients[1] = gradients[1] ? call.apply("add", {gradients[1], d_k}) : d_k;
+  gradients[0] = added(call, gradients[0], d_q);
+  gradients[1] = added(call, gradients[1], d_k);
   return gradients;
 }
 

@@ -30,11 +30,11 @@ class Heads {
   /// Returns q, y or a gradient of one of them, or k or v, by heads.
   Value of_queries(Value x, int64_t width) const {
     const Shape split{sizes_.batch, sizes_.queries, sizes_.kv_heads, sizes_.group(), width};
-    return reshape(turned(reshape(cast(x, wide_), split), {0, 2, 3, 1, 4}), by_head(rows(), width));
+    return reshape(turned(reshape(to_dtype(call_, x, wide_), split), {0, 2, 3, 1, 4}), by_head(rows(), width));
   }
   Value of_keys(Value x, int64_t width) const {
     const Shape split{sizes_.batch, sizes_.keys, sizes_.kv_heads, width};
-    return turned(reshape(cast(x, wide_), split), {0, 2, 1, 3});
+    return turned(reshape(to_dtype(call_, x, wide_), split), {0, 2, 1, 3});
   }
   /// Returns lse[b, heads, q], or its gradient, with one column.
   Value of_lse(Value lse) const { return reshape(lse, by_head(rows(), 1)); }
@@ -42,10 +42,11 @@ class Heads {
   Value to_queries(Value x, int64_t width) const {
     const Shape split{sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries, width};
     const Shape whole{sizes_.batch, sizes_.queries, sizes_.heads * width};
-    return cast(reshape(turned(reshape(x, split), {0, 3, 1, 2, 4}), whole), narrow_);
+    return to_dtype(call_, reshape(turned(reshape(x, split), {0, 3, 1, 2, 4}), whole), narrow_);
   }
   Value to_keys(Value x, int64_t width) const {
-    return cast(reshape(turned(x, {0, 2, 1, 3}), {sizes_.batch, sizes_.keys, sizes_.kv_heads * width}), narrow_);
+    return to_dtype(call_, reshape(turned(x, {0, 2, 1, 3}), {sizes_.batch, sizes_.keys, sizes_.kv_heads * width}),
+                    narrow_);
   }
 
   Value product(Value a, Value b, bool transpose_a, bool transpose_b) const {
@@ -72,9 +73,6 @@ class Heads {
  private:
   int64_t rows() const { return sizes_.group() * sizes_.queries; }
   Shape by_head(int64_t positions, int64_t width) const { return {sizes_.batch, sizes_.kv_heads, positions, width}; }
-  Value cast(Value value, DType dtype) const {
-    return value.dtype() == dtype ? value : call_.apply("cast", {value}, CastAttrs{.dtype = dtype});
-  }
   Value reshape(Value value, const Shape& shape) const {
     return call_.apply("reshape", {value}, ReshapeAttrs{.shape = shape});
   }

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "ir/ops/attention/attention.h"
-#include "ir/ops/elementwise/attrs.h"
 
 namespace partita {
 namespace {
@@ -165,9 +164,7 @@ std::vector<Value> expand_attention(const ExpandCall& call) {
   const Value largest = call.apply("attention_max", {q, k}, call.attrs);
   const std::vector<Value> sums = call.apply_all("attention_sums", {q, k, v, largest}, call.attrs);
   const std::vector<Value> results = call.apply_all("attention_finish", {sums[0], sums[1], largest});
-  const Value y =
-      results[0].dtype() == q.dtype() ? results[0] : call.apply("cast", {results[0]}, CastAttrs{.dtype = q.dtype()});
-  return {y, results[1]};
+  return {to_dtype(call, results[0], q.dtype()), results[1]};
 }
 
 std::vector<OpDef> attention_parts_ops() { return {attention_max_op(), attention_sums_op(), attention_finish_op()}; }

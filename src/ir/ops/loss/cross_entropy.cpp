@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/formula_gradient.h"
 #include "ir/ops/index/attrs.h"
 #include "ir/ops/norm/softmax.h"
@@ -45,6 +44,11 @@ Value reshape(const GradCall& call, Value x, const Shape& shape) {
   return call.apply("reshape", {x}, ReshapeAttrs{.shape = shape});
 }
 
+/// Builds exp(logits - lse), which is the gradient of lse.
+Value softmax_of(const BuildCall& call, Value logits, Value lse) {
+  return call.apply("exp", {call.apply("sub", {to_dtype(call, logits, lse.dtype()), lse})});
+}
+
 std::vector<Value> grad_cross_entropy(const GradCall& call) {
   const Value logits = call.inputs[0], lse = call.outputs[1];
   Value d_logits;
@@ -54,13 +58,8 @@ std::vector<Value> grad_cross_entropy(const GradCall& call) {
                           CrossEntropyGradAttrs{.classes = logits.shape().back()});
   }
   if (call.d_outputs[1]) {
-    // The gradient of lse is softmax.
-    const auto to = [&](Value x, DType dtype) {
-      return x.dtype() == dtype ? x : call.apply("cast", {x}, CastAttrs{.dtype = dtype});
-    };
-    const Value softmax = call.apply("exp", {call.apply("sub", {to(logits, lse.dtype()), lse})});
-    const Value part = to(call.apply("mul", {softmax, call.d_outputs[1]}), logits.dtype());
-    d_logits = d_logits ? call.apply("add", {d_logits, part}) : part;
+    const Value part = call.apply("mul", {softmax_of(call, logits, lse), call.d_outputs[1]});
+    d_logits = added(call, d_logits, to_dtype(call, part, logits.dtype()));
   }
   return {d_logits, Value()};
 }
@@ -162,12 +161,11 @@ std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
 /// Builds (exp(logits - lse) - one_hot(label)) d.
 std::vector<Value> cross_entropy_grad_formula(const ExpandCall& call) {
   const Value logits = call.inputs[0], lse = call.inputs[2];
-  const Value softmax = call.apply("exp", {call.apply("sub", {to_dtype(call, logits, lse.dtype()), lse})});
   const Value hit = call.apply(
       "one_hot", {call.inputs[1]},
       OneHotAttrs{
           .depth = logits.shape().back(), .begin = call.attrs.as<CrossEntropyGradAttrs>().begin, .dtype = lse.dtype()});
-  const Value d_logits = call.apply("mul", {call.apply("sub", {softmax, hit}), call.inputs[3]});
+  const Value d_logits = call.apply("mul", {call.apply("sub", {softmax_of(call, logits, lse), hit}), call.inputs[3]});
   return {to_dtype(call, d_logits, logits.dtype())};
 }
 

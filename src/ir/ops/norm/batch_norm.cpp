@@ -70,7 +70,7 @@ std::vector<Value> grad_batch_norm(const GradCall& call) {
                                {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
   }
   if (const Value d = gradient_of_batch_statistics(call)) {
-    gradients[0] = gradients[0] ? call.apply("add", {gradients[0], d}) : d;
+    gradients[0] = added(call, gradients[0], d);
   }
   return gradients;
 }
@@ -228,18 +228,15 @@ std::vector<Value> grad_batch_norm_inference(const GradCall& call) {
   const auto reshape = [&](Value value, const Shape& shape) {
     return builder.apply("reshape", {value}, ReshapeAttrs{.shape = shape});
   };
-  const auto cast = [&](Value value, DType dtype) {
-    return value.dtype() == dtype ? value : builder.apply("cast", {value}, CastAttrs{.dtype = dtype});
-  };
   const double epsilon = call.attrs.as<BatchNormInferenceAttrs>().epsilon;
   const Value variance = builder.apply("scale", {call.inputs[4]}, ScaleAttrs{.bias = epsilon});
   const Value rstd = call.apply("rsqrt", {variance});
-  const Value factor = call.apply("mul", {gamma, cast(rstd, x.dtype())});
+  const Value factor = call.apply("mul", {gamma, to_dtype(call, rstd, x.dtype())});
   const Shape along = x.type().rank() == 4 ? Shape{channels, 1, 1} : Shape{channels};
   const auto sums = call.apply_all("batch_norm_grad_sums",
                                    {x, reshape(call.inputs[3], {1, channels}), reshape(rstd, {1, channels}), d_y});
-  return {call.apply("mul", {d_y, reshape(factor, along)}), cast(reshape(sums[1], {channels}), x.dtype()),
-          cast(reshape(sums[0], {channels}), x.dtype()), Value(), Value()};
+  return {call.apply("mul", {d_y, reshape(factor, along)}), to_dtype(call, reshape(sums[1], {channels}), x.dtype()),
+          to_dtype(call, reshape(sums[0], {channels}), x.dtype()), Value(), Value()};
 }
 
 /// Computes rstd from the variance.

@@ -31,22 +31,22 @@ class Grouped {
     return call_.apply("reduce", {value}, ReduceAttrs{.kind = Reduce::sum, .axes = {1, 3}, .keep_dims = true});
   }
   /// Returns a value of rows in the type of x.
-  Value like_x(Value value) const { return cast(reshape(value, x_.shape), x_.dtype); }
+  Value like_x(Value value) const { return to_dtype(call_, reshape(value, x_.shape), x_.dtype); }
   /// Returns sums per group and channel as [groups, c] in f64.
-  Value sums(Value value) const { return cast(reshape(value, {sizes_.groups, sizes_.channels}), DType::f64); }
+  Value sums(Value value) const {
+    return to_dtype(call_, reshape(value, {sizes_.groups, sizes_.channels}), DType::f64);
+  }
   /// Returns the sums over the groups as [c] in the type of x.
   Value of_channels(Value value) const {
-    return cast(call_.apply("reduce", {value}, ReduceAttrs{.kind = Reduce::sum, .axes = {0, 1, 3}}), x_.dtype);
+    return to_dtype(call_, call_.apply("reduce", {value}, ReduceAttrs{.kind = Reduce::sum, .axes = {0, 1, 3}}),
+                    x_.dtype);
   }
 
  private:
-  Value cast(Value value, DType dtype) const {
-    return value.dtype() == dtype ? value : call_.apply("cast", {value}, CastAttrs{.dtype = dtype});
-  }
   Value reshape(Value value, const Shape& shape) const {
     return call_.apply("reshape", {value}, ReshapeAttrs{.shape = shape});
   }
-  Value shaped(Value value, const Shape& shape) const { return reshape(cast(value, dtype_), shape); }
+  Value shaped(Value value, const Shape& shape) const { return reshape(to_dtype(call_, value, dtype_), shape); }
 
   const BuildCall& call_;
   NormSizes sizes_;
@@ -59,18 +59,11 @@ class Grouped {
 Value gradient_of_batch_statistics(const GradCall& call) {
   const Value x = call.inputs[0], mean = call.outputs[1], rstd = call.outputs[2];
   const Grouped in(call, x.type(), mean.shape()[0]);
-  Value sum;
-  if (call.d_outputs[2]) {
-    const Value one = in.statistics(rstd), cube = in.mul(call.apply("square", {one}), one);
-    const Value slope = in.scaled(in.mul(in.statistics(call.d_outputs[2]), cube), -in.share());
-    sum = in.mul(call.apply("sub", {in.rows(x), in.statistics(mean)}), slope);
-  }
-  if (call.d_outputs[1]) {
-    const Value part = in.scaled(in.statistics(call.d_outputs[1]), in.share());
-    sum = sum ? call.apply("add", {sum, part})
-              : call.apply("broadcast_to", {part}, BroadcastAttrs{.shape = in.rows(x).shape()});
-  }
-  return sum ? in.like_x(sum) : sum;
+  const Value d_mean = call.d_outputs[1], d_rstd = call.d_outputs[2];
+  if (!d_mean && !d_rstd) return {};
+  const auto statistics = [&](Value value) { return value ? in.statistics(value) : value; };
+  return in.like_x(gradient_of_moments(call, in.rows(x), in.statistics(mean), in.statistics(rstd), statistics(d_mean),
+                                       statistics(d_rstd), in.share()));
 }
 
 std::vector<Value> batch_norm_grad_formula(const ExpandCall& call) {

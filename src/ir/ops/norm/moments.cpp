@@ -5,7 +5,9 @@
 
 #include <cmath>
 
+#include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/norm/batch_norm.h"
+#include "ir/ops/shape/attrs.h"
 
 namespace partita {
 namespace {
@@ -95,6 +97,21 @@ OpDef moments_finish_op() {
 }
 
 }  // namespace
+
+Value gradient_of_moments(const BuildCall& call, Value x, Value mean, Value rstd, Value d_mean, Value d_rstd,
+                          double share) {
+  Value sum;
+  if (d_rstd) {
+    const Value cube = call.apply("mul", {call.apply("square", {rstd}), rstd});
+    const Value slope = call.apply("scale", {call.apply("mul", {d_rstd, cube})}, ScaleAttrs{.scale = -share});
+    sum = call.apply("mul", {mean ? call.apply("sub", {x, mean}) : x, slope});
+  }
+  if (d_mean) {
+    const Value part = call.apply("scale", {d_mean}, ScaleAttrs{.scale = share});
+    sum = added(call, sum, sum ? part : call.apply("broadcast_to", {part}, BroadcastAttrs{.shape = x.shape()}));
+  }
+  return sum;
+}
 
 std::vector<OpDef> moments_ops() { return {moments_sum_op(), moments_deviations_op(), moments_finish_op()}; }
 

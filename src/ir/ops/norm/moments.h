@@ -6,6 +6,7 @@
 
 #include "base/fields.h"
 #include "base/number.h"
+#include "ir/ops/support.h"
 
 namespace partita {
 
@@ -37,6 +38,12 @@ inline Moments moments_near(double near, double rest, double squares, int64_t co
   const double shift = rest / n;
   return {near + shift, not_below_zero(squares / n - shift * shift)};
 }
+
+/// Returns the gradient of x through mean and rstd, of which each value of x has the share `share` (one part in their
+/// number): the slope of mean is `share`, that of rstd -share rstd^3 (x - mean). All are in one type and broadcast to
+/// x. Without a mean x is not centered. Empty if both gradients are.
+Value gradient_of_moments(const BuildCall& call, Value x, Value mean, Value rstd, Value d_mean, Value d_rstd,
+                          double share);
 
 /// Whether a point `shift` away from the mean is too far for `moments_near`, which loses six bits there.
 inline bool is_far(double shift, double variance) { return shift * shift > 64 * variance; }

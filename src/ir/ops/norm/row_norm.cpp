@@ -1,10 +1,10 @@
 #include "ir/ops/norm/row_norm.h"
 
+#include <algorithm>
 #include <numeric>
 
-#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/norm/moments.h"
 #include "ir/ops/reduce/attrs.h"
-#include "ir/ops/shape/attrs.h"
 
 namespace partita {
 
@@ -36,26 +36,15 @@ std::string and_several(std::string text, std::string_view other, size_t count) 
 }
 
 /// Returns the gradient of x through the statistics of a norm, or an empty Value if none arrived. Gradients of
-/// gradients arrive there: the slope of a mean is 1 / z, and that of rstd is -rstd^3 (x - mean) / z.
+/// gradients arrive there.
 Value gradient_of_statistics(const GradCall& call) {
   const Value x = call.inputs[0], rstd = call.outputs.back(), d_rstd = call.d_outputs.back();
   const bool centers = call.outputs.size() > 2;
-  const auto to = [&](Value value, DType dtype) {
-    return value.dtype() == dtype ? value : call.apply("cast", {value}, CastAttrs{.dtype = dtype});
-  };
+  const Value mean = centers ? call.outputs[1] : Value(), d_mean = centers ? call.d_outputs[1] : Value();
+  if (!d_rstd && !d_mean) return {};
   const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, x.shape().back()));
-  Value sum;
-  if (d_rstd) {
-    const Value wide = to(x, rstd.dtype()), cube = call.apply("mul", {call.apply("square", {rstd}), rstd});
-    const Value centered = centers ? call.apply("sub", {wide, call.outputs[1]}) : wide;
-    const Value slope = call.apply("scale", {call.apply("mul", {d_rstd, cube})}, ScaleAttrs{.scale = -share});
-    sum = call.apply("mul", {centered, slope});
-  }
-  if (centers && call.d_outputs[1]) {
-    const Value part = call.apply("scale", {call.d_outputs[1]}, ScaleAttrs{.scale = share});
-    sum = sum ? call.apply("add", {sum, part}) : call.apply("broadcast_to", {part}, BroadcastAttrs{.shape = x.shape()});
-  }
-  return sum ? to(sum, x.dtype()) : sum;
+  const Value wide = to_dtype(call, x, rstd.dtype());
+  return to_dtype(call, gradient_of_moments(call, wide, mean, rstd, d_mean, d_rstd, share), x.dtype());
 }
 
 }  // namespace
@@ -86,7 +75,7 @@ OpDef row_norm_op(const std::string& name, const char* summary, const RowNorm& n
       gradients = call.apply_all(name + "_grad", operands);
     }
     if (const Value d = gradient_of_statistics(call)) {
-      gradients[0] = gradients[0] ? call.apply("add", {gradients[0], d}) : d;
+      gradients[0] = added(call, gradients[0], d);
     }
     return gradients;
   };

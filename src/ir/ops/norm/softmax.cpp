@@ -1,6 +1,5 @@
 #include "ir/ops/norm/softmax.h"
 
-#include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"
 
 namespace partita {
@@ -30,10 +29,6 @@ OpDef rows_op(const std::string& name, const char* summary, size_t operands) {
 Value reduce_row(const ExpandCall& call, Value x, Reduce kind) {
   return call.apply("reduce", {x},
                     ReduceAttrs{.kind = kind, .axes = std::vector<int64_t>{x.type().rank() - 1}, .keep_dims = true});
-}
-
-Value to_dtype(const ExpandCall& call, Value x, DType dtype) {
-  return x.dtype() == dtype ? x : call.apply("cast", {x}, CastAttrs{.dtype = dtype});
 }
 
 Shifted shift_row(const ExpandCall& call, Value x) {

@@ -36,8 +36,6 @@ std::pair<double, double> largest_and_sum(const T* x, int64_t size) {
 
 /// Returns the reduction over the last dimension, which is kept with size 1.
 Value reduce_row(const ExpandCall& call, Value x, Reduce kind);
-/// Returns `x` cast to `dtype`, or `x` itself if it has that type.
-Value to_dtype(const ExpandCall& call, Value x, DType dtype);
 /// The start of every cut softmax: the maximum, x - max, its exponential and the sum of that, in the wide type.
 struct Shifted {
   Value largest, difference, exponential, sum;

@@ -2,7 +2,6 @@
 
 #include "ir/ops/constant.h"
 #include "ir/ops/elementwise/attrs.h"
-#include "ir/ops/index/attrs.h"
 #include "ir/ops/kernels.h"
 #include "ir/ops/pool/pool.h"
 
@@ -104,12 +103,15 @@ constexpr auto run_max_pool_grad = []<class T>(const MaxPoolGradAttrs& attrs, In
   }
 };
 
+/// Returns a number as an index.
+Value index_of(const BuildCall& call, int64_t value) {
+  return constant(call.builder, static_cast<double>(value), Type{DType::i64, {}});
+}
+
 /// Returns where `places` along one dimension are inside [0, size), and the nearest places that are.
 std::pair<Value, Value> clamped_places(const GradCall& call, Value places, int64_t size) {
-  const Type index{DType::i64, {}};
-  const Value low = call.apply("maximum", {places, constant(call.builder, 0, index)});
-  const Value near =
-      call.apply("minimum", {low, constant(call.builder, static_cast<double>(std::max<int64_t>(1, size) - 1), index)});
+  const Value low = call.apply("maximum", {places, index_of(call, 0)});
+  const Value near = call.apply("minimum", {low, index_of(call, std::max<int64_t>(1, size) - 1)});
   return {call.apply("equal", {near, places}), near};
 }
 
@@ -118,21 +120,19 @@ std::vector<Value> grad_max_pool_grad(const GradCall& call) {
   const Spans spans = pool_spans(kMaxPoolGrad, call.attrs.as<MaxPoolGradAttrs>());
   const Value d = call.d_outputs[0];
   const Shape x = d.shape(), y = call.inputs[0].shape();
-  const auto number = [&](int64_t value) {
-    return constant(call.builder, static_cast<double>(value), Type{DType::i64, {}});
-  };
   const Value position = call.apply("cast", {call.inputs[1]}, CastAttrs{.dtype = DType::i64});
   // Returns tap + window * stride - before along a dimension.
   const auto places = [&](const char* part, const Span& span, int64_t axis) {
     Shape line(4, 1);
     line[axis] = y[axis];
     const Value window = call.apply("iota", {}, IotaAttrs{.axis = axis, .dtype = DType::i64, .shape = line});
-    const Value first = call.apply("sub", {call.apply("mul", {window, number(span.stride)}), number(span.before)});
-    return call.apply("add", {call.apply(part, {position, number(spans.w.taps)}), first});
+    const Value first =
+        call.apply("sub", {call.apply("mul", {window, index_of(call, span.stride)}), index_of(call, span.before)});
+    return call.apply("add", {call.apply(part, {position, index_of(call, spans.w.taps)}), first});
   };
   const auto [has_row, row] = clamped_places(call, places("floor_div", spans.h, 2), x[2]);
   const auto [has_column, column] = clamped_places(call, places("remainder", spans.w, 3), x[3]);
-  const Value place = call.apply("add", {call.apply("mul", {row, number(x[3])}), column});
+  const Value place = call.apply("add", {call.apply("mul", {row, index_of(call, x[3])}), column});
   const Shape lines{x[0], x[1], x[2] * x[3]}, windows{y[0], y[1], y[2] * y[3]};
   const Value taken = call.apply("take_along", {call.apply("reshape", {d}, ReshapeAttrs{.shape = lines}),
                                                 call.apply("reshape", {place}, ReshapeAttrs{.shape = windows})});
