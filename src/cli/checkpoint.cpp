@@ -189,7 +189,7 @@ void run_print_plan(const CheckpointFlags& flags) {
   std::cout << print(parse_plan_file(manifest->plan, states.path()));
 }
 
-/// Whether a path names a file by its end, in a format that `save_tensors` writes, and no folder.
+/// Whether a path ends as that of a file in a format that `save_tensors` writes.
 bool names_file(std::string_view path) { return path.ends_with(".ckpt") || path.ends_with(".safetensors"); }
 
 void run_convert(const CheckpointFlags& flags) {

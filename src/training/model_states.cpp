@@ -10,12 +10,11 @@
 namespace partita {
 namespace {
 
-/// Returns the weights by name, those of MindSpore by the names of `graph`; says what else a file of MindSpore has.
+/// Returns the weights by name, those of MindSpore by the names `expected`; says what else a file of MindSpore has.
 /// `path` is a file that read_weights_file reads, the folder of a checkpoint, or a folder of checkpoints, of which the
 /// newest whole one is read. Throws MissingFile if `path` cannot be opened or the folder has no checkpoint, and
 /// InvalidFile if what it reads is damaged.
-std::map<std::string, Array> weights_in(const std::string& path, const Graph& graph) {
-  const std::vector<std::string> expected = weight_names(graph);
+std::map<std::string, Array> weights_in(const std::string& path, const std::vector<std::string>& expected) {
   std::map<std::string, Array> weights;
   if (!is_folder(path)) {
     WeightsFile file = read_weights_file(path);
@@ -46,7 +45,7 @@ void ModelStates::load(const std::string& path) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_, weights_in(path, known_), path);
+  take_weights(states_, known_, weights_in(path, weight_names_), path);
   loaded_path_.clear();
 }
 
@@ -103,7 +102,7 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   add_initial_states(states_, graph, seed);
   require_types(states_, graph);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, weights_in(loaded_path_, graph), loaded_path_);
+  take_weights(states_, graph, weights_in(loaded_path_, weight_names_), loaded_path_);
   loaded_path_.clear();
 }
 

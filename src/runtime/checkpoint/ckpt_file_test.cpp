@@ -9,7 +9,6 @@
 #include <random>
 
 #include "base/files.h"
-#include "base/test_refusal.h"
 #include "runtime/checkpoint/ckpt_index.h"
 #include "support/places.h"
 
@@ -187,7 +186,7 @@ TEST_F(CkptFileTest, SaysWhatIsWrong) {
   refused(value("x", tensor("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "UInt8", "a")), "a bad shape [-1]");
 }
 
-TEST_F(CkptFileTest, AHugeLengthAllocatesNothing) {
+TEST_F(CkptFileTest, AHugeLengthIsRefused) {
   const std::string one = value("x", tensor("\x08\x02", "UInt8", "ab"));
   const std::string length = "\xff\xff\xff\xff\xff\xff\xff\x7f";
   EXPECT_NE(refusal(one + "\x0a" + length).find("of which the file has 0"), std::string::npos);
@@ -220,7 +219,7 @@ TEST_F(CkptFileTest, ThousandChangedFilesAreReadOrRefused) {
   save_weights(path_, some_tensors(), {{"text:a", "b"}, {"key", "text"}});
   right.push_back(bytes_of(path_));
   for (size_t i = 0; i < 3; ++i) {
-    // Without the checksum, so that changes are not refused because of it.
+    // Removes the checksum, so that changes are not refused because of it.
     if (right[i].size() > 17 && right[i].substr(right[i].size() - 17, 7) == "crc_num")
       right[i].resize(right[i].size() - 17);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the fields of protobuf messages one by one. Formats of others are read this way, and not by generated classes,
+// Reads the fields of protobuf messages one by one. Foreign formats are read this way, and not by generated classes,
 // as docs/decisions/081 explains.
 
 #include <google/protobuf/io/coded_stream.h>

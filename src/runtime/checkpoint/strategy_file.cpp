@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/shape.h"
 #include "runtime/checkpoint/protobuf_fields.h"
 #include "runtime/checkpoint/utf32.h"
 
