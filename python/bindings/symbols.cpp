@@ -241,7 +241,7 @@ void bind_symbol(py::module_& module) {
       });
 }
 
-/// Programs of parts of a step: what one computes, another is given.
+/// Binds what programs of parts of a step need: one computes values that another is given.
 void bind_parts(py::class_<Trace, TracePtr>& trace) {
   trace.def_static("of_types", [](uint64_t seed, int64_t groups) { return std::make_shared<Trace>(seed, groups); })
       .def("computed", &computed)

@@ -44,10 +44,11 @@ std::string some_strategy() {
 }
 
 void read_strategy_input(const std::string& input) {
+  size_t numbers = 0;
   for (const StrategyLayout& layout : parse_strategy_file(input, "file").layouts) {
-    require(layout.dev_matrix.size() <= input.size() && layout.tensor_map.size() <= input.size(),
-            "more numbers than the file has");
+    numbers += layout.dev_matrix.size() + layout.tensor_map.size();
   }
+  require(numbers <= input.size(), "more numbers than the file has");
 }
 
 }  // namespace
