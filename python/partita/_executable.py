@@ -107,8 +107,8 @@ class Executable:
         return {name: one.array for name, one in self.build.parameters.items()}
 
     def _shared(self, name):
-        """(a state of an optimizer, the version of it that the program has): that of an earlier program, or the one that
-        begins here."""
+        """(a state of an optimizer, the version of it that the program has): that of an earlier program, or the one
+        that begins here."""
         optimizer, known_as = self._owner(name)
         is_known = known_as in optimizer.states
         if not is_known:

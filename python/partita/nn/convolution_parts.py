@@ -1,4 +1,4 @@
-"""What layers of convolutions have in common: checks of their channels, and their parameters."""
+"""Checks and parameters that layers of convolutions share."""
 
 import math
 
