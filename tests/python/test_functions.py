@@ -118,7 +118,7 @@ class BelowZero(Case):
     """Numbers of slices below zero: refused by `gather`, as documented; in an index they count from the end."""
 
     NUMBERS = np.arange(12).reshape(4, 3)
-    DTYPES = ("f2", "f4", "f8", "u1", "i4", "i8", "?")
+    DTYPES = ("f2", "f4", "f8", "u1", "u2", "i1", "i2", "i4", "i8", "?")
 
     def test_are_refused_by_gather_for_every_element_type(self):
         ids = Tensor(np.array([1, -1], "i4"))

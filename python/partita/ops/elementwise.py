@@ -34,7 +34,7 @@ _relu = _unary("relu", lambda x: larger(x, 0))
 
 neg = _unary("neg", lambda x: sub(0, x))
 square = _unary("square", lambda x: mul(x, x))
-_abs = _unary("abs", lambda x: larger(x, neg(x)) if x.dtype in (mstype.int32, mstype.int64) else x)
+_abs = _unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
 
 
 def abs(input):
