@@ -5,7 +5,6 @@
 
 #include <utility>
 
-
 #include "base/held_signals.h"
 #include "ir/graph/rules.h"
 #include "ir/work/flops.h"
@@ -14,9 +13,9 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kFewElements = 4096;          // of operands and results: below, nothing is looked up
-constexpr double kManyFlops = 2e5;              // from here on, a kernel of the device is worth its choice
-constexpr size_t kMostKept = 512;               // kernels; shapes may differ from call to call
+constexpr int64_t kFewElements = 4096;            // of operands and results: below, nothing is looked up
+constexpr double kManyFlops = 2e5;                // from here on, a kernel of the device is worth its choice
+constexpr size_t kMostKept = 512;                 // kernels; shapes may differ from call to call
 constexpr int64_t kMostRoom = int64_t{64} << 20;  // bytes that are kept between calls
 
 /// Gives the calling thread the compute threads of the device, and its own number of them back in the end.

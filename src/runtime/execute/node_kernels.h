@@ -11,8 +11,8 @@
 namespace partita {
 
 /// The kernels of nodes that run at once. A node of much work runs a kernel of the device, kept by its op, attributes
-/// and types; others run the op's reference kernel, which needs no choice. So do all nodes in a forked process, to which
-/// compute threads do not come along. Belongs to the thread that makes it.
+/// and types; others run the op's reference kernel, which needs no choice. So do all nodes in a forked process, to
+/// which compute threads do not come along. Belongs to the thread that makes it.
 class NodeKernels {
  public:
   /// `ops` outlives this object. `threads` are the compute threads of a node.

@@ -144,7 +144,8 @@ TEST(NodeKernels, WorkInAForkedProcess) {
   if (child == 0) {
     ::alarm(20);
     const std::vector<Array> found = by_kernels(kernels, call);
-    ::_exit(std::memcmp(found[0].data(), expected[0].data(), static_cast<size_t>(found[0].type().bytes())) == 0 ? 0 : 1);
+    ::_exit(std::memcmp(found[0].data(), expected[0].data(), static_cast<size_t>(found[0].type().bytes())) == 0 ? 0
+                                                                                                                : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
