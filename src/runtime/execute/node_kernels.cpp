@@ -13,10 +13,10 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kFewElements = 4096;            // of operands and results: below, nothing is looked up
-constexpr double kManyFlops = 2e5;                // from here on, a kernel of the device is worth its choice
-constexpr size_t kMostKept = 512;                 // kernels; shapes may differ from call to call
-constexpr int64_t kMostRoom = int64_t{64} << 20;  // bytes that are kept between calls
+constexpr int64_t kFewElements = 4096;           // operands and results of fewer are not worth a look-up
+constexpr double kManyFlops = 2e5;               // from here on, a kernel of the device is worth its choice
+constexpr size_t kMaxKept = 512;                 // kernels; shapes may differ from call to call
+constexpr int64_t kMaxRoom = int64_t{64} << 20;  // bytes that are kept between calls
 
 /// Gives the calling thread the compute threads of the device, and its own number of them back in the end.
 class EnteredTeam {
@@ -32,7 +32,7 @@ class EnteredTeam {
 /// A conversion between the dense order of a tensor and the memory format of a kernel.
 struct Conversion {
   std::unique_ptr<Kernel> kernel;  // null: the kernel takes the tensor as it is
-  int64_t at = 0;                  // of the converted tensor in the room
+  int64_t at = 0;                  // offset of the converted tensor in the room
 };
 
 int64_t all_elements(Inputs inputs, Outputs outputs) {
@@ -53,7 +53,7 @@ std::vector<Type> types_of(const auto& tensors) {
 struct NodeKernels::Bound {
   std::unique_ptr<Kernel> kernel;
   std::vector<Conversion> before, after;  // by operand and result
-  int64_t scratch_at = 0, bytes = 0;      // of the room
+  int64_t scratch_at = 0, bytes = 0;      // where scratch memory begins in the room, and what the room must hold
   std::optional<Subnormals> subnormals;
 };
 
@@ -79,7 +79,7 @@ NodeKernels::Bound* NodeKernels::bound(const Graph& graph, size_t node, Inputs i
   key_ += '>';
   for (const Tensor& one : outputs) key_ += print(one.type);
   if (const auto found = kept_.find(key_); found != kept_.end()) return found->second.get();
-  if (kept_.size() >= kMostKept) kept_.clear();
+  if (kept_.size() >= kMaxKept) kept_.clear();
   std::unique_ptr<Bound>& made = kept_[key_];
   if (flops_of(Rules(graph, ops_), node) < kManyFlops) return nullptr;
 
@@ -144,7 +144,7 @@ void NodeKernels::run_bound(Bound& bound, Inputs inputs, Outputs outputs) {
       bound.after[i].kernel->run(std::span(&made, 1), std::span(&result, 1), nullptr);
     }
   }
-  if (room_bytes_ > kMostRoom) {
+  if (room_bytes_ > kMaxRoom) {
     room_ = nullptr;
     room_bytes_ = 0;
   }

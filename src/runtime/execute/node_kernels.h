@@ -34,7 +34,7 @@ class NodeKernels {
   std::unique_ptr<Device> device_;
   pid_t process_;
   std::unordered_map<std::string, std::unique_ptr<Bound>> kept_;  // null: the reference kernel
-  std::string key_;                                               // of the current look-up; reused
+  std::string key_;                                               // key of the current look-up; reused
   std::shared_ptr<void> room_;
   int64_t room_bytes_ = 0;
 };
