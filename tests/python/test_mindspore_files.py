@@ -164,7 +164,7 @@ class Checkpoints(Files):
         named = [{"name": name, "data": Parameter(Tensor(one), name=name)} for name, one in expected.items()]
         ms.save_checkpoint(named, self.path("own.ckpt"), format="ckpt")
         with open(_file("small_integers.ckpt"), "rb") as theirs, open(self.path("own.ckpt"), "rb") as own:
-            self.assertEqual(own.read(), theirs.read())
+            self.assertTrue(own.read().startswith(theirs.read()))  # and our checksums
         ms.save_checkpoint(named, self.path("own.safetensors"), format="safetensors")
         again = ms.load_checkpoint(self.path("own.safetensors"), format="safetensors")
         for name, one in expected.items():

@@ -7,7 +7,7 @@ from support import Case
 
 import partita as ms
 
-INTEGERS = {"uint8", "int32", "int64"}
+INTEGERS = {"uint8", "int8", "int16", "int32", "int64"}
 
 
 def table():
