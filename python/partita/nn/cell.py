@@ -3,11 +3,12 @@
 import itertools
 from collections import OrderedDict
 
-from partita import _core, _trace, context
+from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
 from partita._precision import is_half, note_cell
 from partita._program import Program
+from partita._sliced.functions import functions
 from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
@@ -347,7 +348,7 @@ def _cut(value, strategy):
     if not isinstance(value, Tensor) or strategy is None:
         return value
     shape = list(value.shape)
-    same = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), value)
+    same = _trace.run(lambda trace, x: functions.reshape(x, shape), value)
     if _trace.current() is not None:
         _trace.current().annotate(same, annotation_text("shard", (strategy,)))
     return same
@@ -431,6 +432,8 @@ class SequentialCell(_Cells):
 
 class CellList(_Cells):
     """A list of cells, which a construct goes through as it likes."""
+
+    is_list_of_cells = True  # so `vmap` calls one cell for each slice
 
     def __init__(self, *args, **kwargs):
         super().__init__(auto_prefix=kwargs.get("auto_prefix", True))
