@@ -19,7 +19,7 @@ LAYERS = (
     ("values", "common _layout _loss_scale _precision"),
     ("tracing", "_own_gradient _trace _mapping"),
     ("ranks", "communication"),
-    ("programs", "_parallelism _structure _executable _steps _program"),
+    ("programs", "_parallelism _structure _executable _fresh _steps _program"),
     ("functions", "ops"),
     ("cells", "nn"),
     ("rows", "mindrecord dataset"),

@@ -1,6 +1,7 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
 from partita import _trace
+from partita._fresh import kept_for
 from partita._program import Program
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
@@ -113,7 +114,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
             return value, of_inputs
         return value, (of_weights if positions is None else (of_inputs, of_weights))
 
-    key = "value_and_grad", tuple(positions or ()), positions is None, _ids(parameters), has_aux
+    key = "value_and_grad", tuple(positions or ()), positions is None, _ids(weights, parameters), has_aux
     program = program_of(fn, key, both)
     if positions is not None or not hasattr(type(fn), "take_gradients"):
         return program
@@ -128,27 +129,32 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     return call
 
 
-def _ids(parameters):
-    return None if parameters is None else tuple(id(one) for one in parameters)
+def _ids(weights, parameters):
+    """Weights, and the list of them, as a part of a key."""
+    ids = None if parameters is None else tuple(id(one) for one in parameters)
+    return isinstance(weights, Parameter), ids
 
 
 def program_of(fn, key, function):
-    """The program of a function that is made of `fn`. A cell keeps it, for functions that are made anew in every step;
-    `function` holds the parameters whose identities are in the key."""
+    """The program of a function that is made of `fn` as `key` says. A cell keeps it. Programs of functions are shared
+    by those of the same code, so that they are compiled once if functions are made anew in every step. `function` holds
+    the parameters whose identities are in the key."""
     if hasattr(type(fn), "take_gradients"):
         return fn._program(key, lambda: Program(function))
-    return Program(function)
+    return Program(function, kept=kept_for(fn, key))
 
 
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     """A function that gives the gradients alone, and with `has_aux` what else `fn` gives."""
+    parameters = _require_weights("grad", weights)
+    weights = weights if isinstance(weights, Parameter) else parameters
     inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
 
     def gradients(*args, **kwargs):
         value, found = inner(*args, **kwargs)
         return (found, tuple(value[1:])) if has_aux else found
 
-    return Program(gradients)
+    return Program(gradients, kept=kept_for(fn, ("grad", repr(grad_position), _ids(weights, parameters), has_aux)))
 
 
 class GradOperation:
@@ -186,7 +192,7 @@ class GradOperation:
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
 
-        key = "GradOperation", self.get_all, self.get_by_list, self.sens_param, _ids(parameters)
+        key = "GradOperation", self.get_all, self.get_by_list, self.sens_param, _ids(weights, parameters)
         program = program_of(fn, key, gradients)
         if self.get_all or not self.get_by_list or not hasattr(type(fn), "take_gradients"):
             return program
