@@ -297,5 +297,5 @@ class Step(Recording):
 
 _TOO_MANY = (
     f"a function is compiled again and again, got more than {_MANY_PROGRAMS} programs of it for arguments of the same "
-    "types, expected few: pass numbers that change as operands"
+    "types, expected few: pass numbers that change as operands, and arrays of one shape"
 )
