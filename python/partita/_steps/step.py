@@ -235,16 +235,16 @@ class Step(Recording):
             segment.arrays.update(zip(asked, self._program(asked, False).take(self)))
         segment.recording = None
 
-    def need_of_gradient(self, place, calls, slot):
+    def need_of_gradient(self, path, slot):
         with _outside():
-            call, number = place
-            digest = digest_of(self.call.digest, number, [stable(one.key) for one in calls], slot)
+            calls_of = [(number, [stable(one.key) for one in calls]) for _, number, calls in path]
             if self.is_shared:
-                agree(self, (slot,), True, digest)
+                agree(self, (slot,), True, digest_of(self.call.digest, calls_of, slot))
+            call, number, calls = path[-1]
             known = call.gradients[number].programs
             key = slot, len(calls), self.beginnings
             if key not in known or not known[key].is_current():
-                known[key] = _StepProgram(self, (_WANTED,), True, (call, number, calls, slot))
+                known[key] = _StepProgram(self, (_WANTED,), True, (path, slot))
             (array,) = known[key].take(self)
         self._begin_rest()
         return array
