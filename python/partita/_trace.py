@@ -17,6 +17,9 @@ from partita.common.tensor import Tensor
 Here = collections.namedtuple("Here", "scope path stage recompute precision")
 
 
+_NO_SLICES = contextlib.nullcontext()
+
+
 class Scopes:
     """The scopes in which cells stand, and their precisions."""
 
@@ -152,7 +155,7 @@ class Building:
 
     def own_parameters(self, parameters):
         """A context in which gradients by parameters are those of each slice, if there are slices."""
-        return contextlib.nullcontext()
+        return _NO_SLICES
 
 
 class Build(Building):

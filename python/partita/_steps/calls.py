@@ -133,11 +133,14 @@ class Call:
             return False
         if len(fresh) != len(self.externals):
             return False
+        varying = False
         for one, value in zip(self.externals, fresh):
             if not one.accepts(value):
                 return False
-        for one, value in zip(self.externals, fresh):
-            one.note(value)
+            varying = varying or not one.is_parameter
+        if varying:
+            for one, value in zip(self.externals, fresh):
+                one.note(value)
         return True
 
 
@@ -285,7 +288,8 @@ class Replay:
             if found is None:
                 call, found = self._call, GradientCalls(own, symbols)
                 call.gradients.append(found)
-                self._recording.active.record_gradient(call, lambda one: self._add(one, build, table), table)
+                recording = self._recording.active or self._recording
+                recording.record_gradient(call, lambda one: self._add(one, build, table), table)
             else:
                 self._add_all(found.calls, build, table, len(symbols))
             return [None if slot is None else table[slot] for slot in found.results]

@@ -18,13 +18,20 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
 
-def _references(results):
-    """The references to each of the results of a call."""
-    return [sys.getrefcount(one) for one in results]
+def _held(calls):
+    """The slots of results of calls for which tensors stand."""
+    count = sys.getrefcount
+    return [one.slot for call in calls for one in call.results if count(one) > _REFERENCES]
 
 
-# Of a result that no tensor stands for: versions of Python count differently.
-(_REFERENCES,) = _references((Recorded(0, (), "f32"),))
+def _references():
+    """The references to a result that no tensor stands for, as `_held` counts them: versions of Python differ."""
+    count, call = sys.getrefcount, Call()
+    call.results = (Recorded(0, (), "f32"),)
+    return [count(one) for call in (call,) for one in call.results][0]
+
+
+_REFERENCES = _references()
 
 
 class Segment:
@@ -73,9 +80,14 @@ class Recording(Building):
         super().__init__(True, tree.groups, tree.precision, tree.scopes)
         self.tree = tree
         self.born = []  # tensors made in this step
-        self.outermost = self.active = self  # active is that of the gradient of a user that is being called
+        self.active = None  # the recording of the gradient of a user that is being called
         self.owns = {}  # gradients that users wrote, by those that the first step with the call had
         self.begin(tree.root, arguments)
+
+    @property
+    def outermost(self):
+        """The step itself, not a gradient of a user within it."""
+        return self
 
     def begin(self, root, arguments):
         """Begins a segment: calls that become one program."""
@@ -101,6 +113,8 @@ class Recording(Building):
 
     def differentiate(self, total, tensors):
         """d total / d each of the tensors. That by a parameter is by all the values that it has had in the segment."""
+        if not self.former:
+            return tuple(self._called("differentiate", (total, *tensors), differentiate))
         former = [self.former.get(id(one), ()) for one in tensors]
         found = self._called("differentiate", (total, *tensors, *itertools.chain(*former)), differentiate)
         gradients, others = list(found[: len(tensors)]), iter(found[len(tensors) :])
@@ -119,15 +133,19 @@ class Recording(Building):
         if self.updated and any(id(one) in self.updated for one in operands):
             self.commit()
         segment, values, here, phase = self.segment, self.values, self.here, self.phase
-        before = len(values)
+        before, known = len(values), self.slots.get
         slots = tuple(
             [
-                one._symbol.slot if one.__class__ is not float and one._init is segment else self.slot_of(one)
+                one._symbol.slot
+                if one.__class__ is not float and one._init is segment
+                else known(id(one)) or self.slot_of(one)
                 for one in operands
             ]
         )
         for one in self.call.following:
-            if one.slots != slots or one.key != key or one.phase != phase or one.here != here:
+            if one.slots != slots or one.key != key or one.phase != phase:
+                continue
+            if one.here is not here and one.here != here:
                 continue
             if one.is_plain and len(values) == before:
                 break
@@ -151,7 +169,14 @@ class Recording(Building):
     def _tensors(self, call):
         if call.kind == "one":
             return self._tensor(call.results[0])
-        return None if call.kind is None else [list, tuple][call.kind == "tuple"](map(self._tensor, call.results))
+        if call.kind is None:
+            return None
+        new, segment, made = Tensor.__new__, self.segment, []
+        for one in call.results:
+            tensor = new(Tensor)
+            tensor._array, tensor._symbol, tensor._init = None, one, segment
+            made.append(tensor)
+        return made if call.kind == "list" else tuple(made)
 
     def _tensor(self, result):
         tensor = Tensor.__new__(Tensor)
@@ -166,7 +191,10 @@ class Recording(Building):
         if operand._init is self.segment:
             return operand._symbol.slot
         found = self.slots.get(id(operand))
-        if found is None:
+        if found is None and operand.is_parameter and operand._symbol is None:
+            self.values.append(operand)
+            found = self.slots[id(operand)] = -len(self.values)
+        elif found is None:
             if operand._symbol is not None:
                 operand.settle()  # it is of another segment
             if is_shared(operand) and not operand.is_parameter:  # what it is now may change before the step ends
@@ -337,12 +365,7 @@ class Recording(Building):
             if view is not None and view._view is not None:
                 view._view[0]._views, view._view = None, None
         view, self.viewed = None, []
-        slots = []
-        for call in self.calls:
-            for result, count in zip(call.results, _references(call.results)):
-                if count > _REFERENCES:
-                    slots.append(result.slot)
-        return slots
+        return _held(self.calls)
 
 
 def _store(build, parameter, value):
@@ -389,7 +412,11 @@ class GradientRecording(Recording):
         self._own = {}  # externals of its calls, by their numbers
         self._found = differentiation.choices[0].gradients[number]  # its own and its arguments are those of all
         self.count = len(self._found.arguments)
-        self.outermost = outer.outermost
+        self._outermost = outer.outermost
+
+    @property
+    def outermost(self):
+        return self._outermost
 
     def need(self, slot):
         if slot is None:

@@ -156,15 +156,17 @@ def _copied(symbol):
     return _core.functions.reshape(symbol, list(symbol.shape))
 
 
-@contextlib.contextmanager
-def _outside():
+class _outside:
     """Within it no step is recorded: what is called runs at once."""
-    before = current()
-    set_current(None)
-    try:
-        yield
-    finally:
-        set_current(before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self):
+        self._before = current()
+        set_current(None)
+
+    def __exit__(self, *_):
+        set_current(self._before)
 
 
 class Step(Recording):
@@ -269,7 +271,7 @@ class Step(Recording):
         """Runs what is left of the step."""
         self._run()
         segment, settled = self.segment, 0
-        for tensor in Structure(result).tensors:
+        for tensor in (result,) if result.__class__ is Tensor else Structure(result).tensors:
             settled += tensor._init is segment
             tensor.settle()
         if len(segment.arrays) <= settled:  # nothing else holds tensors of the step

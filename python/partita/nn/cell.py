@@ -94,10 +94,12 @@ class Cell(CellSettings, CellHooks, CellGradients):
     def __getattr__(self, name):
         values = self.__dict__
         if "_cells" in values:
-            if name in values["_params"]:
-                return values["_params"][name]
-            if name in values["_cells"]:
-                return values["_cells"][name]
+            kind = values["_params"]
+            if name in kind:
+                return kind[name]
+            kind = values["_cells"]
+            if name in kind:
+                return kind[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
@@ -263,16 +265,16 @@ class Cell(CellSettings, CellHooks, CellGradients):
         if values["_precision"] == "f32":
             args, kwargs = _widened(args), _widened(kwargs)
         before, after, of_outputs, of_inputs = values["_hooks"]
+        has_gradient = build is not None and (hasattr(type(self), "bprop") or "bprop" in values)
+        if not (has_gradient or before or after or of_outputs or of_inputs):
+            return self.construct(*args, **kwargs)
         for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
         arrived = []
         if of_inputs:
             args = self._hooked_inputs(list(of_inputs), args, arrived)
-        if build is None or (not hasattr(type(self), "bprop") and "bprop" not in values):
-            output = self.construct(*args, **kwargs)
-        else:
-            output = self._constructed(build, args, kwargs)
+        output = self._constructed(build, args, kwargs) if has_gradient else self.construct(*args, **kwargs)
         if of_outputs or of_inputs:
             output = self._hooked_outputs(list(of_outputs), output, arrived)
         for hook in list(after) if after else ():
