@@ -2,16 +2,22 @@
 once."""
 
 import collections
+import contextlib
 
 from partita import _core
 from partita._captured import Same
 from partita._current import current, set_current, user_line
 from partita._own_gradient import OwnGradient
+from partita._sliced.functions import functions
+from partita._sliced.symbols import Sliced
 from partita.common.tensor import Tensor
 
 # Where in a network the next node stands. The path is the scope without names that `name_of` made; the precision is
 # that of products in the scope.
 Here = collections.namedtuple("Here", "scope path stage recompute precision")
+
+
+_NO_SLICES = contextlib.nullcontext()
 
 
 class Scopes:
@@ -37,6 +43,7 @@ class Building:
         self._outer = []  # what was built before each entry
 
     is_recorded = False  # whether its Python runs in every step
+    is_mapping = False  # whether tensors stand for slices, see _mapping.py
 
     def __enter__(self):
         self._outer.append(current())
@@ -140,6 +147,16 @@ class Building:
         """Adds a gradient that a user wrote. Returns the results of what it is the gradient of."""
         return self.do(own.key(), own.add, *operands)
 
+    def own_input(self, tensor):
+        """The value as an input that nothing but the function that is differentiated reads: it may stand elsewhere in
+        the program, too."""
+        shape = list(tensor.shape)
+        return self.run(lambda trace, x: functions.reshape(x, shape), [tensor])
+
+    def own_parameters(self, parameters):
+        """A context in which gradients by parameters are those of each slice, if there are slices."""
+        return _NO_SLICES
+
 
 class Build(Building):
     """One build of a network: what its symbols belong to."""
@@ -229,7 +246,13 @@ class Build(Building):
         return self.trace.statistic(self.name_in_program(parameter), parameter.shape)
 
     def update_statistic(self, parameter, value):
-        """Makes a symbol the value of a running statistic after the step."""
+        """Makes a symbol the value of a running statistic after the step. Raises NotImplementedError if slices have one
+        each."""
+        if isinstance(value, Sliced):
+            raise NotImplementedError(
+                "[vmap] slices share moving statistics, got a batch norm in training within a function of vmap, "
+                "expected set_train(False)"
+            )
         self.trace.update_statistic(self.name_in_program(parameter), value)
 
     def add_rate(self, optimizer):
@@ -354,7 +377,7 @@ def number(trace, value, dtype):
     """The symbol of an operand of `run` that is a float or, in a program that gets it anew in each step, an input."""
     if type(value) is float:
         return trace.constant(value, dtype, [])
-    return value if value.dtype == dtype else _core.functions.cast(value, dtype)
+    return value if value.dtype == dtype else functions.cast(value, dtype)
 
 
 def as_tensors(made, wrap):

@@ -3,10 +3,10 @@
 import unittest
 
 import numpy as np
-from support import Case
+from support import Case, warned
 
 import partita as ms
-from partita import Tensor, nn, train
+from partita import Tensor, nn, ops, train
 
 
 class Signatures(Case):
@@ -90,6 +90,47 @@ class Gradients(Case):
         sens = (Tensor(np.float32(2)), Tensor(np.float32(3)))
         found = ms.ops.GradOperation(sens_param=True)(self._two)(Tensor(self.x), sens)
         self.close(found, 4 * self.x + 15)
+
+
+class Branches(Case):
+    """Branches and loops on data in GRAPH mode, with gradients of MindSpore 2.10 there."""
+
+    def test_have_the_gradient_of_the_branch_that_is_taken(self):
+        def branches(a):
+            if a.sum() > 0:
+                return ops.sqrt(a).sum()
+            return (a * a).sum()
+
+        def halves(a):
+            while a.sum() > 1.0:
+                a = a * 0.5
+            return a.sum()
+
+        ms.set_context(mode=ms.GRAPH_MODE)
+        with warned() as lines:
+            for _ in range(3):
+                self.close(ms.grad(branches)(Tensor([0.0, -4.0])), [0, -8])  # the slope of a root at 0 is infinite
+                self.close(ms.grad(branches)(Tensor([1.0, 4.0])), [0.5, 0.25])
+                self.close(ms.grad(halves)(Tensor([4.0, 1.0])), [0.125, 0.125])
+        self.assertEqual(len(lines), 2)  # one for each function
+
+    def test_run_what_is_taken_once(self):
+        taken = []
+
+        def branches(a):
+            if a.sum() > 0:
+                taken.append("above")
+                return ops.gather(a, Tensor(1), 0)
+            taken.append("below")
+            return a[0]
+
+        ms.set_context(mode=ms.GRAPH_MODE)
+        with warned():
+            ms.grad(branches)(Tensor([1.0, 2.0]))
+            del taken[:]
+            for given in ([1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]):
+                ms.grad(branches)(Tensor(given))
+        self.assertEqual(taken, ["above", "below", "above"])
 
 
 class Values(Case):

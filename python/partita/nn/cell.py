@@ -3,11 +3,12 @@
 import itertools
 from collections import OrderedDict
 
-from partita import _core, _trace, context
+from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
 from partita._precision import is_half, note_cell
 from partita._program import Program
+from partita._sliced.functions import functions
 from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
@@ -93,10 +94,12 @@ class Cell(CellSettings, CellHooks, CellGradients):
     def __getattr__(self, name):
         values = self.__dict__
         if "_cells" in values:
-            if name in values["_params"]:
-                return values["_params"][name]
-            if name in values["_cells"]:
-                return values["_cells"][name]
+            kind = values["_params"]
+            if name in kind:
+                return kind[name]
+            kind = values["_cells"]
+            if name in kind:
+                return kind[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
@@ -262,16 +265,16 @@ class Cell(CellSettings, CellHooks, CellGradients):
         if values["_precision"] == "f32":
             args, kwargs = _widened(args), _widened(kwargs)
         before, after, of_outputs, of_inputs = values["_hooks"]
+        has_gradient = build is not None and (hasattr(type(self), "bprop") or "bprop" in values)
+        if not (has_gradient or before or after or of_outputs or of_inputs):
+            return self.construct(*args, **kwargs)
         for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
         arrived = []
         if of_inputs:
             args = self._hooked_inputs(list(of_inputs), args, arrived)
-        if build is None or (not hasattr(type(self), "bprop") and "bprop" not in values):
-            output = self.construct(*args, **kwargs)
-        else:
-            output = self._constructed(build, args, kwargs)
+        output = self._constructed(build, args, kwargs) if has_gradient else self.construct(*args, **kwargs)
         if of_outputs or of_inputs:
             output = self._hooked_outputs(list(of_outputs), output, arrived)
         for hook in list(after) if after else ():
@@ -347,7 +350,7 @@ def _cut(value, strategy):
     if not isinstance(value, Tensor) or strategy is None:
         return value
     shape = list(value.shape)
-    same = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), value)
+    same = _trace.run(lambda trace, x: functions.reshape(x, shape), value)
     if _trace.current() is not None:
         _trace.current().annotate(same, annotation_text("shard", (strategy,)))
     return same
@@ -431,6 +434,8 @@ class SequentialCell(_Cells):
 
 class CellList(_Cells):
     """A list of cells, which a construct goes through as it likes."""
+
+    is_list_of_cells = True  # so `vmap` calls one cell for each slice
 
     def __init__(self, *args, **kwargs):
         super().__init__(auto_prefix=kwargs.get("auto_prefix", True))

@@ -60,7 +60,7 @@ class Dense(Cell):
         y = call_in(self, "matmul", _product, x, self.weight)
         if self.has_bias:
             y = call_in(self, "bias_add", _biased, y, self.bias)
-        if y.ndim < len(shape):
+        if len(shape) > 2 and y.ndim < len(shape):
             y = F.reshape(y, [*shape[:-1], self.out_channels])
         return y if self.activation is None else self.activation(y)
 
@@ -73,7 +73,7 @@ def _product(x, weight):
 
 
 def _biased(x, bias):
-    axis = x.ndim - 1
+    axis = len(x.shape) - 1
     return F.run(lambda trace, a, b: _apply(trace, "bias_add", [a, b], axis=axis)[0], x, bias)
 
 
