@@ -6,6 +6,7 @@ import numbers
 
 from partita.common import dtype as mstype
 from partita.ops.creation import full
+from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
     abs,
     add,
@@ -99,7 +100,13 @@ def log1p(input):
     one = add(x, 1.0)
     same = equal(one, 1.0)
     rest = select(same, full([], 1.0, dtype=x.dtype), sub(one, 1.0))
-    return select(same, x, mul(log(one), div(x, rest)))
+    # The quotient is 1 but for rounding. Without a gradient it leaves 1 / (1 + x), also where there is no logarithm.
+    made = mul(log(select(less(one, 0.0), neg(one), one)), stop_gradient(div(x, rest)))
+    return select(same, x, add(made, select(less(one, 0.0), _nan(x), full([], 0.0, dtype=x.dtype))))
+
+
+def _nan(x):
+    return full([], math.nan, dtype=x.dtype)
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):
@@ -126,9 +133,9 @@ def _product_along(x, axis):
 
 
 def cumprod(input, dim, dtype=None):
-    """Products of the elements up to each one."""
+    """Products of the elements up to each one; of integers as int64."""
     x = as_tensor(input, "cumprod")
-    x = x if dtype is None else cast(x, dtype)
+    x = cast(x, dtype or (x.dtype if mstype.is_float(x.dtype) else mstype.int64))
     axis, total, made = axis_of("cumprod", dim, x.ndim), None, []
     for one in split(x, 1, axis):
         total = one if total is None else mul(total, one)

@@ -1,4 +1,6 @@
-"""Random calls of documented functions in both systems: compare_calls.py [--seed N] [--calls N] [--show] [--kept FOLDER].
+"""Random calls of documented functions in both systems.
+
+compare_calls.py [--seed N] [--calls N] [--show] [--kept FOLDER] [--only NAMES]
 
 Counts calls that MindSpore carries out: those with an equal result, those that are refused here, listed deviations of
 tests/python/mindspore_deviations.txt, and those that are silently different, which are printed. Ends with 1 when one is
@@ -70,7 +72,7 @@ def evaluated(system, calls, folder):
     if system == "mindspore" and os.path.exists(kept) and len(read(kept)) == len(calls):
         found = read(kept)
         return [found[i] for i in range(len(calls))]
-    texts = os.path.join(folder, "calls.txt")
+    texts = os.path.join(folder, f"{system}_{digest}.txt")
     with open(texts, "w") as file:
         file.write("\n".join(calls))
     open(kept, "wb").close()
@@ -138,8 +140,9 @@ def main():
     parser.add_argument("--calls", type=int, default=3000)
     parser.add_argument("--show", action="store_true", help="print refused calls, too")
     parser.add_argument("--kept", help="folder of results of MindSpore")
+    parser.add_argument("--only", help="names that calls are drawn of, as a regular expression, such as ^numpy")
     options = parser.parse_args()
-    calls, found = random_calls.Calls(options.seed), Comparison(deviations(), options.show)
+    calls, found = random_calls.Calls(options.seed, options.only), Comparison(deviations(), options.show)
     with tempfile.TemporaryDirectory() as made:
         folder = options.kept or made
         while found.carried_out < options.calls:

@@ -137,13 +137,14 @@ def gradient_of(call):
 class TemplateCalls:
     """Draws calls of the names of a table: each name as often as the others. Mixed into the class that draws tensors."""
 
-    def use_table(self, rows):
-        """`rows`: (spaces, names, templates)."""
+    def use_table(self, rows, only=None):
+        """`rows`: (spaces, names, templates). `only`: a regular expression for the names that are drawn."""
         self._templates = {}
         for spaces, names, templates in rows:
             for space in spaces.split():
                 for name in names.split():
-                    self._templates.setdefault((space, name), []).extend(templates)
+                    if only is None or re.search(only, f"{space}.{name}"):
+                        self._templates.setdefault((space, name), []).extend(templates)
         self._waiting = []
 
     def covered(self):

@@ -451,9 +451,10 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
 
     TYPES = _ALL
 
-    def __init__(self, seed):
+    def __init__(self, seed, only=None):
+        """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
-        self.use_table([*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS])
+        self.use_table([*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),
@@ -474,6 +475,8 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             (self.composed, 15),
             (self.of_table, 230),
         ]
+        if only:
+            self._kinds = [(self.of_table, 1)]
 
     def draw(self):
         kinds, weights = zip(*self._kinds)
