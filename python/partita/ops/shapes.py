@@ -340,7 +340,8 @@ def repeat_interleave(input, repeats, axis=None):
     axis = axis_of("repeat_interleave", axis, x.ndim)
     counts = np.asarray(repeats.asnumpy() if isinstance(repeats, Tensor) else repeats)
     if counts.size == 1:
-        return run(lambda trace, a: F.repeat(a, axis, int(counts.item())), x)
+        count = int(counts.item())
+        return run(lambda trace, a: F.repeat(a, axis, count), x)
     if counts.shape != (x.shape[axis],) or counts.min() < 0:
         raise ValueError(
             f"[repeat_interleave] bad numbers of copies, got {repeats}, expected {x.shape[axis]} numbers from 0"

@@ -25,15 +25,17 @@ import random_calls
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 DEVIATIONS = os.path.join(FOLDER, "..", "..", "python", "mindspore_deviations.txt")
 CHUNK = 300
+_KINDS = ("equal", "refused", "listed", "different", "refused there", "refused by both")
 # MindSpore computes some functions of float64 in float32.
 _TOLERANCE = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-5}
 
 
-def same(got, expected):
+def same(got, expected, tolerance=None):
+    """Whether two results are equal. `tolerance`: that of the operands, if it is larger than that of the results."""
     if type(got) is not type(expected):
         return False
     if isinstance(got, list):
-        return len(got) == len(expected) and all(same(one, other) for one, other in zip(got, expected))
+        return len(got) == len(expected) and all(same(one, other, tolerance) for one, other in zip(got, expected))
     if isinstance(got, float):
         return bool(np.isclose(got, expected, 2e-5, 1e-7, equal_nan=True))
     if isinstance(got, str):
@@ -41,7 +43,7 @@ def same(got, expected):
     (type_got, a), (type_expected, b) = got, expected
     if type_got != type_expected or a.shape != b.shape:
         return False
-    tolerance = _TOLERANCE.get(a.dtype, 0.0)
+    tolerance = max(_TOLERANCE.get(a.dtype, 0.0), tolerance or 0.0 if a.dtype.kind == "f" else 0.0)
     scale = max(1.0, float(np.abs(np.where(np.isfinite(b), b, 0)).max(initial=0)) if b.dtype.kind == "f" else 1.0)
     return bool(np.allclose(a.astype("f8"), b.astype("f8"), tolerance, tolerance * scale, equal_nan=True))
 
@@ -91,19 +93,28 @@ def evaluated(system, calls, folder):
     return [found[i] for i in range(len(calls))]
 
 
+def _arrays(made):
+    """The arrays of a plain result, flat."""
+    if isinstance(made, list):
+        return [array for one in made[1:] for array in _arrays(one)]
+    return [made[1]] if isinstance(made, tuple) else []
+
+
 class Comparison:
     """Counts of calls by what they gave, and prints of those that differ."""
 
     def __init__(self, listed, shows_refused):
         self._listed, self._shows_refused = listed, shows_refused
         self.counts, self.names, self.used = collections.Counter(), set(), collections.Counter()
+        self.gradients = []
 
     def add(self, call, expected, got):
         (made_there, refused_there), (made, refused) = expected, got
         if refused_there is not None:
             kind = "refused by both" if refused else "refused there"
         else:
-            kind = "refused" if refused else "equal" if same(made, made_there) else "different"
+            digits = _TOLERANCE[np.dtype(np.float16)] if '"f2"' in call else None
+            kind = "refused" if refused else "equal" if same(made, made_there, digits) else "different"
             self.names.update(re.findall(r"(?:ops|nn|mint|numpy|\))\.[A-Za-z]\w*", call))
         matching = [one.pattern for one in self._listed if one.search(call)] if kind == "different" else []
         if matching:
@@ -112,8 +123,26 @@ class Comparison:
         self.counts[kind] += 1
         if kind == "refused" and self._shows_refused:
             print(f"refused: {call}\n    {refused}")
+        if kind in ("different", "listed") and call.startswith("gradient("):
+            self.gradients.append((call, made))
         if kind == "different":
             print(f"different: {call}\n    {made}\n    instead of {made_there}")
+
+    def check_gradients(self, folder):
+        """Compares the gradients that differ, listed or not, with central differences, and prints those that are other
+        than these."""
+        if not self.gradients:
+            return
+        slopes = evaluated("partita-differences", [call for call, _ in self.gradients], folder)
+        for (call, made), (expected, refused) in zip(self.gradients, slopes):
+            found = _arrays(made)[: len(_arrays(expected))] if refused is None else []
+            good = refused is None and all(
+                np.allclose(one, other, 0.02, 0.02 * max(1.0, float(np.abs(other).max(initial=0))), equal_nan=True)
+                for one, other in zip(found, _arrays(expected))
+            )
+            self.counts["confirmed" if good else "unlike differences"] += 1
+            if not good:
+                print(f"gradient unlike central differences: {call}\n    {made}\n    {expected} {refused or ''}")
 
     @property
     def carried_out(self):
@@ -123,10 +152,14 @@ class Comparison:
     def summary(self, title):
         counts, both = self.counts, self.carried_out - self.counts["refused"]
         print(
-            f"{title}: {sum(counts.values())} calls, {both} carried out by both, {counts['equal']} of them equal "
+            f"{title}: {sum(counts[kind] for kind in _KINDS)} calls, {both} carried out by both, {counts['equal']} of them equal "
             f"({counts['equal'] / both:.2%}), {counts['listed']} listed as different, {counts['different']} silently "
             f"different; {counts['refused']} refused here alone, {counts['refused there']} there alone, "
             f"{counts['refused by both']} by both"
+        )
+        print(
+            f"    {counts['confirmed']} gradients that differ are those of central differences, "
+            f"{counts['unlike differences']} are not"
         )
         for pattern, count in self.used.most_common():
             print(f"    {count} of the listed: {pattern}")
@@ -152,6 +185,7 @@ def main():
                 if found.carried_out < options.calls:
                     found.add(call, expected, got)
             sys.stdout.flush()
+        found.check_gradients(folder)
     sys.exit(0 if found.summary(f"random calls, seed {options.seed}") else 1)
 
 

@@ -115,7 +115,7 @@ _PICKED = [
     ("mint", "argsort", ["@1-3 {f};", "{f}; [?{axis}][?, descending={True|False}]", "{c}; {axis}, stable=True"]),
     ("op", "Sort", ["[?{axis}][?, descending=True]; {f}", "-1, True; {g:n,5}"]),
     ("ops", "unique_consecutive", ["@1 {c};", "@1 {c}; {True|return_counts=True|True, True}", "@2 {c}; dim={0|1}"]),
-    ("ops", "tensor_scatter_elements", ["{g:k,m}; {ids:2,m<k}, {g:2,m}[?, 0][?, 'add']", "{g:1,5}; t([[0, 3, 1]]), {g:1,3}, 1[?, {'none'|'add'}]"]),
+    ("ops", "tensor_scatter_elements", ["{g:k,m}; {ids:2,m<k}, {g:2,m}, 0, 'add'", "{g:1,5}; t([[0, 3, 1]]), {g:1,3}, 1[?, {'none'|'add'}]"]),
     ("ops", "scatter_nd_update", ["ms.Parameter({g:4,k}, name='p'); t([[1], [3]]), {g:2,k}"]),
     ("ops", "assign assign_add assign_sub", ["ms.Parameter({g}, name='p'); {g}", "ms.Parameter({g:n,k}, name='p'); {g:n,k}"]),
     ("op", "Assign", ["; ms.Parameter({g}, name='p'), {g}"]),

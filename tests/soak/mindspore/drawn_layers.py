@@ -26,7 +26,8 @@ _LAYERS = [
     ("text", "nn.BatchNorm.set_train", ["given(nn.BatchNorm2d({k}[?, momentum=0.5])).set_train()({g:3,k,h,3})", "given(nn.BatchNorm1d({k})).set_train()({g:4,k})"]),
     ("ops", "layer_norm", ["{g:n,k}; ({k},), {g:k}, {g:k}[?, {1e-3|eps=0.1}]", "{g:q,n,k}; ({n}, {k}), {g:n,k}, {g:n,k}"]),
     ("functional", "layer_norm", ["{g:n,k}; ({k},)[?, {g:k}, {g:k}]", "{g:q,n,k}; ({k},), weight={g:k}, bias={g:k}[?, eps=0.1]"]),
-    ("op", "LayerNorm", ["; {g:n,k}, {g:k}, {g:k}", "{-1, -1|2, 2}; {g:q,n,k}, {g:k}, {g:k}"]),
+    ("text", "ops.LayerNorm", [
+        "ops.LayerNorm()({g:n,k}, {g:k}, {g:k})[0]", "ops.LayerNorm({-1, -1|2, 2})({g:q,n,k}, {g:k}, {g:k})[0]"]),
     ("ops", "rms_norm", ["{g:n,k}; {g:k}[?, {1e-3|epsilon=0.1}]", "{g:q,n,k}; {g:k}"]),
     ("op", "RmsNorm", ["[?{1e-3|epsilon=0.1}]; {g:n,k}, {g:k}"]),
     ("nn", "Embedding", ["5, {k}; {ids:n<5}", "5, {k}[?, use_one_hot=True]; {ids:n,m<5}", "5, {k}, padding_idx=0; {ids:n<5}"]),
@@ -68,7 +69,8 @@ _LOSSES = [
     ("nn", "BCEWithLogitsLoss", ["[?" + _REDUCTION + "]; {g:n,k}, t(3, 'f4', 'unit', ({n}, {k}))", "weight={g:k}; {g:n,k}, {g:n,k}", "'sum', pos_weight={g:k}; {g:n,k}, {g:n,k}"]),
     ("ops", "binary_cross_entropy_with_logits", ["{g:n,k}; {g:n,k}, {g:n,k}, {g:n,k}" + _REDUCED, "{g:n,k}; t(3, 'f4', 'unit', ({n}, {k}))[?, weight={g:k}][?, pos_weight={g:k}]" + _REDUCED]),
     ("nn", "SoftmaxCrossEntropyWithLogits", ["True, " + _REDUCTION + "; {g:n,k}, {ids:n<k}", "[?reduction=" + _REDUCTION + "]; {g:n,k}, {u:n,k}"]),
-    ("op", "SoftmaxCrossEntropyWithLogits", ["; {g:n,k}, t(2, 'f4', 'unit', ({n}, {k}))"]),
+    ("text", "ops.SoftmaxCrossEntropyWithLogits", [
+        "ops.SoftmaxCrossEntropyWithLogits()({g:n,k}, ops.softmax({g:n,k}, -1))[{0|0|1}]"]),
     ("op", "SparseSoftmaxCrossEntropyWithLogits", ["; {g:n,k}, {ids:n<k}"]),
     ("nn mint.nn", "CrossEntropyLoss", ["[?reduction=" + _REDUCTION + "][?, ignore_index=1][?, label_smoothing=0.1]; {g:n,k}, {ids:n<k}",
                                 "weight=t(2, 'f4', 'positive', ({k},))" + _REDUCED + "; {g:n,k}, {ids:n<k}", "; {g:n,k}, t(2, 'f4', 'unit', ({n}, {k}))", "; {g:n,k,h,w}, {ids:n,h,w<k}"]),

@@ -124,7 +124,7 @@ def call_of(space, name, text):
 def gradient_of(call):
     """The same call as one of its gradients by all its tensors of float32, or None without these."""
     found = [one[0] for one in FLOAT_TENSOR.finditer(call)]
-    if not found:
+    if not found or "Parameter(" in call:  # a parameter is no function of what is differentiated
         return None
     head = re.match(r"given\((.*?\))\)\((?=t\()", call)
     if head and call.endswith(")") and all(one in call[head.end() :] for one in found):
