@@ -1,4 +1,4 @@
-"""What the functions with the names of NumPy share."""
+"""Conversions that the functions with the names of NumPy share."""
 
 import numbers
 

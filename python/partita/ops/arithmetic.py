@@ -4,6 +4,8 @@ import builtins
 import math
 import numbers
 
+import numpy as np
+
 from partita.common import dtype as mstype
 from partita.ops.creation import full
 from partita.ops.derived import stop_gradient
@@ -100,13 +102,11 @@ def log1p(input):
     one = add(x, 1.0)
     same = equal(one, 1.0)
     rest = select(same, full([], 1.0, dtype=x.dtype), sub(one, 1.0))
-    # The quotient is 1 but for rounding. Without a gradient it leaves 1 / (1 + x), also where there is no logarithm.
-    made = mul(log(select(less(one, 0.0), neg(one), one)), stop_gradient(div(x, rest)))
-    return select(same, x, add(made, select(less(one, 0.0), _nan(x), full([], 0.0, dtype=x.dtype))))
-
-
-def _nan(x):
-    return full([], math.nan, dtype=x.dtype)
+    exact = mul(log(one), div(x, rest))
+    # Its gradient is that of the logarithm of |1 + x|, which is 1 / (1 + x), also where there is no logarithm.
+    tiny = float(np.finfo(x.dtype.numpy or np.float32).tiny)
+    rough = log(add(select(less(one, 0.0), neg(one), one), mul(cast(equal(one, 0.0), x.dtype), tiny)))
+    return select(same, x, add(stop_gradient(exact), sub(rough, stop_gradient(rough))))
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):

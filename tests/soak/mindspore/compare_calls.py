@@ -100,6 +100,11 @@ def _arrays(made):
     return [made[1]] if isinstance(made, tuple) else []
 
 
+def _are_near(gradient, slopes):
+    largest = float(np.nanmax(np.abs(slopes), initial=1.0))
+    return bool(np.allclose(gradient, slopes, 0.02, 0.02 * largest, equal_nan=True))
+
+
 class Comparison:
     """Counts of calls by what they gave, and prints of those that differ."""
 
@@ -123,6 +128,8 @@ class Comparison:
         self.counts[kind] += 1
         if kind == "refused" and self._shows_refused:
             print(f"refused: {call}\n    {refused}")
+        if kind == "listed" and self._shows_refused:
+            print(f"listed: {call}\n    {made}\n    instead of {made_there}")
         if kind in ("different", "listed") and call.startswith("gradient("):
             self.gradients.append((call, made))
         if kind == "different":
@@ -136,10 +143,7 @@ class Comparison:
         slopes = evaluated("partita-differences", [call for call, _ in self.gradients], folder)
         for (call, made), (expected, refused) in zip(self.gradients, slopes):
             found = _arrays(made)[: len(_arrays(expected))] if refused is None else []
-            good = refused is None and all(
-                np.allclose(one, other, 0.02, 0.02 * max(1.0, float(np.abs(other).max(initial=0))), equal_nan=True)
-                for one, other in zip(found, _arrays(expected))
-            )
+            good = refused is None and all(map(_are_near, found, _arrays(expected)))
             self.counts["confirmed" if good else "unlike differences"] += 1
             if not good:
                 print(f"gradient unlike central differences: {call}\n    {made}\n    {expected} {refused or ''}")
@@ -171,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calls", type=int, default=3000)
-    parser.add_argument("--show", action="store_true", help="print refused calls, too")
+    parser.add_argument("--show", action="store_true", help="print refused and listed calls, too")
     parser.add_argument("--kept", help="folder of results of MindSpore")
     parser.add_argument("--only", help="names that calls are drawn of, as a regular expression, such as ^numpy")
     options = parser.parse_args()

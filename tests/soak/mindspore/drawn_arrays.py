@@ -3,7 +3,9 @@
 _TYPE = "ms.{float32|int32|float16|int64|bool_|float64}"
 _PADS = "({0..2}, {0..2}, {0..2}, {0..2})"
 _MOVED = [
-    ("ops mint", "reshape", ["{x}; {(-1,)|(1, -1)|(-1, 1)}", "{x:n,k,4}; {(-1, 4)|(2, -1)|(-1, 2, 2)}", "{f:4,6}; (-1, 8)"]),
+    ("ops mint", "reshape", [
+        "{x}; {(-1,)|(1, -1)|(-1, 1)}", "{x:n,k,4}; {(-1, 4)|(2, -1)|(-1, 2, 2)}", "{f:4,6}; (-1, 8)",
+    ]),
     ("Tensor", "reshape view", ["{x}; -1", "{x}; {(-1,)|(1, -1)|1, -1}", "{f:n,4,6}; {(-1, 8)|-1, 12|(8, -1)}"]),
     ("op", "Reshape", ["; {x}, {(-1,)|(1, -1)}", "; {f:n,4,6}, {(-1, 8)|(8, -1)}"]),
     ("ops mint", "permute", ["@1 {x}; {order}", "@2-4 {x}; {order}"]),
@@ -24,7 +26,9 @@ _MOVED = [
     ("ops numpy Tensor", "squeeze", ["{x:n,1,k};", "{x:n,1,k}; {1|-2}", "{x:1,n,1}; [?{0|2|(0, 2)|axis=0}]"]),
     ("mint", "squeeze", ["{x:n,1,k};", "{x:n,1,k}; {1|-2|0}", "{x:1,n,1}; {0|2|(0, 2)}"]),
     ("op", "Squeeze", ["[?{1|(1,)|-2}]; {x:n,1,k}"]),
-    ("ops", "flatten", ["@1-4 {x};", "@2-4 {x}; start_dim={0|1|-2}", "@3-4 {x}; start_dim={0|1}, end_dim={1|2|-1}", "@2-3 {x}; 'F'"]),
+    ("ops", "flatten", [
+        "@1-4 {x};", "@2-4 {x}; start_dim={0|1|-2}", "@3-4 {x}; start_dim={0|1}, end_dim={1|2|-1}", "@2-3 {x}; 'F'",
+    ]),
     ("Tensor", "flatten", ["{x};", "@2-4 {x}; start_dim={0|1|-2}", "@3-4 {x}; start_dim=0, end_dim={1|-2}"]),
     ("mint", "flatten", ["{x};", "@2-4 {x}; {0|1|-2}", "@3-4 {x}; {0|1}, {1|2|-1}"]),
     ("op", "Flatten", ["@1-4 ; {x}"]),
@@ -32,14 +36,18 @@ _MOVED = [
     ("nn", "Unflatten", ["1, {(2, -1)|(2, 3)|(-1, 3)}; {g:n,6,k}", "0, (2, 2); {g:4,n}"]),
     ("numpy", "ravel", ["{x};"]),
     ("numpy", "reshape", ["{x}; {-1|(-1,)|(1, -1)}", "{x:n,4,6}; {(-1, 8)|[8, -1]}"]),
-    ("ops mint Tensor numpy", "broadcast_to", ["{x:1,k}; ({n}, {k})", "{x:k}; (2, {n}, {k})", "{f:n,1}; {(3, -1, 4)|(-1, 2)}"]),
+    ("ops mint Tensor numpy", "broadcast_to", [
+        "{x:1,k}; ({n}, {k})", "{x:k}; (2, {n}, {k})", "{f:n,1}; {(3, -1, 4)|(-1, 2)}",
+    ]),
     ("op", "BroadcastTo", ["(2, {n}, {k}); {x:n,k}", "({n}, 3); {f:n,1}"]),
     ("Tensor", "expand_as", ["{x:1,k}; {f:n,k}", "{g:k}; {f:n,k}"]),
     ("ops mint Tensor", "flip", ["{x}; ({axis},)", "@2-4 {x}; (0, 1)", "@2 {x}; {[0]|[0, -1]}"]),
     ("numpy", "flip", ["{x};", "{x}; {axis}", "@2-3 {x}; (0, 1)"]),
     ("ops numpy", "fliplr", ["@2-4 {x};"]),
     ("ops numpy", "flipud", ["@1-4 {x};"]),
-    ("ops mint Tensor", "roll", ["{x}; {1|-1|2}, {axis}", "@2-3 {x}; (1, {2|-1}), (0, 1)", "{x}; {1|3}", "{f}; shifts={1|-2}, dims={axis}"]),
+    ("ops mint Tensor", "roll", [
+        "{x}; {1|-1|2}, {axis}", "@2-3 {x}; (1, {2|-1}), (0, 1)", "{x}; {1|3}", "{f}; shifts={1|-2}, dims={axis}",
+    ]),
     ("numpy", "roll", ["{x}; {1|-1|3}", "{x}; {1|-2}, {axis}", "@2-3 {x}; (1, 2), (0, 1)"]),
     ("numpy", "rot90", ["@2-3 {x};", "@2-4 {x}; {2|3|-1|k=5}[?, axes=(1, 0)]"]),
     ("ops mint Tensor", "tril triu", ["@2-4 {x};", "@2-3 {x}; {1|-1|diagonal=2|-2|0}"]),
@@ -53,19 +61,28 @@ _MOVED = [
     ("ops", "repeat_elements", ["{x}; {1|2|3}[?, {axis}]"]),
     ("numpy", "repeat", ["{x}; {1|2}", "{x}; 2, {axis}", "{f:3}; [1, 2, 1], 0"]),
     ("ops", "pad", [
-        "@1-4 {f}; ({0..2}, {0..2})", "@2-4 {g}; " + _PADS + "[?, value={0.5|1}]", "{g:2,3,4,5}; ({0..2}, {0..2}, {0..2}, 1), {'reflect'|'replicate'|'circular'}",
-        "{g:2,4,5}; (1, 2), {'reflect'|'replicate'|'circular'}", "@1-3 {f}; (-1, 2), 'constant', 1.5"]),
+        "@1-4 {f}; ({0..2}, {0..2})", "@2-4 {g}; " + _PADS + "[?, value={0.5|1}]",
+        "{g:2,3,4,5}; ({0..2}, {0..2}, {0..2}, 1), {'reflect'|'replicate'|'circular'}",
+        "{g:2,4,5}; (1, 2), {'reflect'|'replicate'|'circular'}", "@1-3 {f}; (-1, 2), 'constant', 1.5",
+    ]),
     ("op", "Pad", ["@2 (({0..2}, 1), (0, {0..2})); {x}"]),
     ("nn", "ConstantPad1d ConstantPad2d", ["{1|(1, 2)}, {0.5|1}; {g:2,3,4}", "{1|2}, 1.5; {g:n,k,h,w}"]),
     ("nn", "ConstantPad2d", [_PADS + ", 0.5; {g:n,k,h,w}"]),
     ("nn", "ZeroPad2d", ["{1|2|" + _PADS + "}; {g:n,k,h,w}"]),
     ("nn", "ReflectionPad2d", ["{1|2|(1, 0, 2, 1)}; {g:n,k,3,4}", "1; {g:n,3,4}"]),
     ("nn", "Pad", ["((1, {0..2}), ({0..2}, 1))[?, {'CONSTANT'|'REFLECT'|'SYMMETRIC'}]; {g:3,4}"]),
-    ("numpy", "pad", ["@1-3 {f}; {1|2|(1, 2)}", "@2 {f}; ((1, 0), (0, 2))[?, constant_values={1|0.5}]", "{g:3,4}; 1, mode={'edge'|'reflect'|'wrap'}"]),
+    ("numpy", "pad", [
+        "@1-3 {f}; {1|2|(1, 2)}", "@2 {f}; ((1, 0), (0, 2))[?, constant_values={1|0.5}]",
+        "{g:3,4}; 1, mode={'edge'|'reflect'|'wrap'}",
+    ]),
 ]  # fmt: skip
 _JOINED = [
-    ("ops", "concat cat stack", ["({a}, {a});", "({a}, {a}[?, {a}]); [?{{axis}|axis={axis}}]", "[{f}, {f}]; [?{axis}]", "({x}, {x}); {axis}"]),
-    ("mint", "concat cat stack", ["({a}, {a});", "({a}, {a}[?, {a}]); [?{{axis}|dim={axis}}]", "[{f}, {f}]; [?{axis}]"]),
+    ("ops", "concat cat stack", [
+        "({a}, {a});", "({a}, {a}[?, {a}]); [?{{axis}|axis={axis}}]", "[{f}, {f}]; [?{axis}]", "({x}, {x}); {axis}",
+    ]),
+    ("mint", "concat cat stack", [
+        "({a}, {a});", "({a}, {a}[?, {a}]); [?{{axis}|dim={axis}}]", "[{f}, {f}]; [?{axis}]",
+    ]),
     ("numpy", "concatenate stack", ["({a}, {a});", "({a}, {a}); [?{{axis}|axis={axis}}]", "[{f}, {f}]; [?{axis}]"]),
     ("numpy", "concatenate", ["({f}, {f}); axis=None"]),
     ("op", "Concat Stack", ["[?{axis}]; ({a}, {a})", "@2-3 [?{axis}]; ({g}, {g}, {g})"]),
@@ -78,7 +95,9 @@ _JOINED = [
     ("numpy", "split array_split", ["{x}; 1, {axis}", "{f:4,n}; {2|4|[1, 3]}", "{f:n,4}; {2|[2]}, axis=1"]),
     ("numpy", "array_split", ["{x}; {2|3}, {axis}"]),
     ("ops Tensor", "chunk", ["{x}; {1|2|3}, {axis}", "{f:5,n}; {2|3|chunks=4}"]),
-    ("ops Tensor", "tensor_split", ["{x}; {1|2|3}, {axis}", "{f:5,n}; {2|(1, 3)|[2, 4]}", "{f:n,5}; {3|(2,)}, axis=1"]),
+    ("ops Tensor", "tensor_split", [
+        "{x}; {1|2|3}, {axis}", "{f:5,n}; {2|(1, 3)|[2, 4]}", "{f:n,5}; {3|(2,)}, axis=1",
+    ]),
     ("ops", "unstack", ["{x}; [?{{axis}|axis={axis}}]", "@1-3 {x};"]),
     ("ops mint Tensor", "unbind", ["{x}; [?{{axis}|dim={axis}}]", "@1-3 {x};"]),
     ("op", "Unstack", ["[?{{axis}|axis={axis}}]; {x}"]),
@@ -89,35 +108,55 @@ _JOINED = [
     ("numpy", "atleast_1d", ["{x};", "{x}; {f}", "2;"]),
 ]  # fmt: skip
 _PICKED = [
-    ("ops", "gather", ["@1-3 {x}; {ids:2<size}, {axis}", "@2-3 {g}; {ids:2,3<size}, {axis}", "{g:2,3,k}; {ids:2,2<3}, 1, 1"]),
-    ("op", "Gather", ["; {x:k,n}, {ids:3<k}, 0", "; {g:n,k,m}, {ids:2,2<k}, 1", "batch_dims=1; {g:2,3,k}, {ids:2,2<3}, 1"]),
+    ("ops", "gather", [
+        "@1-3 {x}; {ids:2<size}, {axis}", "@2-3 {g}; {ids:2,3<size}, {axis}", "{g:2,3,k}; {ids:2,2<3}, 1, 1",
+    ]),
+    ("op", "Gather", [
+        "; {x:k,n}, {ids:3<k}, 0", "; {g:n,k,m}, {ids:2,2<k}, 1", "batch_dims=1; {g:2,3,k}, {ids:2,2<3}, 1",
+    ]),
     ("ops Tensor", "gather_elements", ["{x:k,m}; 0, {ids:2,m<k}", "{g:n,k}; {1|-1}, {ids:n,3<k}"]),
     ("mint", "gather", ["{x:k,m}; 0, {ids:2,m<k}", "{g:n,k}; {1|-1}, {ids:n,3<k}"]),
     ("op", "GatherD", ["; {x:k,m}, 0, {ids:2,m<k}", "; {g:n,k}, {1|-1}, {ids:n,3<k}"]),
     ("ops Tensor", "gather_nd", ["{x:k,n}; {ids:3,1<k}", "{g:k,k,n}; {ids:2,2<k}", "{g:k,k}; {ids:2,3,2<k}"]),
     ("op", "GatherNd", ["; {x:k,n}, {ids:3,1<k}", "; {g:k,k,n}, {ids:2,2<k}"]),
-    ("ops mint Tensor", "index_select", ["{x:k,n}; 0, {ids:3<k}", "{g:n,k,m}; {1|-2}, {ids:2<k}", "@1-3 {f}; {axis}, {ids:2<size}"]),
+    ("ops mint Tensor", "index_select", [
+        "{x:k,n}; 0, {ids:3<k}", "{g:n,k,m}; {1|-2}, {ids:2<k}", "@1-3 {f}; {axis}, {ids:2<size}",
+    ]),
     ("ops mint Tensor", "masked_select", ["{x}; {b}", "@2-3 {f}; {b:~}"]),
     ("ops mint Tensor", "nonzero", ["@1-3 {b};", "@1-3 {c};", "@1-2 {b}; as_tuple=True"]),
     ("ops mint Tensor", "narrow", ["{x}; {axis}, 0, {upto}", "{x:n,4}; 1, {0|1|2}, {1|2}"]),
     ("mint", "select", ["{x}; {axis}, {0|-1}"]),
     ("ops", "slice", ["{x:4,5}; (1, {0|2}), (2, {1|3})", "{f:4,n}; [1, 0], [3, -1]"]),
     ("op", "Slice", ["; {x:4,5}, (1, {0|2}), (2, {1|3})"]),
-    ("op", "StridedSlice", ["; {x:4,5}, (1, 0), (3, {4|5}), (1, {1|2})", "; {g:4,5}, ({0|1}, 4), (4, {0|1}), (2, -1)",
-                            "shrink_axis_mask=1; {x:4,5}, (1, 0), (2, 5), (1, 1)", "begin_mask=1, end_mask=2; {x:4,5}, (1, 1), (3, 2), (1, 2)"]),
-    ("numpy", "take", ["{x:k,n}; {ids:3<k}, 0", "{x}; {ids:2,2<1}", "{g:n,k}; {ids:2<k}, axis={1|-1}", "{f:3,4}; [0, 5, -1][?, mode={'clip'|'wrap'}]"]),
-    ("ops mint Tensor", "topk", ["{f}; {upto}, {axis}", "{f:n,4}; {1|2|3}", "{g:n,5}; 2, -1, {True|False}", "{i:5}; 3", "{g:5,k}; 2, dim=0"]),
+    ("op", "StridedSlice", [
+        "; {x:4,5}, (1, 0), (3, {4|5}), (1, {1|2})", "; {g:4,5}, ({0|1}, 4), (4, {0|1}), (2, -1)",
+        "shrink_axis_mask=1; {x:4,5}, (1, 0), (2, 5), (1, 1)",
+        "begin_mask=1, end_mask=2; {x:4,5}, (1, 1), (3, 2), (1, 2)",
+    ]),
+    ("numpy", "take", [
+        "{x:k,n}; {ids:3<k}, 0", "{x}; {ids:2,2<1}", "{g:n,k}; {ids:2<k}, axis={1|-1}",
+        "{f:3,4}; [0, 5, -1][?, mode={'clip'|'wrap'}]",
+    ]),
+    ("ops mint Tensor", "topk", [
+        "{f}; {upto}, {axis}", "{f:n,4}; {1|2|3}", "{g:n,5}; 2, -1, {True|False}", "{i:5}; 3", "{g:5,k}; 2, dim=0",
+    ]),
     ("ops", "top_k", ["{f:n,4}; {1|2|3}[?, {True|sorted=True}]"]),
     ("op", "TopK", ["[?{True|sorted=True}]; {f:n,4}, {1|2|3}"]),
-    ("ops Tensor", "sort", ["{f}; [?{{axis}|axis={axis}}]", "@1-3 {g};", "{f}; {axis}, {True|False}", "{i:n,4}; -1, descending=True"]),
+    ("ops Tensor", "sort", [
+        "{f}; [?{{axis}|axis={axis}}]", "@1-3 {g};", "{f}; {axis}, {True|False}", "{i:n,4}; -1, descending=True",
+    ]),
     ("mint", "sort", ["@1-3 {f};", "{f}; dim={axis}[?, descending={True|False}]", "{c}; dim={axis}, stable=True"]),
     ("ops Tensor", "argsort", ["@1-3 {f};", "{f}; [?{axis}][?, descending={True|False}]"]),
     ("mint", "argsort", ["@1-3 {f};", "{f}; [?{axis}][?, descending={True|False}]", "{c}; {axis}, stable=True"]),
     ("op", "Sort", ["[?{axis}][?, descending=True]; {f}", "-1, True; {g:n,5}"]),
     ("ops", "unique_consecutive", ["@1 {c};", "@1 {c}; {True|return_counts=True|True, True}", "@2 {c}; dim={0|1}"]),
-    ("ops", "tensor_scatter_elements", ["{g:k,m}; {ids:2,m<k}, {g:2,m}, 0, 'add'", "{g:1,5}; t([[0, 3, 1]]), {g:1,3}, 1[?, {'none'|'add'}]"]),
+    ("ops", "tensor_scatter_elements", [
+        "{g:k,m}; {ids:2,m<k}, {g:2,m}, 0, 'add'", "{g:1,5}; t([[0, 3, 1]]), {g:1,3}, 1[?, {'none'|'add'}]",
+    ]),
     ("ops", "scatter_nd_update", ["ms.Parameter({g:4,k}, name='p'); t([[1], [3]]), {g:2,k}"]),
-    ("ops", "assign assign_add assign_sub", ["ms.Parameter({g}, name='p'); {g}", "ms.Parameter({g:n,k}, name='p'); {g:n,k}"]),
+    ("ops", "assign assign_add assign_sub", [
+        "ms.Parameter({g}, name='p'); {g}", "ms.Parameter({g:n,k}, name='p'); {g:n,k}",
+    ]),
     ("op", "Assign", ["; ms.Parameter({g}, name='p'), {g}"]),
     ("ops", "unfold", ["{g:n,k,5,6}; {2|3|(2, 3)}[?, stride={1|2}][?, padding={0|1}][?, dilation={1|2}]"]),
     ("ops", "depend", ["{x}; {f}"]),
@@ -133,12 +172,18 @@ _MADE = [
     ("ops mint", "full", ["{shape}; " + _NUMBERS, "{(2, 3)|(4,)}; " + _NUMBERS + ", dtype=" + _TYPE]),
     ("ops", "fill", [_TYPE + "; {shape}, {0|1|2|1.5}"]),
     ("op", "Fill", ["; " + _TYPE + ", {(2, 3)|(4,)}, {0|1|2}"]),
-    ("ops mint", "arange", ["{3|4.0|5|2.5};", "{0|1|-1}; {3|4|5.0}[?, {1|2|0.5}]", "{1|0.5}; {4|5}, dtype=ms.{float32|int32|int64}", "5; {0|1}, {-1|-2}"]),
+    ("ops mint", "arange", [
+        "{3|4.0|5|2.5};", "{0|1|-1}; {3|4|5.0}[?, {1|2|0.5}]", "{1|0.5}; {4|5}, dtype=ms.{float32|int32|int64}",
+        "5; {0|1}, {-1|-2}",
+    ]),
     ("ops", "eye", ["{1..4};", "{1..4}; {1..4}[?, {ms.float32|ms.int32|dtype=ms.float16}]"]),
     ("mint", "eye", ["{1..4};", "{1..4}; {1..4}[?, {ms.float32|dtype=ms.float16}]"]),
     ("op", "Eye", ["; {1..4}, {1..4}, ms.{float32|int32|float16}"]),
     ("ops", "linspace", ["{0|-1|0.5}; {2|3.5}, {2|3|5|1}", "ms.Tensor(1.0); ms.Tensor(4.0), 4"]),
-    ("ops", "one_hot", ["{ids:n<3}; 3[?, {1, 0|1.0, 0.0|5, 2|on_value=2.0, off_value=-1.0}]", "{ids:n,k<4}; 4, ms.Tensor(1.0), ms.Tensor(0.0)[?, axis={-1|0|1}]", "{ids:n<7}; 5"]),
+    ("ops", "one_hot", [
+        "{ids:n<3}; 3[?, {1, 0|1.0, 0.0|5, 2|on_value=2.0, off_value=-1.0}]",
+        "{ids:n,k<4}; 4, ms.Tensor(1.0), ms.Tensor(0.0)[?, axis={-1|0|1}]", "{ids:n<7}; 5",
+    ]),
     ("op", "OneHot", ["[?{-1|0}]; {ids:n<4}, {3|5}, ms.Tensor({1.0|2.0}), ms.Tensor(0.0)"]),
     ("nn", "OneHot", ["[?axis={-1|0}, ]depth={3|5}[?, on_value=2.0]; {ids:n<4}"]),
     ("ops", "scalar_to_tensor", ["{1|2.5|True};", "{1|2.5}; {ms.int32|ms.float16|ms.int64}"]),
@@ -158,12 +203,21 @@ _MADE = [
     ("numpy", "full", ["{shape}; " + _NUMBERS, "(2, 3); {1|[1, 2, 3]|2.5}[?, dtype=" + _TYPE + "]"]),
     ("numpy", "full_like", ["{x}; {0|1|2}", "{f}; {1.5|2}[?, dtype=" + _TYPE + "]", "{x}; 1[?, shape=(2,)]"]),
     ("numpy", "arange", ["{3|4.0|5|2.5};", "{0|1|-1}; {3|4|5.0}[?, {1|2|0.5}]", "1; 4, dtype=ms.{float32|int32}"]),
-    ("numpy", "linspace", ["{0|-1}; {2|3.5}, {2|3|5}[?, endpoint=False]", "0; 1, 3, retstep=True", "0; 4, num=5, dtype=ms.int32", "[0, 1]; [2, 4], 3[?, axis={0|-1}]"]),
+    ("numpy", "linspace", [
+        "{0|-1}; {2|3.5}, {2|3|5}[?, endpoint=False]", "0; 1, 3, retstep=True", "0; 4, num=5, dtype=ms.int32",
+        "[0, 1]; [2, 4], 3[?, axis={0|-1}]",
+    ]),
     ("numpy", "logspace", ["{0|1}; {2|3}, {2|3|4}[?, endpoint=False][?, base=2.0]"]),
     ("numpy", "eye tri", ["{1..4};", "{1..4}; {1..4}[?, {0|1|-1}]", "3; k={1|-1}, dtype=ms.int32"]),
     ("numpy", "identity", ["{1..4}; [?ms.int32]"]),
-    ("numpy", "array", ["{[1, 2]|[1.5, 2]|[[1, 2], [3, 4]]|2|2.5|True|(1.0, 2.0)|[True, False]};", "{[1, 2]|[1.5, 2]}; {" + _TYPE + "|ndmin=2}", "{x};", "np.ones((2, 3));"]),
-    ("numpy", "asarray asfarray", ["{[1, 2]|[1.5, 2]|[[1, 2], [3, 4]]|2|2.5|(1.0, 2.0)};", "{[1, 2]|[1.5, 2]}; dtype=ms.{float32|float16}", "{x};", "np.ones((2, 3));"]),
+    ("numpy", "array", [
+        "{[1, 2]|[1.5, 2]|[[1, 2], [3, 4]]|2|2.5|True|(1.0, 2.0)|[True, False]};",
+        "{[1, 2]|[1.5, 2]}; {" + _TYPE + "|ndmin=2}", "{x};", "np.ones((2, 3));",
+    ]),
+    ("numpy", "asarray asfarray", [
+        "{[1, 2]|[1.5, 2]|[[1, 2], [3, 4]]|2|2.5|(1.0, 2.0)};", "{[1, 2]|[1.5, 2]}; dtype=ms.{float32|float16}",
+        "{x};", "np.ones((2, 3));",
+    ]),
     ("numpy", "size", ["{x};", "{x}; {axis}"]),
 ]  # fmt: skip
 ROWS = [*_MOVED, *_JOINED, *_PICKED, *_MADE]

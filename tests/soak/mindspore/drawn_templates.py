@@ -1,13 +1,13 @@
 """Random calls made of templates: texts with places for tensors, axes and numbers.
 
-`{x}` is a tensor of any element type, `{a}` one of the type that all `{a}` of a call have, `{f}` a tensor of the call's
-type of floating-point numbers, `{g}` one of float32, `{c}` of float32 and coarse numbers, of which some are equal, `{p}`
-a positive one, `{u}` one between 0 and 1, `{i}` one of integers, `{b}` one of bools. They have the call's shape, or the
-sizes after a colon: `{g:n,3,k}`, where letters are sizes of the call, and `~` is a shape that broadcasts with the call's.
-`{axis}`, `{axis2}` (another one), `{axes}`, `{last}`, `{order}`, `{shape}`, `{size}` (that of the axis), `{upto}` (a
-number from 1 to it) are of the call's shape, `{ids:n,2<k}` is a tensor of integers below a size, `{1..4}` a number,
-`{a|b|c}` one of several texts. `[?..]` is there in half of the calls. `@2` and `@2-3` at the beginning give the number of
-dimensions of the call's shape, which else is at most 4 and at least 1 where an axis is used."""
+`{x}` is a tensor of any element type, `{a}` one of the type that all `{a}` of a call have, `{f}` one of the call's type
+of floating-point numbers. `{g}` has float32, `{c}` float32 and coarse numbers, of which some are equal, `{p}` positive
+numbers, `{u}` numbers between 0 and 1, `{i}` integers, `{b}` bools. They have the call's shape, or the sizes after a
+colon: `{g:n,3,k}`, where letters are sizes of the call, and `~` is a shape that broadcasts with the call's. Of the
+call's shape are `{axis}`, `{axis2}` (another one), `{axes}`, `{last}`, `{order}`, `{shape}`, `{size}` (that of the axis)
+and `{upto}` (a number from 1 to it). `{ids:n,2<k}` is a tensor of integers below a size, `{1..4}` a number, `{a|b|c}`
+one of several texts. `[?..]` is there in half of the calls. `@2` and `@2-3` at the beginning give the number of
+dimensions of the call's shape, which else is at most 4, and at least 1 where an axis is used."""
 
 import re
 
@@ -33,7 +33,8 @@ class Template:
         self._sizes = [draw.number(1, 4) for _ in range(draw.number(least, most))]
         self._axis = draw.number(0, max(len(self._sizes) - 1, 0))
         self._letters = {letter: draw.number(1, 4) for letter in "nmkhwdqr"}
-        self._types = {"a": draw.pick(*types), **dict.fromkeys("fpu", draw.pick(*_FLOATS)), "g": "f4", "c": "f4", "b": "?"}
+        self._types = {"a": draw.pick(*types), "g": "f4", "c": "f4", "b": "?"}
+        self._types.update(dict.fromkeys("fpu", draw.pick(*_FLOATS)))
 
     def text(self):
         text = self._text
@@ -135,7 +136,7 @@ def gradient_of(call):
 
 
 class TemplateCalls:
-    """Draws calls of the names of a table: each name as often as the others. Mixed into the class that draws tensors."""
+    """Draws calls of the names of a table, each as often as the others. Mixed into the class that draws tensors."""
 
     def use_table(self, rows, only=None):
         """`rows`: (spaces, names, templates). `only`: a regular expression for the names that are drawn."""

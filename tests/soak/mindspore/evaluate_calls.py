@@ -117,7 +117,7 @@ def metric(one, *inputs):
 
 
 def names_of(system, gradient):
-    """What calls can name; `gradient` makes the function of this name."""
+    """The names that calls use; `gradient` makes the function of this name."""
     system.nn.Cell._system = system
     return {
         "__name__": __name__, "ms": system, "ops": system.ops, "nn": system.nn, "np": np, "t": tensor_of(system),
