@@ -21,8 +21,8 @@ def integers(*shape, kind="i4"):
 
 
 def windows(x, kernel, step, pad):
-    """[rows][columns] of the parts of images[n, c, h, w] that windows have, and of the numbers of elements with padding,
-    for windows that begin within the image or its padding before it."""
+    """[rows][columns] of the parts of images[n, c, h, w] that windows have, and of the numbers of elements with
+    padding, for windows that begin within the image or its padding before it."""
     made = []
     for top in range(-pad, x.shape[2] + pad, step):
         if top >= x.shape[2] or (top + kernel > x.shape[2] + pad and top + kernel - step >= x.shape[2] + pad):

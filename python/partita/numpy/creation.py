@@ -10,8 +10,8 @@ from partita.numpy.tensors import sizes_of, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
-    "arange array asarray asfarray empty empty_like eye full full_like identity linspace logspace meshgrid ones ones_like "
-    "rand randint randn tri tril triu zeros zeros_like"
+    "arange array asarray asfarray empty empty_like eye full full_like identity linspace logspace meshgrid ones "
+    "ones_like rand randint randn tri tril triu zeros zeros_like"
 ).split()
 
 

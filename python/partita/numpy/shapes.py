@@ -8,8 +8,8 @@ from partita.numpy.tensors import sizes_of, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
-    "array_split atleast_1d broadcast_to column_stack concatenate expand_dims flip fliplr flipud hstack moveaxis ndim pad "
-    "ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
+    "array_split atleast_1d broadcast_to column_stack concatenate expand_dims flip fliplr flipud hstack moveaxis "
+    "ndim pad ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
 ).split()
 
 

@@ -34,8 +34,8 @@ def mean(a, axis=None, keepdims=False, dtype=None):
 
 
 def average(x, axis=None, weights=None, returned=False):
-    """The mean over dimensions, or of all elements, with weights of the shape of the tensor or of one of its dimensions;
-    with `returned` also the sum of weights."""
+    """The mean over dimensions, or of all elements. Weights have the shape of the tensor, or are of one dimension. With
+    `returned` the sum of weights comes second."""
     x = tensor_of(x)
     if weights is None:
         made = mean(x, axis)

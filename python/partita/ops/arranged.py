@@ -23,8 +23,8 @@ from partita.ops.shapes import (
 from partita.ops.support import as_tensor, axis_of
 
 __all__ = (
-    "argmin argsort diagonal diagonal_sum hstack linspace meshgrid moveaxis movedim narrow repeat_elements roll slice sort swapdims "
-    "tensor_split trace unbind vstack"
+    "argmin argsort diagonal diagonal_sum hstack linspace meshgrid moveaxis movedim narrow repeat_elements roll slice "
+    "sort swapdims tensor_split trace unbind vstack"
 ).split()
 
 

@@ -35,12 +35,13 @@ _OF_ONE = {"neg": "neg", "abs": "abs", "invert": "logical_not"}
 _NAMED_AS_FUNCTIONS = """
     abs add sub mul div exp log sqrt rsqrt square neg tanh sigmoid relu pow floor_div remainder matmul squeeze
     expand_dims unsqueeze broadcast_to equal not_equal less less_equal greater greater_equal logical_not logical_and
-    logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk all any
-    var std swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip
-    roll moveaxis argmin sort argsort diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
+    logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk all any var std
+    swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip roll
+    moveaxis argmin sort argsort diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
     amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     """.split()
-_CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average", "trace": "diagonal_sum"}
+_CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
+_CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
 
 
 class _Methods:

@@ -43,8 +43,8 @@ def _edges(x, axis, before, after, mode):
     if mode == "symmetric":
         if max(before, after) > size:
             raise ValueError(
-                f"[pad] more is added than can be mirrored, got {(before, after)} at a dimension of {size}, expected at "
-                f"most {size}"
+                f"[pad] more is added than can be mirrored, got {(before, after)} at a dimension of {size}, expected at"
+                f" most {size}"
             )
         first, last = (0, before), (size - after, size)
     elif mode == "reflect":

@@ -353,8 +353,8 @@ def _gathered_in_batches(table, ids, axis, count):
     """Slices by their numbers, in each of the batches that the first `count` dimensions of both are."""
     if count > axis or table.shape[:count] != ids.shape[:count]:
         raise ValueError(
-            f"[gather] dimensions of batches do not fit, got shapes {table.shape} and {ids.shape}, axis {axis}, expected"
-            f" {count} equal ones before the axis"
+            f"[gather] dimensions of batches do not fit, got shapes {table.shape} and {ids.shape}, axis {axis},"
+            f" expected {count} equal ones before the axis"
         )
     between, order = axis - count, list(range(table.ndim))
     rows = transpose(table, [*order[:count], axis, *order[count:axis], *order[axis + 1 :]])

@@ -156,7 +156,8 @@ class Comparison:
     def summary(self, title):
         counts, both = self.counts, self.carried_out - self.counts["refused"]
         print(
-            f"{title}: {sum(counts[kind] for kind in _KINDS)} calls, {both} carried out by both, {counts['equal']} of them equal "
+            f"{title}: {sum(counts[kind] for kind in _KINDS)} calls, {both} carried out by both, "
+            f"{counts['equal']} of them equal "
             f"({counts['equal'] / both:.2%}), {counts['listed']} listed as different, {counts['different']} silently "
             f"different; {counts['refused']} refused here alone, {counts['refused there']} there alone, "
             f"{counts['refused by both']} by both"

@@ -108,7 +108,7 @@ _LAYERS = [
         "nn.get_activation('{relu|tanh|gelu|sigmoid|relu6|elu|leakyrelu|hswish|logsoftmax|softmax}')({g:n,k})",
     ]),
 ]  # fmt: skip
-_TARGET = "{u:n,k}"
+_FIXED = "t(2, 'f4', 'unit', ({n}, {k}))"  # not differentiated
 _LOSSES = [
     ("nn", "MSELoss MAELoss L1Loss", [
         "[?" + _REDUCTION + "]; {g}, {g}", "; {g:n,k}, {g:n,k}", "[?" + _REDUCTION + "]; {f}, {f}",
@@ -123,17 +123,17 @@ _LOSSES = [
     ("ops", "huber_loss", ["{g}; {g}[?, " + _REDUCTION + "[?, {0.5|delta=2.0}]]"]),
     ("nn", "KLDivLoss", ["[?{'mean'|'sum'|'none'|'batchmean'}]; {g:n,k}, {u:n,k}", "; {g}, {p}"]),
     ("ops", "kl_div", ["{g:n,k}; {u:n,k}[?, {'mean'|'sum'|'none'|'batchmean'}]"]),
-    ("op", "KLDivLoss", ["[?{'mean'|'sum'|'none'|'batchmean'}]; {g:n,k}, {g:n,k}"]),
+    ("op", "KLDivLoss", ["[?{'mean'|'sum'|'none'|'batchmean'}]; {g:n,k}, {u:n,k}", "; {g:n,k}, " + _FIXED]),
     ("nn", "BCELoss", ["[?reduction=" + _REDUCTION + "]; {u:n,k}, {u:n,k}"]),
     ("ops", "binary_cross_entropy", [
-        "{u:n,k}; {u:n,k}" + _REDUCED, "t(3, 'f4', 'unit', (2, 3)); t(4, 'f4', 'unit', (2, 3)), {g:2,3}" + _REDUCED,
+        "{u:n,k}; {u:n,k}" + _REDUCED, "{u:n,k}; {u:n,k}, " + _FIXED + _REDUCED,
     ]),
     ("nn", "BCEWithLogitsLoss", [
         "[?" + _REDUCTION + "]; {g:n,k}, t(3, 'f4', 'unit', ({n}, {k}))", "weight={g:k}; {g:n,k}, {g:n,k}",
         "'sum', pos_weight={g:k}; {g:n,k}, {g:n,k}",
     ]),
     ("ops", "binary_cross_entropy_with_logits", [
-        "{g:n,k}; {g:n,k}, {g:n,k}, {g:n,k}" + _REDUCED,
+        "{g:n,k}; {g:n,k}, " + _FIXED + ", " + _FIXED + _REDUCED,
         "{g:n,k}; t(3, 'f4', 'unit', ({n}, {k}))[?, weight={g:k}][?, pos_weight={g:k}]" + _REDUCED,
     ]),
     ("nn", "SoftmaxCrossEntropyWithLogits", [

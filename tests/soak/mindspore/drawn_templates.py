@@ -4,10 +4,10 @@
 of floating-point numbers. `{g}` has float32, `{c}` float32 and coarse numbers, of which some are equal, `{p}` positive
 numbers, `{u}` numbers between 0 and 1, `{i}` integers, `{b}` bools. They have the call's shape, or the sizes after a
 colon: `{g:n,3,k}`, where letters are sizes of the call, and `~` is a shape that broadcasts with the call's. Of the
-call's shape are `{axis}`, `{axis2}` (another one), `{axes}`, `{last}`, `{order}`, `{shape}`, `{size}` (that of the axis)
-and `{upto}` (a number from 1 to it). `{ids:n,2<k}` is a tensor of integers below a size, `{1..4}` a number, `{a|b|c}`
-one of several texts. `[?..]` is there in half of the calls. `@2` and `@2-3` at the beginning give the number of
-dimensions of the call's shape, which else is at most 4, and at least 1 where an axis is used."""
+call's shape are `{axis}`, `{axis2}` (another one), `{axes}`, `{last}`, `{order}`, `{shape}`, `{size}` (that of the
+axis) and `{upto}` (a number from 1 to it). `{ids:n,2<k}` is a tensor of integers below a size, `{1..4}` a number,
+`{a|b|c}` one of several texts. `[?..]` is there in half of the calls. `@2` and `@2-3` at the beginning give the number
+of dimensions of the call's shape, which else is at most 4, and at least 1 where an axis is used."""
 
 import re
 
