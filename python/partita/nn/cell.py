@@ -3,6 +3,8 @@
 import itertools
 from collections import OrderedDict
 
+import numpy as np
+
 from partita import _core, _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
@@ -84,6 +86,8 @@ class Cell(CellSettings, CellHooks, CellGradients):
         elif name in self.__dict__.get("_cells", ()) and value is None:
             self._cells[name] = None
         elif name in self.__dict__.get("_params", ()):
+            if isinstance(value, (int, float)) and _trace.current() is not None:
+                value = _number_like(self._params[name], value)
             if not isinstance(value, Tensor):
                 raise TypeError(f"[Cell] '{name}' is a parameter, got {type(value).__name__}, expected a Tensor")
             self._params[name].set_data(value)
@@ -259,7 +263,7 @@ class Cell(CellSettings, CellHooks, CellGradients):
         build, values = _trace.current(), self.__dict__
         if build is not None:
             build.note(self)
-        if values["_precision"] == "f32":
+        if values["_precision"] == "f32" or values["_precision"] and values["_params"]:
             args, kwargs = _widened(args), _widened(kwargs)
         before, after, of_outputs, of_inputs = values["_hooks"]
         for hook in list(before) if before else ():
@@ -473,6 +477,11 @@ class CellList(_Cells):
         raise NotImplementedError(
             "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
         )
+
+
+def _number_like(parameter, value):
+    """A number as a tensor of the shape and element type of a parameter, as programs assign it."""
+    return Tensor(np.full(parameter.shape, value, parameter.dtype.numpy))
 
 
 def _widened(value):
