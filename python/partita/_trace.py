@@ -37,6 +37,7 @@ class Building:
         self._outer = []  # what was built before each entry
 
     is_recorded = False  # whether its Python runs in every step
+    kept_call = None  # the last call of a cell that is to be differentiated: the cell, its arguments, its result
 
     def __enter__(self):
         self._outer.append(current())
@@ -99,6 +100,21 @@ class Building:
             f"[assign] a parameter cannot be changed within a program, got '{parameter.name}', expected a call outside "
             "of it, or PYNATIVE_MODE"
         )
+
+    def take_call(self, cell, args):
+        """Returns the result of the last call of a cell that is to be differentiated, if it had these arguments, else
+        None. It is given up in any case."""
+        found, self.kept_call = self.kept_call, None
+        if found is None or found[0] is not cell or not cell.training or len(found[1]) != len(args):
+            return None
+        result = found[2]
+        if not isinstance(result, Tensor) or any(a is not b for a, b in zip(found[1], args)):
+            return None
+        return result if self.is_of_now(result) else None
+
+    def is_of_now(self, tensor):
+        """Whether a tensor is of what is being built."""
+        return tensor._symbol is not None and tensor._init is None
 
     def annotate(self, tensor, text):
         """Annotates the node that made a tensor; nothing happens if none did."""

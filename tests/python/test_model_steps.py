@@ -121,6 +121,41 @@ def _data(batch=6):
     return ds.NumpySlicesDataset(rows(), ["x", "y"], shuffle=False).batch(batch)
 
 
+class Statistics(Case):
+    def test_move_once_in_a_step_that_calls_its_network_twice(self):
+        x = rows()[0]
+        for mode in (ms.GRAPH_MODE, ms.PYNATIVE_MODE):
+            for scale in (Tensor(4.0), nn.FixedLossScaleUpdateCell(4.0)):
+                ms.set_context(mode=mode)
+                net = nn.SequentialCell(nn.BatchNorm1d(4, momentum=0.5), nn.Dense(4, 3))
+                loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
+                step = OwnStep(loss, OwnAdamW(net.trainable_params(), 0.1), scale)
+                train.Model(step).train(1, _data(12))
+                expected = np.zeros(4)
+                for part in (x[:12], x[12:]):
+                    expected = expected * 0.5 + part.mean(0) * 0.5
+                self.close(net[0].moving_mean, expected, 1e-5)
+
+    def test_evaluations_between_epochs_leave_the_training_as_it_is(self):
+        x = rows()[0]
+        for mode in (ms.GRAPH_MODE, ms.PYNATIVE_MODE):
+            for own in (False, True):
+                ms.set_context(mode=mode)
+                net = nn.SequentialCell(nn.BatchNorm1d(4, momentum=0.5), nn.Dense(4, 3))
+                kind = OwnAdamW if own else nn.SGD
+                model = train.Model(net, nn.CrossEntropyLoss(), kind(net.trainable_params(), 0.1), {"acc"})
+
+                class Evaluates(train.Callback):
+                    def on_train_epoch_end(self, run_context):
+                        model.eval(_data(24))
+
+                model.train(2, _data(24), callbacks=Evaluates())
+                self.close(net[0].moving_mean, x.mean(0) * 0.75, 1e-5)
+                self.assertTrue(net[0].training)
+                model.eval(_data(24))
+                self.assertFalse(net[0].training)
+
+
 class Models(Case):
     def test_an_optimizer_of_its_own_with_a_loss(self):
         managers = train.FixedLossScaleManager(256.0), train.DynamicLossScaleManager(2.0**10, 2, 1000)

@@ -235,9 +235,12 @@ class Cell(CellSettings, CellHooks, CellGradients):
         name = values["_scope_name"]
         build.here = build.inner(self, f"/{name}" if name else "", values["_stage"], values["_recompute"])
         try:
-            return self._called(args, kwargs)
+            result = self._called(args, kwargs)
         finally:
             build.here = before
+        if values["requires_grad"] and values["training"] and not kwargs:
+            build.kept_call = self, args, result
+        return result
 
     def _is_program(self, args, kwargs):
         """Whether a call from outside of a program is one: in graph mode, or to round to 16 bits."""

@@ -106,7 +106,8 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         for position in set(positions or []):
             args[position] = _of_its_own(args[position])
         inputs = [args[position] for position in positions or []]
-        value = fn(*args, **kwargs)
+        made = None if inputs or kwargs else build.take_call(fn, args)
+        value = fn(*args, **kwargs) if made is None else made
         total = _differentiated("value_and_grad", value, has_aux)
         found = _gradients(build, total, inputs + (parameters or []))
         of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
@@ -182,7 +183,8 @@ class GradOperation:
             for i in places:
                 args[i] = _of_its_own(args[i])
             inputs = [args[i] for i in places]
-            total = _differentiated("GradOperation", fn(*args), sens=sens)
+            made = None if inputs else build.take_call(fn, args)
+            total = _differentiated("GradOperation", fn(*args) if made is None else made, sens=sens)
             found = _gradients(build, total, inputs + (parameters if self.get_by_list else []))
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:

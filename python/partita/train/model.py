@@ -180,7 +180,7 @@ class Model(stepping.SteppedModel):
         if where == "fit":
             require_new_names(callbacks)
             epochs = epochs_with(frequency)
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack, self._within_training():
             callbacks = entered(stack, callbacks)
             if self._is_stepped():
                 validate = None if validation is None else validated(self, validation, epochs, callbacks)
@@ -253,6 +253,7 @@ class Model(stepping.SteppedModel):
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
         with self._settings(), contextlib.ExitStack() as stack, _naming_wide_columns(valid_dataset):
+            stack.enter_context(stepping.kept_modes(self._network, self._is_training))
             callbacks = entered(stack, _listed(callbacks))
             if self._eval_network is not None:
                 return stepping.evaluate(self, valid_dataset, callbacks)

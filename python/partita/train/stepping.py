@@ -1,6 +1,7 @@
 """Trainings of Model whose steps are calls of a cell, and evaluations by a network of their own. The cell is one that a
 script wrote, or has an optimizer whose `construct` makes the updates. Callbacks hear of each call."""
 
+import contextlib
 import itertools
 import math
 import time
@@ -132,11 +133,11 @@ class Stepping:
 
     def run(self):
         """Trains to the end, or until a callback requests a stop."""
+        self._step.set_train(True)
         self._call("on_train_begin")
         batches = self._batches()
         for epoch in range(self._first + 1, self._last + 1):
             self._args.cur_epoch_num = epoch
-            self._step.set_train(True)
             self._call("on_train_epoch_begin")
             self._epoch(batches)
             if self._validate is not None:
@@ -233,8 +234,30 @@ def evaluated_by(network, indexes):
     return network, indexes
 
 
+@contextlib.contextmanager
+def kept_modes(network, is_training):
+    """Within a training, what sets a network to evaluate leaves it as it was: callbacks may evaluate between epochs."""
+    modes = [(one, one.training) for _, one in network.cells_and_names()] if is_training else []
+    try:
+        yield
+    finally:
+        for one, training in modes:
+            if one.training != training:
+                one.training = training
+
+
 class SteppedModel:
     """The part of Model that trains by calls of a cell."""
+
+    _is_training = False
+
+    @contextlib.contextmanager
+    def _within_training(self):
+        self._is_training = True
+        try:
+            yield
+        finally:
+            self._is_training = False
 
     @property
     def train_network(self):

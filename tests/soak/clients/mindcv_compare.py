@@ -42,7 +42,7 @@ CASES = {
     "lion": {"opt": "lion", "lr": 0.001},
     "nadam": {"opt": "nadam", "lr": 0.01, "loss_scale": 1.0},
     "adan": {"opt": "adan", "lr": 0.01},
-    "rmsprop": {"opt": "rmsprop", "lr": 0.01, "eps": 1e-3},
+    "rmsprop": {"opt": "rmsprop", "lr": 0.001, "eps": 1e-3},
     "adagrad": {"opt": "adagrad", "lr": 0.01},
     "lamb": {"opt": "lamb", "lr": 0.01, "loss_scale": 1.0},
     "constant": {"scheduler": "constant"},
@@ -98,7 +98,8 @@ def found_in(folder):
     if "error" in found:
         return found["error"]
     losses = found["losses"]
-    weights = dict(np.load(os.path.join(folder, "weights.npz")))
+    weights = np.load(os.path.join(folder, "weights.npz"))
+    weights = {name.replace("optimizer.", ""): weights[name] for name in weights.files}  # as an inner cell names them
     return np.array(losses[len(losses) // 2 - 1 :: len(losses) // 2]), found["best"], weights
 
 

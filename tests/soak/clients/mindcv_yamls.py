@@ -21,6 +21,12 @@ from PIL import Image
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES, IMAGES, EDGE, SMALL = 6, 2, 48, 32
+# Folders of settings whose models take images of any size: those get the edge that follows.
+ANY_SIZE, ANY_EDGE = set(
+    """bit convnext convnextv2 densenet dpn efficientnet ghostnet googlenet hrnet mixnet mnasnet mobilenetv1 mobilenetv2
+    mobilenetv3 poolformer regnet repvgg res2net resnest resnet resnetv2 resnext rexnet senet shufflenetv1 shufflenetv2
+    sknet squeezenet""".split()
+), 64
 OF_MODELS = ("model", "batch_size", "num_classes", "image_resize", "data_dir", "keep_checkpoint_max", "in_channels")
 OF_MODELS += ("epoch_size", "decay_epochs", "warmup_epochs", "lr", "min_lr", "weight_decay", "num_parallel_workers")
 
@@ -38,12 +44,16 @@ def write_images(folder):
                 Image.fromarray(pixels.astype(np.uint8)).save(path)
 
 
-def shortened(told, images, folder, own):
-    """The settings with few small rows; every other one is as it was."""
+def shortened(told, images, folder, own, family):
+    """The settings with few small rows; every other one is as it was. Models of their own train for one epoch."""
     told = dict(told, data_dir=images, ckpt_save_dir=folder, batch_size=4, num_parallel_workers=1, log_interval=1)
     told.update(epoch_size=2, warmup_epochs=min(1, told.get("warmup_epochs", 3)), decay_epochs=1, num_classes=CLASSES)
     if not own:
         told.update(model="soak_tiny", image_resize=SMALL)
+    elif family in ANY_SIZE:
+        told.update(image_resize=ANY_EDGE)
+    if own:
+        told.update(epoch_size=1, warmup_epochs=0)
     return told
 
 
@@ -91,11 +101,12 @@ def line_of(args, path, images):
     os.makedirs(folder, exist_ok=True)
     line, begin = {"name": name, "model": told["model"], "device": device_of(told)}, time.time()
     if args.own:
-        own = shortened(told, images, folder, True)
+        own = shortened(told, images, folder, True, name.split("/")[0])
         line["losses"], line["why_not_own"] = trained(args.repository, own, folder, args.own)
         line["by"] = "own"
     if not line.get("losses"):
-        line["losses"], line["error"] = trained(args.repository, shortened(told, images, folder, False), folder, 120)
+        told = shortened(told, images, folder, False, "")
+        line["losses"], line["error"] = trained(args.repository, told, folder, 300)
         line["by"] = "substitute"
     return dict(line, seconds=round(time.time() - begin, 1))
 
@@ -105,20 +116,21 @@ def main():
     parser.add_argument("repository", type=os.path.abspath)
     parser.add_argument("folder", type=os.path.abspath)
     parser.add_argument("--own", type=float, default=0)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="parts of names, with commas between them")
     parser.add_argument("--every", action="store_true")
     args = parser.parse_args()
     images = os.path.join(args.folder, "images")
     write_images(images)
     paths = sorted(glob.glob(os.path.join(args.repository, "configs", "*", "*.yaml")))
-    paths = [one for one in paths if args.only in one]
+    paths = [one for part in args.only.split(",") for one in paths if part in one]
+    paths = list(dict.fromkeys(paths))
     groups = {}
     for path in paths:
         with open(path) as file:
             groups.setdefault(group_of(yaml.safe_load(file)), []).append(path)
     print(f"{len(paths)} files, {len(groups)} groups", flush=True)
     lines = []
-    with open(os.path.join(args.folder, "lines.json"), "w") as file:
+    with open(os.path.join(args.folder, "lines.json"), "a") as file:
         for path in paths if args.every else [members[0] for members in groups.values()]:
             lines.append(line_of(args, path, images))
             print(json.dumps(lines[-1]), file=file, flush=True)
