@@ -112,6 +112,9 @@ class Building:
             return None
         return result if self.is_of_now(result) else None
 
+    def moved(self, *statistics):
+        """Notes that a call moves running statistics."""
+
     def is_of_now(self, tensor):
         """Whether a tensor is of what is being built."""
         return tensor._symbol is not None and tensor._init is None

@@ -131,10 +131,13 @@ class Statistics(Case):
                 loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
                 step = OwnStep(loss, OwnAdamW(net.trainable_params(), 0.1), scale)
                 train.Model(step).train(1, _data(12))
-                expected = np.zeros(4)
-                for part in (x[:12], x[12:]):
+                expected, average = np.zeros(4), np.zeros(4)
+                for i, part in enumerate((x[:12], x[12:])):
                     expected = expected * 0.5 + part.mean(0) * 0.5
+                    decay = 0.9 * (1 - np.exp(-(i + 1) / 4))
+                    average = average * decay + expected * (1 - decay)  # of the statistics after the step
                 self.close(net[0].moving_mean, expected, 1e-5)
+                self.close([one for one in step.means if "moving_mean" in one.name][0], average, 1e-5)
 
     def test_evaluations_between_epochs_leave_the_training_as_it_is(self):
         x = rows()[0]
