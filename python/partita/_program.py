@@ -140,7 +140,7 @@ class Program:
         try:
             return self._traced(args, kwargs)
         except NeedsValue as error:
-            warn(f"[jit] '{self._name()}' runs in parts, because its Python reads values: {error}")
+            warn(f"[jit] '{self._name()}' runs in parts, because its Python reads values, or sets parameters: {error}")
             self._kept.needs_values = True
             return step.take(self._function, args, kwargs, self._trees, self._rows)
 

@@ -10,7 +10,7 @@ from partita._current import current, set_current, user_line
 from partita._own_gradient import OwnGradient
 from partita._sliced.functions import functions
 from partita._sliced.symbols import Sliced
-from partita.common.tensor import Tensor
+from partita.common.tensor import NeedsSteps, Tensor
 
 # Where in a network the next node stands. The path is the scope without names that `name_of` made; the precision is
 # that of products in the scope.
@@ -44,6 +44,7 @@ class Building:
 
     is_recorded = False  # whether its Python runs in every step
     is_mapping = False  # whether tensors stand for slices, see _mapping.py
+    kept_call = None  # the last call of a cell that is to be differentiated: the cell, its arguments, its result
 
     def __enter__(self):
         self._outer.append(current())
@@ -101,11 +102,29 @@ class Building:
         """Keeps the value that a tensor has had so far, before it becomes another one."""
 
     def assign(self, parameter, value):
-        """Makes a tensor the value of a parameter. Raises NotImplementedError in a network that is built once."""
-        raise NotImplementedError(
+        """Makes a tensor the value of a parameter. Raises NeedsSteps in a network that is built once."""
+        raise NeedsSteps(
             f"[assign] a parameter cannot be changed within a program, got '{parameter.name}', expected a call outside "
             "of it, or PYNATIVE_MODE"
         )
+
+    def take_call(self, cell, args):
+        """Returns the result of the last call of a cell that is to be differentiated, if it had these arguments, else
+        None. It is given up in any case."""
+        found, self.kept_call = self.kept_call, None
+        if found is None or self.is_mapping or found[0] is not cell or not cell.training or len(found[1]) != len(args):
+            return None
+        result = found[2]
+        if not isinstance(result, Tensor) or any(a is not b for a, b in zip(found[1], args)):
+            return None
+        return result if self.is_of_now(result) else None
+
+    def moved(self, *statistics):
+        """Notes that a call moves running statistics."""
+
+    def is_of_now(self, tensor):
+        """Whether a tensor is of what is being built."""
+        return tensor._symbol is not None and tensor._init is None
 
     def annotate(self, tensor, text):
         """Annotates the node that made a tensor; nothing happens if none did."""

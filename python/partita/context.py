@@ -52,6 +52,7 @@ _CONTEXT = {
     "ascend_config": ({}, False),
     "gpu_config": ({}, False),
     "jit_config": ({}, False),
+    "enable_ge": (False, False),
     "enable_hccl": (False, False),
     "enable_task_sink": (True, False),
     "enable_loop_sink": (False, False),

@@ -340,6 +340,10 @@ class Recording(Building):
             key = "assign", Same(parameter)
             self.do(key, lambda build, symbol, parameter=parameter: _store(build, parameter, symbol), value)
 
+    def is_of_now(self, tensor):
+        """Whether a tensor is of the present segment."""
+        return tensor._init is self.segment
+
     def commit(self):
         """Ends the segment, because what comes needs parameters that it updates. Raises TypeError where that is not
         possible."""

@@ -214,6 +214,10 @@ class Step(Recording):
         self.begin(self.call.continued, ())
         self.rates = {}
 
+    def moved(self, *statistics):
+        """Lets what reads running statistics from here on have the values after the calls so far."""
+        self.updated.update((id(one), one) for one in statistics)
+
     def array_of_updated(self, parameter):
         if id(parameter) in self.updated:
             self.commit()

@@ -3,6 +3,8 @@
 import itertools
 from collections import OrderedDict
 
+import numpy as np
+
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
@@ -85,6 +87,8 @@ class Cell(CellSettings, CellHooks, CellGradients):
         elif name in self.__dict__.get("_cells", ()) and value is None:
             self._cells[name] = None
         elif name in self.__dict__.get("_params", ()):
+            if isinstance(value, (int, float)) and _trace.current() is not None:
+                value = _number_like(self._params[name], value)
             if not isinstance(value, Tensor):
                 raise TypeError(f"[Cell] '{name}' is a parameter, got {type(value).__name__}, expected a Tensor")
             self._params[name].set_data(value)
@@ -234,9 +238,12 @@ class Cell(CellSettings, CellHooks, CellGradients):
         name = values["_scope_name"]
         build.here = build.inner(self, f"/{name}" if name else "", values["_stage"], values["_recompute"])
         try:
-            return self._called(args, kwargs)
+            result = self._called(args, kwargs)
         finally:
             build.here = before
+        if values["requires_grad"] and values["training"] and not kwargs:
+            build.kept_call = self, args, result
+        return result
 
     def _is_program(self, args, kwargs):
         """Whether a call from outside of a program is one: in graph mode, or to round to 16 bits."""
@@ -262,7 +269,7 @@ class Cell(CellSettings, CellHooks, CellGradients):
         build, values = _trace.current(), self.__dict__
         if build is not None:
             build.note(self)
-        if values["_precision"] == "f32":
+        if values["_precision"] == "f32" or values["_precision"] and values["_params"]:
             args, kwargs = _widened(args), _widened(kwargs)
         before, after, of_outputs, of_inputs = values["_hooks"]
         has_gradient = build is not None and (hasattr(type(self), "bprop") or "bprop" in values)
@@ -478,6 +485,11 @@ class CellList(_Cells):
         raise NotImplementedError(
             "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
         )
+
+
+def _number_like(parameter, value):
+    """A number as a tensor of the shape and element type of a parameter, as programs assign it."""
+    return Tensor(np.full(parameter.shape, value, parameter.dtype.numpy))
 
 
 def _widened(value):

@@ -399,7 +399,10 @@ class _BatchNorm(Cell):
         statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
         key = "batch_norm", *statistics, epsilon, momentum, of_batch
         name = "bn_train" if of_batch else "bn_infer"
-        return call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
+        result = call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
+        if of_batch:
+            build.moved(moving_mean, moving_variance)
+        return result
 
     def _at_once(self, x, of_batch):
         epsilon, momentum, count = self.eps, self.momentum, x.size // x.shape[1]

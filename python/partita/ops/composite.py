@@ -101,8 +101,9 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         for position in set(positions or []):
             args[position] = build.own_input(args[position])
         inputs = [args[position] for position in positions or []]
+        made = None if inputs or kwargs else build.take_call(fn, args)
         with build.own_parameters(parameters or ()):
-            value = fn(*args, **kwargs)
+            value = fn(*args, **kwargs) if made is None else made
             total = _differentiated("value_and_grad", value, has_aux)
             found = _gradients(build, total, inputs + (parameters or []))
         of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
@@ -184,8 +185,9 @@ class GradOperation:
                 args[i] = build.own_input(args[i])
             inputs = [args[i] for i in places]
             wanted = parameters if self.get_by_list else []
+            made = None if inputs else build.take_call(fn, args)
             with build.own_parameters(wanted):
-                total = _differentiated("GradOperation", fn(*args), sens=sens)
+                total = _differentiated("GradOperation", fn(*args) if made is None else made, sens=sens)
                 found = _gradients(build, total, inputs + wanted)
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:
