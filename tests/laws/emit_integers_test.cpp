@@ -73,5 +73,21 @@ TEST(EmittedIntegers, WrapAround) {
   }
 }
 
+TEST(EmittedIntegers, ArePicked) {
+  if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+  for (const DType dtype : kAllDTypes) {
+    const Array numbers = numbers_of(dtype);
+    const int64_t rows = numbers.type().elements();
+    Array table(Type{dtype, {rows, 1}}), line(Type{dtype, {1, rows}});
+    for (Array* one : {&table, &line}) {
+      std::memcpy(one->data(), numbers.data(), static_cast<size_t>(numbers.type().bytes()));
+    }
+    const Array ids(Shape{3}, std::vector<int64_t>{rows - 1, 0, rows - 2}), places(Shape{1, 2}, std::vector{4, 1});
+    EXPECT_EQ(emitted("embedding", Attrs(), {table, ids}), "") << name_of(dtype);
+    EXPECT_EQ(emitted("take_along", Attrs(), {line, places}), "") << name_of(dtype);
+    EXPECT_EQ(emitted("reverse", Attrs(), {numbers}), "") << name_of(dtype);
+  }
+}
+
 }  // namespace
 }  // namespace partita::laws

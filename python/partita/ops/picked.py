@@ -25,11 +25,10 @@ def gather_elements(input, dim, index):
     size = x.shape[axis]
     ids = ids + size * cast(ids < 0, ids.dtype) if _has_negative(ids) else ids
     last = x.ndim - 1
-    wide = x if mstype.is_float(x.dtype) else cast(x, mstype.float64)
     if axis != last:
-        wide, ids = swapaxes(wide, axis, last), swapaxes(ids, axis, last)
-    taken = run(lambda trace, a, i: F.take_along(a, i), wide, ids)
-    return cast(taken if axis == last else swapaxes(taken, axis, last), x.dtype)
+        x, ids = swapaxes(x, axis, last), swapaxes(ids, axis, last)
+    taken = run(lambda trace, a, i: F.take_along(a, i), x, ids)
+    return taken if axis == last else swapaxes(taken, axis, last)
 
 
 def _has_negative(ids):

@@ -374,8 +374,6 @@ def gather(input_params, input_indices, axis, batch_dims=0):
     axis = axis_of("gather", axis, table.ndim)
     if batch_dims:
         return _gathered_in_batches(table, ids, axis, axis_of("gather", batch_dims, ids.ndim + 1))
-    if not mstype.is_float(table.dtype):
-        return _gathered_integers(table, ids, axis)
     rows = transpose(table, [axis] + [i for i in range(table.ndim) if i != axis]) if axis else table
     matrix = rows if rows.ndim == 2 else reshape(rows, [rows.shape[0], rows.size // rows.shape[0]])
     taken = run(lambda trace, t, i: F.apply(trace, "embedding", [t, i], [])[0], matrix, ids)
@@ -386,23 +384,3 @@ def gather(input_params, input_indices, axis, batch_dims=0):
     return transpose(shaped, order)
 
 
-def _gathered_integers(table, ids, axis):
-    """Slices of integers or bools, through float64, which has all numbers below 2^53."""
-    if table.dtype == mstype.int64 and ids._symbol is None:
-        size, places = table.shape[axis], [int(one) for one in ids._values().reshape(-1)]
-        outside = [one for one in places if not 0 <= one < size]
-        if outside:
-            raise IndexError(f"[gather] outside the tensor, got {outside[0]}, expected 0 to {size - 1}")
-        parts = [tensor_index(table, tuple([slice(None)] * axis + [one, None])) for one in places]
-        shape = [*table.shape[:axis], *ids.shape, *table.shape[axis + 1 :]]
-        return reshape(concat(parts, axis), shape) if parts else full(shape, 0, dtype=table.dtype)
-    if table.dtype == mstype.int64:
-        raise TypeError(
-            "[gather] 64-bit integers cannot be gathered by indices that a program computes, got Int64, expected "
-            "another element type"
-        )
-
-    def cast(x, dtype):
-        return run(lambda trace, a: F.cast(a, dtype.core), x)
-
-    return cast(gather(cast(table, mstype.float64), ids, axis), table.dtype)
