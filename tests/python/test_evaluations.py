@@ -254,3 +254,20 @@ class Steps(Case):
         self.assertEqual(one._optimizer.global_step, 6)
         self.assertFalse(nn.SGD(Net().trainable_params(), 0.1).dynamic_lr)
         np.testing.assert_array_equal(one._optimizer.global_step.value().asnumpy(), [6])
+
+
+class Losses(Case):
+    def test_know_whether_they_are_of_a_training(self):
+        class Both(nn.LossBase):
+            def construct(self, logits, labels):
+                return ms.ops.cross_entropy(logits, labels) + (100.0 if self.training else 1.0)
+
+        rows = np.ones((8, 3), "f4"), np.zeros(8, "i4")
+        data = ms.dataset.NumpySlicesDataset(rows, ["x", "y"], shuffle=False).batch(4)
+        net, history = nn.Dense(3, 2), train.History()
+        model = train.Model(net, Both(), nn.SGD(net.trainable_params(), 0.0), {"loss"})
+        model.train(1, data, callbacks=[history])
+        self.assertGreater(history.epoch["net_output"][0], 100)
+        self.assertLess(model.eval(data)["loss"], 10)
+        model.fit(2, data, data, callbacks=[history])
+        self.assertGreater(history.epoch["net_output"][-1], 100)

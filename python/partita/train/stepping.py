@@ -235,9 +235,9 @@ def evaluated_by(network, indexes):
 
 
 @contextlib.contextmanager
-def kept_modes(network, is_training):
-    """Within a training, what sets a network to evaluate leaves it as it was: callbacks may evaluate between epochs."""
-    modes = [(one, one.training) for _, one in network.cells_and_names()] if is_training else []
+def kept_modes(cells, is_training):
+    """Within a training, an evaluation leaves cells as they were: callbacks may evaluate between epochs."""
+    modes = [(one, one.training) for cell in cells for _, one in cell.cells_and_names()] if is_training else []
     try:
         yield
     finally:
@@ -250,6 +250,14 @@ class SteppedModel:
     """The part of Model that trains by calls of a cell."""
 
     _is_training = False
+
+    def _own_cells(self):
+        """The cell that is trained, or the network and its loss."""
+        return [one for one in (self.train_network, self._loss_fn) if isinstance(one, Cell)]
+
+    def _set_train(self, training):
+        for one in self._own_cells():
+            one.set_train(training)
 
     @contextlib.contextmanager
     def _within_training(self):
