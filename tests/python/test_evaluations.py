@@ -4,7 +4,7 @@ import contextlib
 import io
 
 import numpy as np
-from support import Case, labelled
+from support import Case, labelled, warned
 from test_events import Net, rows
 
 import partita as ms
@@ -271,3 +271,25 @@ class Losses(Case):
         self.assertLess(model.eval(data)["loss"], 10)
         model.fit(2, data, data, callbacks=[history])
         self.assertGreater(history.epoch["net_output"][-1], 100)
+
+    def test_of_results_that_are_not_finite(self):
+        rows = np.ones((8, 3), "f4"), np.zeros(8, "i4")
+        bad = rows[0].copy()
+        bad[5] = np.nan
+        data, worse = (
+            ms.dataset.NumpySlicesDataset((x, rows[1]), ["x", "y"], shuffle=False).batch(4) for x in (rows[0], bad)
+        )
+        net, found = nn.Dense(3, 2), []
+        model = train.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1), {"loss", "acc"})
+
+        class Evaluates(train.Callback):
+            def on_train_epoch_end(self, run_context):
+                found.append(model.eval(worse))
+
+        with warned() as lines:
+            model.train(2, data, callbacks=Evaluates())
+        self.assertTrue(all(np.isnan(one["loss"]) and 0 <= one["acc"] <= 1 for one in found))
+        self.assertEqual(len(found), 2)
+        self.assertIn("the training goes on", "".join(lines))
+        with self.refuses(ValueError, "the results are not finite"):
+            model.eval(worse)

@@ -256,9 +256,13 @@ class Model(stepping.SteppedModel):
             stack.enter_context(stepping.kept_modes(self._own_cells(), self._is_training))
             callbacks = entered(stack, _listed(callbacks))
             if self._eval_network is not None:
-                return stepping.evaluate(self, valid_dataset, callbacks)
+                of_network = self._eval_network, self._eval_indexes, self._metric_functions
+                return stepping.evaluate(*of_network, valid_dataset, callbacks)
             args = Arguments(network=self._network, list_callback=callbacks)
-            return self._measured(Evaluation(self, valid_dataset).run(callbacks, args))
+            try:
+                return self._measured(Evaluation(self, valid_dataset).run(callbacks, args))
+            except ValueError as error:
+                return self._evaluated_anyway(error, valid_dataset)
 
     def _evaluation_job(self, valid_dataset):
         """(a job that evaluates the network, its rows, how many a batch has)."""
