@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Published client libraries of the documented system, unchanged: clients.sh FOLDER [DOCUMENTED_PYTHON].
 # FOLDER gets the libraries and what they import. With the Python of a virtual environment that has mindspore 2.10 and
-# NumPy 1.26, models of mindcv are compared with it (an hour on two cores). Run by hand; it needs a network and mpirun.
+# NumPy 1.26, models and trainings of mindcv are compared with it (two hours on two cores). Run by hand; it needs a network
+# and mpirun.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mkdir -p "${1:?clients.sh FOLDER [DOCUMENTED_PYTHON]}" && cd "$1" && pwd)
@@ -19,6 +20,8 @@ fetch mindyolo --no-deps mindyolo==0.5.0
 fetch images numpy==1.26.4 pillow tqdm scipy
 fetch texts numpy==1.26.4 pyyaml regex ftfy jieba rouge_chinese nltk pyarrow==12.0.1 tokenizers==0.15.0 datasets==2.18.0 \
   tiktoken jinja2 setproctitle safetensors sentencepiece addict ml-dtypes opencv-python-headless==4.9.0.80 mindpet==1.0.4
+[ -e "$folder/mindcv_repository" ] ||
+  git clone -q --depth 1 --branch v0.3.0 https://github.com/mindspore-lab/mindcv "$folder/mindcv_repository"
 with() { # LIBRARY COMMAND..: with the library, what it imports, and the package
   PYTHONPATH=$package:$folder/$1:$folder/texts:$folder/images "${@:2}"
 }
@@ -40,6 +43,12 @@ status=0
 
 echo "mindcv, in graph mode, the data set sunk:"
 with mindcv "$python" -m partita.msrun "$own/train_mindcv.py" "$own/train_mindcv.yaml" "$folder/training"
+echo "mindcv, train.py with each file of settings, by its own model if that ends in 90 s:"
+with mindcv "$python" "$own/mindcv_yamls.py" "$folder/mindcv_repository" "$folder/yamls" --every --own 90 || status=1
+if [ -n "$documented" ]; then
+  with mindcv "$python" "$own/mindcv_compare.py" "$folder/mindcv_repository" "$folder/compared" "$documented" \
+    "$folder/mindcv:$folder/images:$folder/texts"
+fi
 echo "mindyolo, YOLOX:"
 with mindyolo "$python" -m partita.msrun "$own/train_mindyolo.py"
 for kind in llama gpt2; do

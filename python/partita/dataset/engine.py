@@ -122,19 +122,11 @@ class Dataset:
         ratio = change.probe(self.rows())
         return self._view(change, batch_size=self._batch_size * ratio)
 
-    def batch(
-        self,
-        batch_size,
-        drop_remainder=False,
-        num_parallel_workers=None,
-        per_batch_map=None,
-        input_columns=None,
-        output_columns=None,
-        **kwargs,
-    ):
+    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
         `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. Raises TypeError or
         ValueError for bad sizes, NotImplementedError for batches of batches."""
+        changed, *columns = (kwargs.pop(name, None) for name in ("per_batch_map", "input_columns", "output_columns"))
         _refuse_unknown("batch", kwargs)
         if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
             raise TypeError(f"[batch] batch_size is not an integer, got {batch_size!r}, expected one from 1")
@@ -147,9 +139,9 @@ class Dataset:
             )
         size, drops = int(batch_size), bool(drop_remainder)
         batched = self._view(lambda rows, seed: rows, batch_size=size, drop_remainder=drops)
-        if per_batch_map is None:
+        if changed is None:
             return batched
-        return batched.map(OfRows(per_batch_map), input_columns or self.get_col_names(), output_columns)
+        return batched.map(OfRows(changed), columns[0] or self.get_col_names(), columns[1])
 
     def shuffle(self, buffer_size):
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer. Raises

@@ -63,6 +63,13 @@ class Compose:
         return value
 
 
+class Duplicate:
+    """A column as two."""
+
+    def __call__(self, value):
+        return value, np.array(value)
+
+
 def flattened(operations):
     """The list of operations, with those of Compose in its place."""
     if not isinstance(operations, (list, tuple)):
