@@ -455,4 +455,4 @@ class _Applied:
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
 
 
-MappableDataset = SourceDataset = VisionBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset
+MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset

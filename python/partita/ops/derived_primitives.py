@@ -1,12 +1,18 @@
 """More ops that are objects: of functions that are made of others."""
 
+import functools
+
+from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
+from partita.ops.recurrent import flat_weights, over_steps
 from partita.ops.transposed import input_gradient
 
 _PLAIN = {
     "Assign": F.assign,
+    "Dense": F.dense,
+    "MaskedSelect": F.masked_select,
     "Ceil": F.ceil,
     "Cos": F.cos,
     "Expm1": F.expm1,
@@ -46,14 +52,18 @@ __all__ = [
     "KLDivLoss",
     "L2Normalize",
     "LpNorm",
+    "LSTM",
     "Meshgrid",
     "Pad",
+    "Partial",
     "ResizeNearestNeighbor",
     "ImageSummary",
     "ScalarSummary",
+    "ScalarToTensor",
     "Sort",
     "SplitWithSize",
     "TensorSummary",
+    "Tril",
     "Unstack",
 ]
 for _name, _function in _PLAIN.items():
@@ -212,6 +222,31 @@ class LpNorm(Primitive):
         return F.sqrt(total) if self.p == 2 else total if self.p == 1 else F.pow(total, 1 / self.p)
 
 
+class LSTM(Primitive):
+    """(x[steps, n, input_size], h, c, weights in one row) gives (states of all steps, last h, last c) and two tensors
+    of one element, where the documented system keeps what its gradient needs."""
+
+    def __init__(self, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
+        super().__init__()
+        if num_layers != 1 or dropout or proj_size:
+            raise ValueError(
+                f"[LSTM] more than a layer, got num_layers={num_layers}, dropout={dropout} and proj_size={proj_size}, "
+                "expected 1, 0 and 0: see nn.LSTM"
+            )
+        self.input_size, self.hidden_size, self.has_bias = input_size, hidden_size, bool(has_bias)
+        self.directions = 2 if bidirectional else 1
+
+    def compute(self, x, h, c, w):
+        sizes = self.input_size, self.hidden_size, self.directions, self.has_bias
+        made, last = [], []
+        for k, weights in enumerate(flat_weights(w, "LSTM", *sizes)):
+            y, state = over_steps("LSTM", x, (h[k], c[k]), weights, backwards=k == 1)
+            made.append(y)
+            last.append(state)
+        nothing = F.zeros((1, 1), x.dtype)
+        return F.concat(made, -1), *(F.stack(one, 0) for one in zip(*last)), nothing, nothing
+
+
 class Meshgrid(Primitive):
     """The coordinates of the points of a grid, from a tuple of those along each of its dimensions."""
 
@@ -236,6 +271,19 @@ class Pad(Primitive):
         return F.pad(x, [one for pair in reversed(self.paddings) for one in pair])
 
 
+class Partial(Primitive):
+    """(function, first arguments): the function of the others."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, function, *args, **kwargs):
+        return functools.partial(function, *args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        return self.compute(*args, **kwargs)
+
+
 class ResizeNearestNeighbor(Primitive):
     """Images x[n, c, h, w] of another size, of the nearest elements."""
 
@@ -250,6 +298,16 @@ class ResizeNearestNeighbor(Primitive):
 
     def compute(self, x):
         return F.interpolate(x, self.size)
+
+
+class ScalarToTensor(Primitive):
+    """(number, element type): the number as a tensor."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, input_x, dtype=mstype.float32):
+        return F.scalar_to_tensor(input_x, dtype)
 
 
 class ScalarSummary(Primitive):
@@ -299,6 +357,17 @@ class StandardNormal(Primitive):
 
     def compute(self, shape):
         return F.standard_normal(shape)
+
+
+class Tril(Primitive):
+    """The elements of matrices on and below a diagonal, and 0 above it."""
+
+    def __init__(self, diagonal=0):
+        super().__init__()
+        self.diagonal = diagonal
+
+    def compute(self, x):
+        return F.tril(x, self.diagonal)
 
 
 class Unstack(Primitive):

@@ -12,6 +12,7 @@ from partita.ops.arithmetic import *  # noqa: F401,F403
 from partita.ops.arranged import *  # noqa: F401,F403
 from partita.ops.contractions import *  # noqa: F401,F403
 from partita.ops.drawn import *  # noqa: F401,F403
+from partita.ops.lines import *  # noqa: F401,F403
 from partita.ops.older_names import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 from partita.ops.padding import *  # noqa: F401,F403

@@ -1,5 +1,6 @@
 """The operators of tensors, and their methods that compute: functions of this package, which installs them."""
 
+import builtins
 import types
 import weakref
 
@@ -37,7 +38,7 @@ _NAMED_AS_FUNCTIONS = """
     logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk masked_fill all any
     var std swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip
     roll moveaxis argmin sort argsort diagonal trace gather_elements gather_nd index_select masked_select nonzero unbind
-    amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
+    amax amin tensor_split narrow tile lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average"}
 
@@ -136,6 +137,40 @@ class _Methods:
     def expand_as(self, other):
         """The elements repeated along dimensions of one element, so that the shape is that of another tensor."""
         return F.broadcast_to(self, other.shape)
+
+    def expand(self, *size):
+        """The elements repeated along dimensions of one element, and along new ones in front; -1 keeps a size."""
+        return F.broadcast_to(self, _shape_of(size))
+
+    def repeat(self, *repeats, axis=None):
+        """The tensor several times along each dimension, and along new ones in front. With `axis` each slice along it
+        several times, as in earlier versions of the documented system."""
+        if axis is not None:
+            return F.repeat_interleave(self, *repeats, axis)
+        counts = _shape_of(repeats)
+        if len(counts) < self.ndim:
+            raise ValueError(
+                f"[Tensor.repeat] too few numbers of copies, got {tuple(counts)}, expected one for each of "
+                f"{self.ndim} dimensions"
+            )
+        return F.tile(self, tuple(counts))
+
+    def stride(self):
+        """By how many elements each dimension advances."""
+        return [one // self.itemsize for one in self.strides]
+
+    @property
+    def strides(self):
+        """By how many bytes each dimension advances."""
+        found, step = [], self.itemsize
+        for size in reversed(self.shape):
+            found.append(step)
+            step *= size
+        return tuple(reversed(found))
+
+    def __contains__(self, value):
+        """Whether an element is equal to the value."""
+        return builtins.bool(F.any(F.equal(self, value)))
 
     def repeat_interleave(self, repeats, dim=None):
         """Each element, along a dimension each slice, several times."""

@@ -3,10 +3,11 @@
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, cast, div, floor_div, mul, pow, sub
+from partita.ops.shapes import swapaxes
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "addn floor_divide mixed_precision_cast multiply tensor_add tensor_div tensor_mul tensor_pow tensor_sub true_divide"
+    "addn floor_divide mixed_precision_cast multiply t tensor_add tensor_div tensor_mul tensor_pow tensor_sub true_divide"
 ).split()
 
 
@@ -26,6 +27,14 @@ def mixed_precision_cast(dst_type, x):
     if isinstance(x, (tuple, list)):
         return type(x)(mixed_precision_cast(dst_type, one) for one in x)
     return cast(x, dst_type) if isinstance(x, Tensor) and mstype.is_float(x.dtype) else x
+
+
+def t(input):
+    """A matrix with its dimensions exchanged; a vector or a number as it is. Raises ValueError for more dimensions."""
+    x = as_tensor(input, "t")
+    if x.ndim > 2:
+        raise ValueError(f"[t] not a matrix, got shape {x.shape}, expected at most two dimensions")
+    return swapaxes(x, 0, 1) if x.ndim == 2 else x
 
 
 floor_divide, multiply, true_divide = floor_div, mul, div

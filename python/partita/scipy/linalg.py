@@ -1,0 +1,7 @@
+"""Names of linear algebra that libraries import."""
+
+from partita._names import absent_all, refuse_missing
+
+globals().update(absent_all(__name__, {"eigh": "numpy.linalg.eigh on asnumpy()", "inv": "numpy.linalg.inv on asnumpy()"}))
+
+__getattr__ = refuse_missing(globals())
