@@ -60,8 +60,8 @@ class Dataset:
             self._built[shard] = self._source(shard)
         return self._built[shard]
 
-    def _view(self, change, **attrs):
-        return _View(self, change, **attrs)
+    def _view(self, change, kind=None, **attrs):
+        return (kind or _View)(self, change, **attrs)
 
     # What there is.
 
@@ -130,7 +130,8 @@ class Dataset:
                 f"[batch] batches cannot be batched again, got batch({batch_size}) after batch("
                 f"{self._batch_size}), expected one of them"
             )
-        return self._view(lambda rows, seed: rows, batch_size=int(batch_size), drop_remainder=bool(drop_remainder))
+        sizes = {"batch_size": int(batch_size), "drop_remainder": bool(drop_remainder)}
+        return self._view(lambda rows, seed: rows, BatchDataset, **sizes)
 
     def shuffle(self, buffer_size):
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer. Raises
@@ -151,7 +152,7 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[repeat] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: self._whole(rows).repeat(count))
+        return self._view(lambda rows, seed: self._whole(rows).repeat(count), RepeatDataset)
 
     def take(self, count=-1):
         """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
@@ -159,7 +160,7 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[take] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()))
+        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()), TakeDataset)
 
     def skip(self, count):
         """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
@@ -342,6 +343,18 @@ class _View(Dataset):
         return self._change(self._parent.rows(shard), _seed.seed_or_default() + 7919 * self._depth)
 
 
+class BatchDataset(_View):
+    """What `batch` gives."""
+
+
+class RepeatDataset(_View):
+    """What `repeat` gives."""
+
+
+class TakeDataset(_View):
+    """What `take` gives."""
+
+
 class _Joined(Dataset):
     def __init__(self, parts, join):
         super().__init__()
@@ -455,4 +468,4 @@ class _Applied:
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
 
 
-MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset
+MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset

@@ -6,7 +6,7 @@ from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, cast, mul
-from partita.ops.shapes import gather, reshape, sliced, swapaxes
+from partita.ops.shapes import broadcast_to, gather, reshape, sliced, swapaxes
 from partita.ops.support import F, as_tensor, axis_of, run
 
 __all__ = "gather_elements gather_nd index_select masked_select nonzero unique_consecutive".split()
@@ -58,8 +58,11 @@ def index_select(input, axis, index):
     return gather(input, index, axis_of("index_select", axis, as_tensor(input, "index_select").ndim))
 
 
-def _known(where, *tensors):
-    if _trace.current() is not None or any(one._symbol is not None for one in tensors):
+def require_known(where, *tensors):
+    """Raises NotImplementedError where values are not known: in programs that are compiled once. In a step whose Python
+    runs every time they are."""
+    build = _trace.current()
+    if (build is not None and not build.is_recorded) or any(one._is_symbolic for one in tensors):
         raise NotImplementedError(
             f"[{where}] the shape of the result depends on data, got a call within a program, expected one outside of"
             " it, or ops.select"
@@ -69,7 +72,7 @@ def _known(where, *tensors):
 def nonzero(input, *, as_tuple=False):
     """The places of the elements other than 0, a row for each, or a tensor for each dimension."""
     x = as_tensor(input, "nonzero")
-    _known("nonzero", x)
+    require_known("nonzero", x)
     places = np.nonzero(x.asnumpy())
     if as_tuple:
         return tuple(Tensor(one.astype(np.int64)) for one in places)
@@ -80,7 +83,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """The elements without those that are equal to the one before, in one row or of slices along a dimension; also
     which of them each element is, and how many there are of each, as int64."""
     x = as_tensor(input, "unique_consecutive")
-    _known("unique_consecutive", x)
+    require_known("unique_consecutive", x)
     values = x.asnumpy()
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
     flat = rows.reshape(len(rows), -1)
@@ -99,6 +102,9 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 def masked_select(input, mask):
     """The elements where a mask holds, in one row."""
     x, chosen = as_tensor(input, "masked_select"), as_tensor(mask, "masked_select")
-    _known("masked_select", x, chosen)
-    values, where = np.broadcast_arrays(x.asnumpy(), chosen.asnumpy())
-    return Tensor(values[where])
+    require_known("masked_select", chosen)
+    shape = np.broadcast_shapes(x.shape, chosen.shape)
+    places = np.flatnonzero(np.broadcast_to(chosen.asnumpy(), shape)).astype(np.int64)
+    if not len(places):
+        return Tensor(np.zeros(0, x.dtype.numpy))
+    return gather(reshape(broadcast_to(x, shape), [-1]), Tensor(places), 0)
