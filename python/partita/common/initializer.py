@@ -21,7 +21,7 @@ def _assignment(arr, num):
 
 
 def _calculate_fan_in_and_fan_out(shape):
-    """How many elements each output of such a weight sums, and how many each input is summed into. Raises ValueError
+    """Returns how many elements each output of such a weight sums, and into how many each input goes. Raises ValueError
     for fewer than two dimensions."""
     if len(shape) < 2:
         raise ValueError(f"[initializer] a weight has no such counts, got {len(shape)} dimensions, expected 2 or more")

@@ -344,15 +344,15 @@ class _View(Dataset):
 
 
 class BatchDataset(_View):
-    """What `batch` gives."""
+    """Rows in batches: the result of `batch`."""
 
 
 class RepeatDataset(_View):
-    """What `repeat` gives."""
+    """Rows that are repeated: the result of `repeat`."""
 
 
 class TakeDataset(_View):
-    """What `take` gives."""
+    """The first rows: the result of `take`."""
 
 
 class _Joined(Dataset):

@@ -1,7 +1,7 @@
 """Cells, layers, losses, optimizers."""
 
 from partita._names import absent_all, refuse_missing
-from partita.nn import cell, layer, learning_rate_schedule, loss, optim  # noqa: F401
+from partita.nn import cell, layer, learning_rate_schedule, loss, optim, probability  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
     GELU,

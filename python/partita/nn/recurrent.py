@@ -142,7 +142,9 @@ class _Layers(Cell):
         state = tuple(hx) if self.is_lstm else (hx,)
         for one in state:
             if one.shape != shape:
-                raise ValueError(f"[{type(self).__name__}] a state has another shape, got {one.shape}, expected {shape}")
+                raise ValueError(
+                    f"[{type(self).__name__}] a state has another shape, got {one.shape}, expected {shape}"
+                )
         return state
 
     def construct(self, x, hx=None, seq_length=None):
@@ -171,7 +173,8 @@ class _Layers(Cell):
         return F.swapaxes(x, 0, 1) if self.batch_first else x, states if self.is_lstm else states[0]
 
     def extend_repr(self):
-        return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}, bidirectional={self.bidirectional}"
+        ways = f"num_layers={self.num_layers}, bidirectional={self.bidirectional}"
+        return f"{self.input_size}, {self.hidden_size}, {ways}"
 
 
 class RNN(_Layers):

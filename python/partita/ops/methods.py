@@ -6,10 +6,10 @@ import weakref
 
 from partita._current import current
 from partita.common import dtype as mstype
-from partita.context import get_context
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item, is_basic
+from partita.ops.likenesses import InPlace, Likenesses
 from partita.ops.scattered import added_at
 
 # Operators of two operands by the functions that they call; those of arithmetic also swap their operands.
@@ -40,75 +40,14 @@ _NAMED_AS_FUNCTIONS = """
     logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk masked_fill all any
     var std swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip
     roll moveaxis argmin sort argsort diagonal trace gather_elements gather_nd index_select masked_select nonzero unbind
-    amax amin tensor_split narrow tile addbmm addmv addr bmm
-    bincount bitwise_and bitwise_or bitwise_xor count_nonzero isinf isnan is_floating_point multiply outer scatter
-    searchsorted swapdims t true_divide unique lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
+    amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot tile
+    addbmm addmv addr bmm bincount bitwise_and bitwise_or bitwise_xor count_nonzero isinf isnan is_floating_point
+    multiply outer scatter searchsorted swapdims t true_divide unique
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average"}
 
 
-class _Likenesses:
-    """Methods that make tensors like this one, or say what it is like."""
-
-    @property
-    def device(self):
-        """The kind of device that computes."""
-        return get_context("device_target")
-
-    def new_zeros(self, size, dtype=None):
-        """Zeros of a shape, of this element type unless another one is given."""
-        return F.full(size, 0, dtype=dtype or self.dtype)
-
-    def new_ones(self, size, dtype=None):
-        """Ones of a shape, of this element type unless another one is given."""
-        return F.full(size, 1, dtype=dtype or self.dtype)
-
-    def new_full(self, size, fill_value, *, dtype=None):
-        """One number in a shape, of this element type unless another one is given."""
-        return F.full(size, fill_value, dtype=dtype or self.dtype)
-
-    def fill(self, value):
-        """One number in this shape and of this element type."""
-        return F.full(self.shape, value, dtype=self.dtype)
-
-    def type(self, dtype=None):
-        """The name of the element type, or the elements in another one."""
-        return str(self.dtype) if dtype is None else self.astype(dtype)
-
-    def type_as(self, other):
-        """The elements in the element type of another tensor."""
-        return self.astype(other.dtype)
-
-    def view_as(self, other):
-        """The elements in the shape of another tensor."""
-        return self.reshape(other.shape)
-
-    reshape_as = view_as
-
-    def contiguous(self):
-        """The tensor itself: elements stand one after the other."""
-        return self
-
-    def is_contiguous(self):
-        """Whether elements stand one after the other: they always do."""
-        return True
-
-    def clone(self):
-        """A tensor of the same elements, through which gradients pass."""
-        return self.copy()
-
-    def numel(self):
-        """Number of elements."""
-        return self.size
-
-    nelement = numel
-
-    def ndimension(self):
-        """Number of dimensions."""
-        return self.ndim
-
-
-class _Methods(_Likenesses):
+class _Methods:
     """Methods whose parameters are not those of the function."""
 
     @property
@@ -293,7 +232,7 @@ def _method(function):
 
 def _install():
     """Gives `Tensor` its operators and methods."""
-    members = {**vars(_Likenesses), **vars(_Methods)}
+    members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods)}
     found = {name: one for name, one in members.items() if isinstance(one, (property, types.FunctionType))}
     found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())
     found.update((f"__{name}__", _method(getattr(F, function))) for name, function in _OF_ONE.items())

@@ -7,7 +7,8 @@ from partita.ops.shapes import swapaxes
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "addn floor_divide mixed_precision_cast multiply t tensor_add tensor_div tensor_mul tensor_pow tensor_sub true_divide"
+    "addn floor_divide mixed_precision_cast multiply t tensor_add tensor_div tensor_mul tensor_pow tensor_sub"
+    " true_divide"
 ).split()
 
 

@@ -64,8 +64,7 @@ def require_known(where, *tensors):
     build = _trace.current()
     if (build is not None and not build.is_recorded) or any(one._is_symbolic for one in tensors):
         raise NotImplementedError(
-            f"[{where}] the shape of the result depends on data, got a call within a program, expected one outside of"
-            " it, or ops.select"
+            f"[{where}] the result needs values, got a call within a program, expected one outside of it, or ops.select"
         )
 
 

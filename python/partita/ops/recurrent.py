@@ -1,5 +1,6 @@
 """Cells of recurrent layers over the steps of sequences: what they compute, as functions of their weights."""
 
+from partita.context import get_context
 from partita.ops.creation import zeros_like
 from partita.ops.derived import dense, unstack
 from partita.ops.elementwise import add, greater, mul, relu, select, sigmoid, sub, tanh
@@ -67,12 +68,13 @@ def flat_weights(weights, kind, width, size, directions, has_bias):
         raise ValueError(
             f"[{kind}] wrong number of weights, got {row.size}, expected {counts[1]}, or {counts[2]} with two biases"
         )
-    biases = 1 if row.size == counts[1] else 2
+    on_gpu = get_context("device_target") == "GPU"  # tells the orders apart where there are no biases
+    biases = 2 if row.size != counts[1] or (on_gpu and not has_bias) else 1
     inputs_first = directions * [width] + directions * [size]
     for count in inputs_first if biases == 1 else directions * [width, size]:
         taken.append(reshape(row[place : place + rows * count], [rows, count]))
         place += rows * count
-    own = [row[at : at + rows] for at in range(place, row.size, rows)]
+    own = [row[at : at + rows] for at in range(place, row.size, rows)]  # biases
     found = []
     for k in range(directions):
         pair = (taken[k], taken[k + directions]) if biases == 1 else tuple(taken[2 * k : 2 * k + 2])

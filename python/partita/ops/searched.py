@@ -46,8 +46,8 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, side=None, right=F
         rows = np.take_along_axis(rows, _values("searchsorted", sorter)[0], -1)
     if rows.ndim > 1 and rows.shape[:-1] != wanted.shape[:-1]:
         raise ValueError(
-            f"[searchsorted] the rows do not fit, got {rows.shape} and {wanted.shape}, expected the same but in the last"
-            " dimension"
+            f"[searchsorted] the rows do not fit, got {rows.shape} and {wanted.shape}, expected the same but in the "
+            "last dimension"
         )
     way = "right" if right or side == "right" else "left"
     flat = rows.reshape(-1, rows.shape[-1])

@@ -2,6 +2,7 @@
 
 from partita._names import absent_all, refuse_missing
 
-globals().update(absent_all(__name__, {"eigh": "numpy.linalg.eigh on asnumpy()", "inv": "numpy.linalg.inv on asnumpy()"}))
+_INSTEAD = {"eigh": "numpy.linalg.eigh on asnumpy()", "inv": "numpy.linalg.inv on asnumpy()"}
+globals().update(absent_all(__name__, _INSTEAD))
 
 __getattr__ = refuse_missing(globals())

@@ -84,7 +84,7 @@ def flattened(operations):
 
 
 class Implementation(enum.Enum):
-    """What a map is written in: C++, whose `parse` gives the operation, or Python, whose `execute_py` is called."""
+    """The language of a map: C++, whose `parse` gives the operation, or Python, whose `execute_py` is called."""
 
     C = 0
     PY = 1
