@@ -314,6 +314,13 @@ class Names(Case):
         with self.refuses(NotImplementedError, "[mstype_to_detype] unknown element type, got Int8"):
             mstype_to_detype(ms.int8)
 
+    def test_ops_run_where_a_library_replaced_their_call(self):
+        class Sum(ops.Add):
+            def __call__(self, *args):
+                return ops.primitive._run_op(self, self.name, args) * 2
+
+        self.close(Sum()(Tensor([1.0]), Tensor([2.0])), [6])
+
     def test_names_that_refuse_calls(self):
         for call, text in (
             (lambda: ops.Complex()(Tensor([1.0]), Tensor([1.0])), "[Complex] this op is not supported, got a call"),

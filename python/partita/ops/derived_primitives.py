@@ -43,6 +43,7 @@ _PLAIN = {
 __all__ = [
     *_PLAIN,
     "Addcmul",
+    "BatchNorm",
     "Conv2DBackpropInput",
     "Conv2DTranspose",
     "DType",
@@ -54,6 +55,7 @@ __all__ = [
     "LpNorm",
     "LSTM",
     "Meshgrid",
+    "NLLLoss",
     "Pad",
     "Partial",
     "ResizeNearestNeighbor",
@@ -64,6 +66,7 @@ __all__ = [
     "SplitWithSize",
     "TensorSummary",
     "Tril",
+    "UniformReal",
     "Unstack",
 ]
 for _name, _function in _PLAIN.items():
@@ -79,6 +82,24 @@ class Addcmul(Primitive):
 
     def compute(self, input_data, x1, x2, value):
         return F.addcmul(input_data, x1, x2, value)
+
+
+class BatchNorm(Primitive):
+    """(x[n, c, ..], gamma, beta, mean, variance) gives (normalized x, mean, variance, mean, variance): by the given
+    statistics, or with `is_training` by those of the batch, whose share `momentum` the given ones take."""
+
+    def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
+        super().__init__()
+        F.require_nchw("BatchNorm", data_format)
+        self.is_training, self.epsilon, self.momentum = bool(is_training), float(epsilon), float(momentum)
+
+    def compute(self, x, scale, bias, mean, variance):
+        found = mean, variance
+        if self.is_training:
+            axes = tuple(i for i in range(x.ndim) if i != 1)
+            found = F.reduce_mean(x, axes), F.var(x, axes)
+        y = F.batch_norm(x, mean, variance, scale, bias, self.is_training, self.momentum, self.epsilon)
+        return y, *found, *found
 
 
 class Conv2DTranspose(Primitive):
@@ -271,6 +292,20 @@ class Pad(Primitive):
         return F.pad(x, [one for pair in reversed(self.paddings) for one in pair])
 
 
+class NLLLoss(Primitive):
+    """(log-probabilities, classes, weights of the classes) gives (the loss, the sum of the weights that count)."""
+
+    def __init__(self, reduction="mean", ignore_index=-100):
+        super().__init__()
+        self.reduction, self.ignore_index = reduction, ignore_index
+
+    def compute(self, logits, labels, weight):
+        losses = F.nll_loss(logits, labels, weight, self.ignore_index, self.reduction)
+        counts = F.not_equal(labels, self.ignore_index)
+        own = F.gather(weight, F.select(counts, labels, F.zeros_like(labels)), 0)
+        return losses, F.reduce_sum(F.mul(own, F.cast(counts, own.dtype)))
+
+
 class Partial(Primitive):
     """(function, first arguments): the function of the others."""
 
@@ -368,6 +403,16 @@ class Tril(Primitive):
 
     def compute(self, x):
         return F.tril(x, self.diagonal)
+
+
+class UniformReal(Primitive):
+    """Numbers from 0 to 1, of a shape."""
+
+    def __init__(self, seed=0, seed2=0):
+        super().__init__()
+
+    def compute(self, shape):
+        return F.rand(*shape)
 
 
 class Unstack(Primitive):

@@ -10,6 +10,7 @@ from partita.ops.shapes import *  # noqa: F401,F403
 from partita.ops.activations import *  # noqa: F401,F403
 from partita.ops.arithmetic import *  # noqa: F401,F403
 from partita.ops.arranged import *  # noqa: F401,F403
+from partita.ops.batches import *  # noqa: F401,F403
 from partita.ops.bits import *  # noqa: F401,F403
 from partita.ops.contractions import *  # noqa: F401,F403
 from partita.ops.drawn import *  # noqa: F401,F403

@@ -2,11 +2,11 @@
 
 import numbers
 
-from partita.ops.layers import avg_pool2d, conv2d
+from partita.ops.layers import avg_pool2d, conv2d, max_pool2d
 from partita.ops.shapes import expand_dims, squeeze
 from partita.ops.support import as_tensor
 
-__all__ = "avg_pool1d conv1d".split()
+__all__ = "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d conv1d".split()
 
 
 def _one(where, what, value):
@@ -46,3 +46,24 @@ def avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, cou
         for name, value in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding))
     )
     return squeeze(avg_pool2d(x, (1, kernel), (1, step), (0, around), ceil_mode, count_include_pad), 2)
+
+
+def _parts(where, input, output_size):
+    """(the line as an image, size of each of `output_size` equal parts)."""
+    x, count = _line(where, input), _one(where, "output_size", output_size)
+    if count < 1 or x.shape[-1] % count:
+        raise ValueError(f"[{where}] parts are not equal, got {count} of {x.shape[-1]}, expected a divisor")
+    return x, x.shape[-1] // count
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """Means over equal parts of lines. Raises ValueError if the size is not divisible by the number of parts."""
+    x, size = _parts("adaptive_avg_pool1d", input, output_size)
+    return squeeze(avg_pool2d(x, (1, size), (1, size)), 2)
+
+
+def adaptive_max_pool1d(input, output_size):
+    """The largest elements of equal parts of lines. Raises ValueError if the size is not divisible by the number of
+    parts."""
+    x, size = _parts("adaptive_max_pool1d", input, output_size)
+    return squeeze(max_pool2d(x, (1, size), (1, size)), 2)
