@@ -1,5 +1,6 @@
 """The network that a thread builds, and the line of the script that a call stands in."""
 
+import contextlib
 import os
 import sys
 import threading
@@ -16,6 +17,17 @@ def current():
 def set_current(build):
     """Makes this thread build a network; None ends it."""
     _threads.build = build
+
+
+@contextlib.contextmanager
+def outside():
+    """Within it no network is built and no step is recorded: what is called runs at once."""
+    before = current()
+    set_current(None)
+    try:
+        yield
+    finally:
+        set_current(before)
 
 
 def user_line():

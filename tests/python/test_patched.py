@@ -348,6 +348,35 @@ class Names(Case):
         found = ops.searchsorted(Tensor(rows), Tensor(rows[:, ::-1].copy()), side="right").asnumpy()
         self.assertEqual(found.tolist(), [[5, 4, 3, 2, 1]] * 2)
 
+    def test_loops_that_count_by_tensors_are_one_program(self):
+        x = rng(5).standard_normal((4, 3)).astype("f4")
+        sizes = []
+
+        def loss(a):
+            states, t, h = ops.zeros((4, 3)), Tensor(0), ops.zeros((3,))
+            while t < 4:
+                h = ops.tanh(h + a[t])
+                states[t] = h
+                t += 1
+            sizes.append(int(t * 2))
+            return (states * states).sum() * float(t)
+
+        step = ms.value_and_grad(loss)
+        for values in (x, x * 2):
+            found, gradient = step(Tensor(values))
+            h, expected = np.zeros(3), 0
+            for row in values:
+                h = np.tanh(h + row)
+                expected += 4 * (h * h).sum()
+            self.close(found, expected, 1e-5)
+            moved = values.copy()
+            moved[1, 1] += 1e-2
+            self.assertAlmostEqual(
+                float(gradient.asnumpy()[1, 1]), (float(loss(Tensor(moved))) - expected) / 1e-2, delta=0.2
+            )
+        ((tree, _),) = step._trees.values()
+        self.assertEqual((tree.compiled, set(sizes)), (1, {8}))
+
     def test_values_are_known_within_steps(self):
         x = rng(4).standard_normal((3, 4)).astype("f4")
         step = ms.value_and_grad(lambda a: (ops.masked_select(a * 2, a > 0) ** 2).sum() + len(ops.nonzero(a > 0)))

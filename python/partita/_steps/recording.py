@@ -10,9 +10,10 @@ import sys
 
 from partita import _core
 from partita._captured import Same
+from partita._current import outside
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, Recorded, Replay, is_shared, listed, require_values
-from partita._trace import Building, differentiate
+from partita._trace import Building, differentiate, run
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
@@ -62,6 +63,16 @@ def _of_build(body):
     return lambda build, *symbols: body(build.trace, *symbols)
 
 
+_COUNTS = frozenset(("i32", "i64", "bool"))
+
+
+def _is_count(one):
+    """Whether an operand is a known integer, or a bool, and no parameter."""
+    if one.__class__ is float or one._symbol is not None or one._array is None or one._array.shape:
+        return False
+    return not one.is_parameter and one._array.dtype in _COUNTS
+
+
 class Recording(Building):
     """The calls of one step, as they are made."""
 
@@ -90,6 +101,19 @@ class Recording(Building):
         self._scratch = None
 
     def run(self, body, operands):
+        if operands and _is_count(operands[0]) and all(one.__class__ is float or _is_count(one) for one in operands):
+            return self._at_once(body, operands)
+        return self._added(body, operands)
+
+    def _at_once(self, body, operands):
+        """Computes with known integers as outside of a step: a loop that counts by a tensor asks for each of its
+        values, and need not end a program for them."""
+        with outside():
+            made = run(body, *operands)
+        self.born += made if isinstance(made, (list, tuple)) else [made]
+        return made
+
+    def _added(self, body, operands):
         closure = body.__closure__
         key = (body.__code__, [cell.cell_contents for cell in closure]) if closure else body.__code__
         return self._called(key, operands, body, True)
@@ -274,7 +298,7 @@ class Recording(Building):
         if id(parameter) in self.updated:
             self.commit()
         dtype, shape, functions = parameter.dtype.core, list(parameter.shape), _core.functions
-        value = self.run(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
+        value = self._added(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
         # What uses the parameter from here on has gradients by it, not by what its value was made of.
         if mstype.is_float(parameter.dtype):
             value = self.with_gradient("assign", lambda x: x, lambda x, out, dout: (None,), [value])

@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from partita import _core, context
-from partita._current import current, set_current
+from partita._current import outside
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
 from partita._ranks import is_begun
 from partita._steps.agreement import agree, digest_of, stable
@@ -156,17 +156,6 @@ def _copied(symbol):
     return _core.functions.reshape(symbol, list(symbol.shape))
 
 
-@contextlib.contextmanager
-def _outside():
-    """Within it no step is recorded: what is called runs at once."""
-    before = current()
-    set_current(None)
-    try:
-        yield
-    finally:
-        set_current(before)
-
-
 class Step(Recording):
     """A step that is recorded, and what of it is known."""
 
@@ -193,7 +182,7 @@ class Step(Recording):
     def need(self, slot):
         if slot is None:
             return self.commit()
-        with _outside():
+        with outside():
             asked = agree(self, (slot,), True) if self.is_shared else (slot,)
             self.segment.arrays.update(zip(asked, self._program(asked, True).take(self)))
         self._begin_rest()
@@ -204,7 +193,7 @@ class Step(Recording):
         self.beginnings += (self.begun,)
 
     def commit(self):
-        with _outside():
+        with outside():
             self._run()
         if self.call.continued is None:
             self.call.continued = Call()
@@ -236,7 +225,7 @@ class Step(Recording):
         segment.recording = None
 
     def need_of_gradient(self, place, calls, slot):
-        with _outside():
+        with outside():
             call, number = place
             digest = digest_of(self.call.digest, number, [stable(one.key) for one in calls], slot)
             if self.is_shared:
