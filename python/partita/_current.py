@@ -1,17 +1,22 @@
 """The network that a thread builds, and the line of the script that a call stands in."""
 
-import contextlib
 import os
 import sys
 import threading
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_threads = threading.local()
+
+
+class _Thread(threading.local):
+    build = None
+
+
+_threads = _Thread()
 
 
 def current():
     """Returns the build of a network that this thread is in, or None."""
-    return getattr(_threads, "build", None)
+    return _threads.build
 
 
 def set_current(build):
@@ -19,15 +24,17 @@ def set_current(build):
     _threads.build = build
 
 
-@contextlib.contextmanager
-def outside():
+class outside:
     """Within it no network is built and no step is recorded: what is called runs at once."""
-    before = current()
-    set_current(None)
-    try:
-        yield
-    finally:
-        set_current(before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self):
+        self._before = current()
+        set_current(None)
+
+    def __exit__(self, *_):
+        set_current(self._before)
 
 
 def user_line():

@@ -51,7 +51,10 @@ def _in_network(build, x, gamma, beta, of_batch, moving_mean, moving_variance, e
     statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
     key = "batch_norm", *statistics, epsilon, momentum, of_batch
     name = "bn_train" if of_batch else "bn_infer"
-    return call(name, lambda *inputs: build.do(key, add, *inputs), x, gamma, beta)
+    made = call(name, lambda *inputs: build.do(key, add, *inputs), x, gamma, beta)
+    if of_batch:
+        build.moved(moving_mean, moving_variance)
+    return made
 
 
 def _at_once(x, gamma, beta, of_batch, moving_mean, moving_variance, epsilon, momentum):

@@ -1,8 +1,9 @@
 """Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
-from partita import _trace
+from partita import _trace, context
+from partita.common.tensor import NeedsSteps, Tensor
 from partita.communication import comm_func
-from partita.communication.management import GlobalComm
+from partita.communication.management import GlobalComm, _ranks_of, group_size_or_one
 from partita.ops.primitive import Primitive
 
 _WORLD = GlobalComm.WORLD_COMM_GROUP
@@ -15,16 +16,34 @@ class _Collective(Primitive):
 
     def __call__(self, x):
         if _trace.current() is not None:
+            if self.is_done_in_programs():
+                return x
+            x = self._given(x)
+        result = self.collective(comm_func, x)
+        return result[0] if isinstance(result, tuple) else result
+
+    def _given(self, x):
+        """The value of an operand that a program was called with. Raises NeedsSteps where its Python does not run in
+        every step, RuntimeError for what a network computes."""
+        build = _trace.current()
+        symbol = getattr(x, "_symbol", None)
+        if not build.is_recorded:
+            raise NeedsSteps(f"[{self.name}] a program that is traced once cannot call collectives, got a call in it")
+        if symbol is not None and getattr(symbol, "slot", 0) >= 0:
             raise RuntimeError(
                 f"[{self.name}] a network cannot call collectives, got a call in construct, expected none: what ranks "
                 "communicate follows from how ops are cut"
             )
-        result = self.collective(comm_func, x)
-        return result[0] if isinstance(result, tuple) else result
+        return Tensor._from_array(x.array.copy())
+
+    def is_done_in_programs(self):
+        """Whether operands within programs have what the collective would give."""
+        return len(_ranks_of(self.name, self.group)) == 1
 
 
 class AllReduce(_Collective):
-    """The elements of all ranks, combined."""
+    """The elements of all ranks, combined. Within programs only sums over stages: what the last stage has there, all
+    ranks have here."""
 
     def __init__(self, op="sum", group=_WORLD):
         super().__init__(group)
@@ -32,6 +51,13 @@ class AllReduce(_Collective):
 
     def collective(self, functions, x):
         return functions.all_reduce(x, self.op, self.group)
+
+    def is_done_in_programs(self):
+        ranks, stages = _ranks_of(self.name, self.group), context.get_auto_parallel_context("pipeline_stages")
+        if len(ranks) == 1 or self.op != "sum" or stages == 1 or len(ranks) != stages:
+            return len(ranks) == 1
+        within = group_size_or_one() // stages  # ranks of a stage
+        return len({rank % within for rank in ranks}) == 1 and len({rank // within for rank in ranks}) == stages
 
 
 class AllGather(_Collective):
@@ -44,8 +70,12 @@ class AllGather(_Collective):
         return functions.all_gather_into_tensor(x, self.group)
 
 
-class ReduceScatter(AllReduce):
+class ReduceScatter(_Collective):
     """This rank's part of the first dimension of what is combined."""
+
+    def __init__(self, op="sum", group=_WORLD):
+        super().__init__(group)
+        self.op = op
 
     def collective(self, functions, x):
         return functions.reduce_scatter_tensor(x, self.op, self.group)

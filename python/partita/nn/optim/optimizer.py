@@ -11,11 +11,12 @@ from partita._names import refuse_missing
 from partita._program import Program
 from partita._warnings import warn
 from partita.common import dtype as mstype
-from partita.common.parameter import Parameter
+from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.learning_rate_schedule import LearningRateSchedule, Scheduled
 from partita.nn.optim.file_states import FileStates
+from partita.nn.optim.own_updates import OwnUpdates, require_steps
 from partita.nn.optim.steps import Steps
 
 # Methods of the documented class that would have to be called for each parameter, or step.
@@ -23,7 +24,7 @@ _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
 
-class Optimizer(FileStates, Cell):
+class Optimizer(OwnUpdates, FileStates, Cell):
     """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
     scales and offsets of norms.
 
@@ -34,7 +35,7 @@ class Optimizer(FileStates, Cell):
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        for name in _NOT_REPLACED:
+        for name in () if self.updates_itself() else _NOT_REPLACED:
             if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
                 raise NotImplementedError(
                     f"[{where}] the training would not call this method, got {name} of its own, expected `update` or "
@@ -42,7 +43,7 @@ class Optimizer(FileStates, Cell):
                 )
         parameters, groups = list(parameters), {}
         if any(isinstance(one, dict) for one in parameters):
-            parameters, groups = _ungrouped(where, parameters)
+            parameters, groups = _ungrouped(where, parameters, self.updates_itself())
         for one in parameters:
             if not isinstance(one, Parameter):
                 raise TypeError(
@@ -61,7 +62,7 @@ class Optimizer(FileStates, Cell):
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
             raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
-        self.__dict__["parameters"] = parameters
+        self.__dict__["parameters"] = ParameterTuple(parameters)
         self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
         self.__dict__["learning_rates"] = _rates(where, learning_rate)
@@ -70,6 +71,14 @@ class Optimizer(FileStates, Cell):
         self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
         self._forget_loaded()
         self.__dict__["_scale_after"] = None
+        if self.updates_itself():
+            self._begin_own_updates()
+
+    @classmethod
+    def updates_itself(cls):
+        """Whether `construct` of a script's own makes the updates, and no other does."""
+        names = ("construct", "update", "options")
+        return all((getattr(cls, name) is getattr(Optimizer, name)) != (name == "construct") for name in names)
 
     def options(self):
         """Options of the job, by their keys."""
@@ -97,6 +106,8 @@ class Optimizer(FileStates, Cell):
         "loaded_scale",
         "_scale_after",
         "_known_options",
+        "_own_rate",
+        "_group_rates",
     }
 
     def program_state(self):
@@ -262,21 +273,6 @@ class Optimizer(FileStates, Cell):
 
     decays_gradients = True
 
-    @property
-    def target(self):
-        """The kind of device that updates run on: that of all ops."""
-        return context.get_context("device_target")
-
-    @target.setter
-    def target(self, value):
-        self._set_base_target(value)
-
-    def _set_base_target(self, value):
-        if value not in ("CPU", "GPU", "Ascend"):
-            raise ValueError(f"[{type(self).__name__}] unknown target, got {value!r}, expected CPU, GPU or Ascend")
-        if value != self.target:
-            warn(f"[{type(self).__name__}] updates run where the gradients are, got target {value}, no effect")
-
     def rate_of(self, step):
         """The learning rate of a step, counted from 0; the last one of a list from its end on."""
         rates = self.learning_rates
@@ -297,21 +293,27 @@ class Optimizer(FileStates, Cell):
     @property
     def dynamic_lr(self):
         """Whether each step has a learning rate of its own: `learning_rate(step)`."""
-        return self.is_scheduled
-
-    def get_lr(self):
-        return Tensor(self.rate_of(self.global_step))
+        rates = (one for _, one in self.groups.values() if isinstance(one, list))
+        return self.is_scheduled or any(len(one) > 1 for one in rates)
 
     @property
     def learning_rate(self):
         """The learning rate of the next step, as a parameter that `set_data` sets. `set_data` raises ValueError if a
         rate for each step was given."""
-        return _Rate(self)
+        if not self.updates_itself():
+            return _Rate(self)
+        if self.is_group_lr:
+            return self._rates_of_groups()
+        if self.__dict__["_own_rate"] is None:  # programs know it by its identity
+            self.__dict__["_own_rate"] = _Rate(self)
+        return self.__dict__["_own_rate"]
 
     @learning_rate.setter
     def learning_rate(self, value):
         self.__dict__["learning_rates"] = _rates(type(self).__name__, value)
         self.__dict__["loaded_rate"] = None
+        if self.__dict__.get("_own_rate") is not None and float(self.__dict__["_own_rate"]) != self.learning_rates[0]:
+            self.__dict__["_own_rate"] = None
 
     @property
     def is_scheduled(self):
@@ -339,6 +341,7 @@ class _Rate(Parameter):
 
     def __call__(self, step):
         """The learning rate of a step, counted from 0, as a tensor of shape [1]."""
+        require_steps("a learning rate")
         return Tensor([self._optimizer.rate_of(int(step))])
 
     def __setitem__(self, index, value):
@@ -349,8 +352,9 @@ class _Rate(Parameter):
         return Parameter(Tensor(self.array), self.name, requires_grad=False)
 
 
-def _ungrouped(where, groups):
-    """(parameters in their order, for each name its own (weight decay, learning rate), None where it has none)."""
+def _ungrouped(where, groups, has_rates=False):
+    """(parameters in their order, for each name its own (weight decay, learning rate), None where it has none). With
+    `has_rates` these are lists of rates, for each step."""
     parameters, own, order = [], {}, None
     for group in groups:
         if not isinstance(group, dict):
@@ -374,12 +378,12 @@ def _ungrouped(where, groups):
             raise ValueError(f"[{where}] bad weight_decay of a group, got {decay!r}, expected a number from 0")
         if rate is not None:
             rates = _rates(where, rate)
-            if len(rates) > 1:
+            if len(rates) > 1 and not has_rates:
                 raise NotImplementedError(
                     f"[{where}] a group cannot have a learning rate for each step, got {len(rates)} of them, expected "
                     "one number"
                 )
-            rate = rates[0]
+            rate = rates if has_rates else rates[0]
         for one in group["params"]:
             parameters.append(one)
             own[getattr(one, "name", "")] = (None if decay is None else float(decay), rate)
