@@ -10,10 +10,11 @@ import sys
 
 from partita import _core
 from partita._captured import Same
-from partita._current import outside, user_line
+from partita._current import user_line
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, GradientCalls, Recorded, Replay, is_shared, listed, require_values
-from partita._trace import Building, differentiate, run
+from partita._steps.counting import Counting
+from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
@@ -70,17 +71,7 @@ def _of_build(body):
     return lambda build, *symbols: body(build.trace, *symbols)
 
 
-_COUNTS = frozenset(("i32", "i64", "bool"))
-
-
-def _is_count(one):
-    """Whether an operand is a known integer, or a bool, and no parameter."""
-    if one.__class__ is float or one._symbol is not None or one._array is None or one._array.shape:
-        return False
-    return not one.is_parameter and one._array.dtype in _COUNTS
-
-
-class Recording(Building):
+class Recording(Counting, Building):
     """The calls of one step, as they are made."""
 
     builds_network = True
@@ -112,19 +103,6 @@ class Recording(Building):
         self.updated = {}  # parameters that the segment updates, by their identity
         self.count = 0  # of results
         self._scratch = None
-
-    def run(self, body, operands):
-        if operands and _is_count(operands[0]) and all(one.__class__ is float or _is_count(one) for one in operands):
-            return self._at_once(body, operands)
-        return self._added(body, operands)
-
-    def _at_once(self, body, operands):
-        """Computes with known integers as outside of a step: a loop that counts by a tensor asks for each of its
-        values, and need not end a program for them."""
-        with outside():
-            made = run(body, *operands)
-        self.born += made if isinstance(made, (list, tuple)) else [made]
-        return made
 
     def _added(self, body, operands):
         closure = body.__closure__
