@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Published client libraries of the documented system, unchanged: clients.sh FOLDER [DOCUMENTED_PYTHON].
 # FOLDER gets the libraries and what they import. With the Python of a virtual environment that has mindspore 2.10 and
-# NumPy 1.26, models and trainings of mindcv are compared with it (two hours on two cores). Run by hand; it needs a network
-# and mpirun.
+# NumPy 1.26, models and trainings of mindcv and mindnlp are compared with it (three hours on two cores). Run by hand; it
+# needs a network and mpirun.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mkdir -p "${1:?clients.sh FOLDER [DOCUMENTED_PYTHON]}" && cd "$1" && pwd)
@@ -17,6 +17,7 @@ fetch() { # NAME PACKAGES..: into a folder of its own, once
 fetch mindcv --no-deps mindcv==0.3.0
 fetch mindformers --no-deps mindformers==1.3.2
 fetch mindyolo --no-deps mindyolo==0.5.0
+fetch mindnlp --no-deps mindnlp==0.2.4
 fetch images numpy==1.26.4 pillow tqdm scipy
 fetch texts numpy==1.26.4 pyyaml regex ftfy jieba rouge_chinese nltk pyarrow==12.0.1 tokenizers==0.15.0 datasets==2.18.0 \
   tiktoken jinja2 setproctitle safetensors sentencepiece addict ml-dtypes opencv-python-headless==4.9.0.80 mindpet==1.0.4
@@ -51,6 +52,12 @@ if [ -n "$documented" ]; then
 fi
 echo "mindyolo, YOLOX:"
 with mindyolo "$python" -m partita.msrun "$own/train_mindyolo.py"
+echo "mindnlp, 43 trainings:"
+if [ -n "$documented" ] && [ ! -e "$folder/mindnlp_documented.npz" ]; then
+  PYTHONPATH=$folder/mindnlp:$folder/texts:$folder/images timeout 3600 "$documented" "$own/train_mindnlp.py" "$folder" \
+    documented > /dev/null 2> "$folder/mindnlp_documented.txt" || echo "mindnlp not by the documented system"
+fi
+with mindnlp "$python" -m partita.msrun "$own/train_mindnlp.py" "$folder" own 2> /dev/null || status=1
 for kind in llama gpt2; do
   for cut in "1 1" "2 1" "1 2" "2 2"; do
     read -r rows columns <<< "$cut"

@@ -13,6 +13,7 @@ from partita._captured import Same
 from partita._current import user_line
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, GradientCalls, Recorded, Replay, is_shared, listed, require_values
+from partita._steps.counting import Counting
 from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -70,7 +71,7 @@ def _of_build(body):
     return lambda build, *symbols: body(build.trace, *symbols)
 
 
-class Recording(Building):
+class Recording(Counting, Building):
     """The calls of one step, as they are made."""
 
     builds_network = True
@@ -103,7 +104,7 @@ class Recording(Building):
         self.count = 0  # of results
         self._scratch = None
 
-    def run(self, body, operands):
+    def _added(self, body, operands):
         closure = body.__closure__
         key = (body.__code__, [cell.cell_contents for cell in closure]) if closure else body.__code__
         return self._called(key, operands, body, True)
@@ -322,7 +323,7 @@ class Recording(Building):
         if id(parameter) in self.updated:
             self.commit()
         dtype, shape, functions = parameter.dtype.core, list(parameter.shape), _core.functions
-        value = self.run(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
+        value = self._added(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
         # What uses the parameter from here on has gradients by it, not by what its value was made of.
         if mstype.is_float(parameter.dtype):
             value = self.with_gradient("assign", lambda x: x, lambda x, out, dout: (None,), [value])

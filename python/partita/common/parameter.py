@@ -26,6 +26,7 @@ class Parameter(Tensor):
     )
     is_parameter = True
     cache_enable = False  # there are no parameter servers, whose caches this would be
+    inited_param = None  # drawn values are those of the parameter itself
 
     def __init__(
         self,

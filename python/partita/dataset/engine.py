@@ -60,8 +60,8 @@ class Dataset:
             self._built[shard] = self._source(shard)
         return self._built[shard]
 
-    def _view(self, change, **attrs):
-        return _View(self, change, **attrs)
+    def _view(self, change, kind=None, **attrs):
+        return (kind or _View)(self, change, **attrs)
 
     # What there is.
 
@@ -138,7 +138,7 @@ class Dataset:
                 f"{self._batch_size}), expected one of them"
             )
         size, drops = int(batch_size), bool(drop_remainder)
-        batched = self._view(lambda rows, seed: rows, batch_size=size, drop_remainder=drops)
+        batched = self._view(lambda rows, seed: rows, BatchDataset, batch_size=size, drop_remainder=drops)
         if changed is None:
             return batched
         return batched.map(OfRows(changed), columns[0] or self.get_col_names(), columns[1])
@@ -162,7 +162,7 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[repeat] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: self._whole(rows).repeat(count))
+        return self._view(lambda rows, seed: self._whole(rows).repeat(count), RepeatDataset)
 
     def take(self, count=-1):
         """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
@@ -170,7 +170,7 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[take] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()))
+        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()), TakeDataset)
 
     def skip(self, count):
         """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
@@ -353,6 +353,18 @@ class _View(Dataset):
         return self._change(self._parent.rows(shard), _seed.seed_or_default() + 7919 * self._depth)
 
 
+class BatchDataset(_View):
+    """Rows in batches: the result of `batch`."""
+
+
+class RepeatDataset(_View):
+    """Rows that are repeated: the result of `repeat`."""
+
+
+class TakeDataset(_View):
+    """The first rows: the result of `take`."""
+
+
 class _Joined(Dataset):
     def __init__(self, parts, join):
         super().__init__()
@@ -486,4 +498,4 @@ class _Applied:
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
 
 
-MappableDataset = SourceDataset = VisionBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset
+MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset

@@ -4,7 +4,7 @@ that stay float32."""
 import math
 import numbers
 
-from partita import _core, _trace
+from partita import _core
 from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
@@ -367,67 +367,12 @@ class _BatchNorm(Cell):
         if x.dtype != self.gamma.dtype:  # an input of 16 bits
             return F.cast(self.construct(F.cast(x, self.gamma.dtype)), x.dtype)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        build = _trace.current()
-        if build is not None and build.builds_network:
-            return self._in_network(build, x, of_batch and build.training)
-        return self._at_once(x, of_batch)
+        statistics = self.moving_mean, self.moving_variance
 
-    def _in_network(self, build, x, of_batch):
-        moving_mean, moving_variance = self.moving_mean, self.moving_variance
-        epsilon, momentum = self.eps, self.momentum
-        values = x.size // x.shape[1]
+        def call(name, function, *inputs):
+            return call_in(self, name, function, *inputs)
 
-        def add(build, a, gamma, beta):
-            trace = build.trace
-            mean, variance = build.statistic(moving_mean), build.statistic(moving_variance)
-            if not of_batch:
-                return _apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=epsilon)[0]
-            groups = trace.statistics_groups()
-            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=epsilon, groups=groups)
-            running = _apply(
-                trace,
-                "running_statistics",
-                [mean, variance, batch_mean, rstd],
-                momentum=1.0 - momentum,
-                epsilon=epsilon,
-                count=values // groups,
-            )
-            build.update_statistic(moving_mean, running[0])
-            build.update_statistic(moving_variance, running[1])
-            return y
-
-        statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
-        key = "batch_norm", *statistics, epsilon, momentum, of_batch
-        name = "bn_train" if of_batch else "bn_infer"
-        result = call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
-        if of_batch:
-            build.moved(moving_mean, moving_variance)
-        return result
-
-    def _at_once(self, x, of_batch):
-        epsilon, momentum, count = self.eps, self.momentum, x.size // x.shape[1]
-
-        def body(trace, a, gamma, beta, mean, variance):
-            if not of_batch:
-                return (_apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=epsilon)[0],)
-            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=epsilon, groups=1)
-            return (
-                y,
-                *_apply(
-                    trace,
-                    "running_statistics",
-                    [mean, variance, batch_mean, rstd],
-                    momentum=1.0 - momentum,
-                    epsilon=epsilon,
-                    count=count,
-                ),
-            )
-
-        results = F.run(body, x, self.gamma, self.beta, self.moving_mean, self.moving_variance)
-        if of_batch and _trace.current() is None:
-            self.moving_mean.set_data(results[1])
-            self.moving_variance.set_data(results[2])
-        return results[0]
+        return F.normalized(x, self.gamma, self.beta, *statistics, of_batch, self.eps, self.momentum, call)
 
     def extend_repr(self):
         return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
