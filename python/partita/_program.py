@@ -94,8 +94,8 @@ class _Compiled(Executable):
 class Program:
     """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
     its own rows, unless `rows` is False. In a network that is being built it acts like any other function. With
-    `is_graph` it is traced once in any mode, unless its Python reads values: such a function is recorded in every step,
-    which a warning says. Threads that call it take turns."""
+    `is_graph` it is traced once in any mode, unless its Python reads values or sets parameters: such a function is
+    recorded in every step, which a warning says. Threads that call it take turns."""
 
     def __init__(self, function, rows=True, is_graph=False):
         functools.update_wrapper(self, function, updated=())
@@ -140,7 +140,7 @@ class Program:
         try:
             return self._traced(args, kwargs)
         except NeedsValue as error:
-            warn(f"[jit] '{self._name()}' runs in parts, because its Python reads values: {error}")
+            warn(f"[jit] '{self._name()}' runs in parts, because its Python reads values, or sets parameters: {error}")
             self._needs_values = True
             return step.take(self._function, args, kwargs, self._trees, self._rows)
 

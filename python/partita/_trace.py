@@ -7,7 +7,7 @@ from partita import _core
 from partita._captured import Same
 from partita._current import current, set_current, user_line
 from partita._own_gradient import OwnGradient
-from partita.common.tensor import Tensor
+from partita.common.tensor import NeedsSteps, Tensor
 
 # Where in a network the next node stands. The path is the scope without names that `name_of` made; the precision is
 # that of products in the scope.
@@ -37,6 +37,7 @@ class Building:
         self._outer = []  # what was built before each entry
 
     is_recorded = False  # whether its Python runs in every step
+    divides_batches = False  # whether its program is called with parts of batches
 
     def __enter__(self):
         self._outer.append(current())
@@ -94,8 +95,8 @@ class Building:
         """Keeps the value that a tensor has had so far, before it becomes another one."""
 
     def assign(self, parameter, value):
-        """Makes a tensor the value of a parameter. Raises NotImplementedError in a network that is built once."""
-        raise NotImplementedError(
+        """Makes a tensor the value of a parameter. Raises NeedsSteps in a network that is built once."""
+        raise NeedsSteps(
             f"[assign] a parameter cannot be changed within a program, got '{parameter.name}', expected a call outside "
             "of it, or PYNATIVE_MODE"
         )

@@ -2,7 +2,7 @@
 
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
-from partita.common.parameter import Parameter, ParameterTuple
+from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.ops import functional as F
@@ -44,7 +44,7 @@ class GradientAccumulation(Cell):
             )
         self._max_accumulation_step = max_accumulation_step
         self.optimizer = optimizer
-        self.weights = ParameterTuple(optimizer.parameters)
+        self.weights = optimizer.parameters
         self.hyper_map = HyperMap()
         self._grad_accumulation = self.weights.clone(prefix="grad_accumulation", init="zeros")
         self._accumulation_step = Parameter(

@@ -14,6 +14,10 @@ class NeedsValue(TypeError):
     """Python needs a value of a network while it is built."""
 
 
+class NeedsSteps(NeedsValue, NotImplementedError):
+    """Python does what only a program can have that is recorded in every step."""
+
+
 class Tensor:
     """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one."""
 

@@ -1,8 +1,8 @@
 """Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
-from partita import _trace
+from partita import _trace, context
 from partita.communication import comm_func
-from partita.communication.management import GlobalComm
+from partita.communication.management import GlobalComm, _ranks_of, group_size_or_one
 from partita.ops.primitive import Primitive
 
 _WORLD = GlobalComm.WORLD_COMM_GROUP
@@ -15,6 +15,8 @@ class _Collective(Primitive):
 
     def __call__(self, x):
         if _trace.current() is not None:
+            if self.is_done_in_programs():
+                return x
             raise RuntimeError(
                 f"[{self.name}] a network cannot call collectives, got a call in construct, expected none: what ranks "
                 "communicate follows from how ops are cut"
@@ -22,9 +24,14 @@ class _Collective(Primitive):
         result = self.collective(comm_func, x)
         return result[0] if isinstance(result, tuple) else result
 
+    def is_done_in_programs(self):
+        """Whether operands within programs have what the collective would give."""
+        return len(_ranks_of(self.name, self.group)) == 1
+
 
 class AllReduce(_Collective):
-    """The elements of all ranks, combined."""
+    """The elements of all ranks, combined. Within programs only sums over stages: what the last stage has there, all
+    ranks have here."""
 
     def __init__(self, op="sum", group=_WORLD):
         super().__init__(group)
@@ -32,6 +39,13 @@ class AllReduce(_Collective):
 
     def collective(self, functions, x):
         return functions.all_reduce(x, self.op, self.group)
+
+    def is_done_in_programs(self):
+        ranks, stages = _ranks_of(self.name, self.group), context.get_auto_parallel_context("pipeline_stages")
+        if len(ranks) == 1 or self.op != "sum" or stages == 1 or len(ranks) != stages:
+            return len(ranks) == 1
+        within = group_size_or_one() // stages  # ranks of a stage
+        return len({rank % within for rank in ranks}) == 1 and len({rank // within for rank in ranks}) == stages
 
 
 class AllGather(_Collective):
@@ -44,8 +58,12 @@ class AllGather(_Collective):
         return functions.all_gather_into_tensor(x, self.group)
 
 
-class ReduceScatter(AllReduce):
+class ReduceScatter(_Collective):
     """This rank's part of the first dimension of what is combined."""
+
+    def __init__(self, op="sum", group=_WORLD):
+        super().__init__(group)
+        self.op = op
 
     def collective(self, functions, x):
         return functions.reduce_scatter_tensor(x, self.op, self.group)

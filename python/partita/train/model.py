@@ -12,7 +12,7 @@ from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer
-from partita.nn.wrap import _Divided
+from partita.nn.wrap.divided import Divided
 from partita.train import strategy
 from partita.train.callback import Callback, OnRequestExit
 from partita.train.evaluation import (
@@ -120,7 +120,7 @@ class Model:
     def _parallelism(self):
         micro_batches, cell = 1, self._network
         for _, inner in cell.cells_and_names():
-            if isinstance(inner, _Divided):
+            if isinstance(inner, Divided):
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 
@@ -202,7 +202,7 @@ class Model:
     def _run(self, job, events, rows, rows_of_batch, valid_rows, sink_size):
         """Runs a training to its end."""
         job.give(
-            self._optimizer.parameters + list(self._network.get_parameters()),
+            [*self._optimizer.parameters, *self._network.get_parameters()],
             {name: one.array for name, one in self._optimizer.states.items()},
         )
         exits = [one for one in events.callbacks if isinstance(one, OnRequestExit)]

@@ -11,7 +11,7 @@ from partita._names import refuse_missing
 from partita._program import Program
 from partita._warnings import warn
 from partita.common import dtype as mstype
-from partita.common.parameter import Parameter
+from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.learning_rate_schedule import LearningRateSchedule, Scheduled
@@ -61,7 +61,7 @@ class Optimizer(FileStates, Cell):
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
             raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
-        self.__dict__["parameters"] = parameters
+        self.__dict__["parameters"] = ParameterTuple(parameters)
         self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
         self.__dict__["learning_rates"] = _rates(where, learning_rate)
