@@ -40,6 +40,13 @@ status=0
 
 echo "mindcv, in graph mode, the data set sunk:"
 with mindcv "$python" -m partita.msrun "$own/train_mindcv.py" "$own/train_mindcv.yaml" "$folder/training"
+if [ -n "$documented" ]; then
+  echo "mindcv, its optimizers:"
+  rm -f "$folder/optimizers.npz"
+  PYTHONPATH=$folder/mindcv:$folder/images "$documented" "$own/optimize_mindcv.py" "$folder/optimizers.npz" \
+    > /dev/null 2>&1
+  with mindcv "$python" -m partita.msrun "$own/optimize_mindcv.py" "$folder/optimizers.npz" || status=1
+fi
 for version in x 3 4 5 7 8; do
   echo "mindyolo, version $version:"
   with mindyolo "$python" -m partita.msrun "$own/train_mindyolo.py" $version | grep losses || status=1

@@ -109,7 +109,11 @@ class ByHand:
         """The gradients: they are not packed."""
         return gradients
 
-    gradients_centralization = flatten_gradients
+    gradients_centralization = _grad_sparse_indices_deduplicate = flatten_gradients
+
+    def _is_dynamic_lr_or_weight_decay(self):
+        """Whether the learning rate or the decay of weights is another one in each step."""
+        return self.dynamic_lr or self.dynamic_weight_decay
 
     def scale_grad(self, gradients):
         """The gradients divided by `loss_scale`."""

@@ -16,7 +16,7 @@ from partita.nn.optim.by_hand import ByHand, updates_by_hand
 from partita.nn.optim.file_states import FileStates
 from partita.nn.optim.rates import Rates, rates_of
 
-# Methods of the documented class that would have to be called for each parameter, or step.
+# Methods of the documented class that only a `construct` which updates parameters itself calls.
 _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
@@ -33,7 +33,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        for name in _NOT_REPLACED:
+        for name in () if self.updates_by_hand else _NOT_REPLACED:
             if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
                 raise NotImplementedError(
                     f"[{where}] the training would not call this method, got {name} of its own, expected `update` or "
@@ -103,6 +103,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
         "loaded_scale",
         "_scale_after",
         "_known_options",
+        "_rate",
     }
 
     def program_state(self):

@@ -99,7 +99,10 @@ class Rates:
         rate for each step was given. Where groups have rates for each step, a tuple with that of each parameter."""
         if self.is_group_lr and self.dynamic_lr:
             return tuple(Rate(self, self._group_of(one.name)[1]) for one in self.parameters)
-        return Rate(self)
+        known = self.__dict__.get("_rate")
+        if known is None or known._rates is not self.learning_rates or len(known._rates) > 1:
+            known = self.__dict__["_rate"] = Rate(self)  # the same one as long as it is this rate
+        return known
 
     @learning_rate.setter
     def learning_rate(self, value):
