@@ -1,5 +1,6 @@
 """Steps of batches in parts on the ranks of a pipeline: divided_ranks.py VALUES writes the losses of one rank, or
-compares those of four ranks, two stages times two of data, with them."""
+compares those of four ranks, two stages times two of data, with them. It does the same for four ranks with rows of their
+own."""
 
 import os
 import sys
@@ -42,7 +43,23 @@ def losses(parts):
     return [float(step(Tensor(x), Tensor(kept))) for _ in range(4)]
 
 
-found = np.array([losses(parts) for parts in (2, 3)])
+def of_own_rows(parts):
+    """The losses where every process has rows of its own: each part has rows of each."""
+    ms.set_auto_parallel_context(full_batch=False, dataset_strategy="data_parallel", pipeline_stages=1)
+    ms.set_seed(1)
+    net, size = Masked(), len(X) // parts  # rows of a part in one of four processes
+    step = Step(nn.GradAccumulationCell(net, parts), nn.Momentum(net.trainable_params(), 0.05, 0.9), 4.0, parts)
+    if ranks == 1:  # the rows of four processes: a part of all has that part of each
+        places = [i + 4 * j for part in range(parts) for i in range(4) for j in range(part * size, (part + 1) * size)]
+    else:
+        places = range(rank, 24, 4)
+    rows = [Tensor(one[list(places)]) for one in (X24, KEPT24)]
+    return [float(step(*rows)) for _ in range(4)]
+
+
+drawn = np.random.default_rng(8)
+X24, KEPT24 = drawn.standard_normal((24, 3)).astype("f4"), (drawn.random(24) < 0.6).astype("f4")
+found = np.array([losses(parts) for parts in (2, 3)] + [of_own_rows(parts) for parts in (2, 3)])
 path = sys.argv[1]
 if os.path.exists(path):
     np.testing.assert_allclose(found, np.load(path), rtol=1e-5)
