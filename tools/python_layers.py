@@ -14,12 +14,12 @@ HEADING = "## Layers"
 # The parts of the package in the order of the flow, as the table of python/README.md has them: (layer, its modules and
 # packages). A part sees itself, those before it in its line, and all lines above.
 LAYERS = (
-    ("base", "_waiting _core _exit _warnings _names _captured _current _ranks _devices version"),
+    ("base", "_waiting _core _exit _warnings _names _captured _current _ranks _devices version _sliced"),
     ("settings", "context"),
     ("values", "common _layout _loss_scale _precision"),
-    ("tracing", "_own_gradient _trace"),
+    ("tracing", "_own_gradient _trace _mapping"),
     ("ranks", "communication"),
-    ("programs", "_parallelism _structure _executable _steps _program"),
+    ("programs", "_parallelism _structure _executable _fresh _steps _program"),
     ("functions", "ops"),
     ("cells", "nn"),
     ("rows", "mindrecord dataset"),

@@ -20,6 +20,9 @@ std::string format_of(DType dtype) {
     case DType::u8: return "B";
     case DType::u32: return "I";
     case DType::boolean: return "?";
+    case DType::i8: return "b";
+    case DType::i16: return "h";
+    case DType::u16: return "H";
   }
   return "";
 }
@@ -38,11 +41,14 @@ DType dtype_of_buffer(const py::buffer_info& info, const py::object& given) {
   if (is("lq", 8)) return DType::i64;
   if (is("il", 4)) return DType::i32;
   if (is("B", 1)) return DType::u8;
+  if (is("b", 1)) return DType::i8;
+  if (is("h", 2)) return DType::i16;
+  if (is("H", 2)) return DType::u16;
   if (is("IL", 4)) return DType::u32;
   if (is("?", 1)) return DType::boolean;
   throw InvalidArgument(
-      fmt::format("[array] unsupported element type, got {}, expected float64, float32, float16, int64, int32, uint8, "
-                  "uint32 or bool",
+      fmt::format("[array] unsupported element type, got {}, expected float64, float32, float16, int64, int32, int16, "
+                  "int8, uint32, uint16, uint8 or bool",
                   py::hasattr(given, "dtype") ? py::cast<std::string>(py::str(given.attr("dtype"))) : info.format),
       ErrorKind::type);
 }

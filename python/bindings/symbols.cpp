@@ -7,7 +7,7 @@
 #include "ir/ops/constant.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/registry.h"
-#include "runtime/execute/subnormals.h"
+#include "runtime/execute/node_kernels.h"
 
 namespace partita::python {
 namespace {
@@ -17,6 +17,12 @@ Builder& checked(Builder* builder, bool open) {
   throw InvalidArgument(
       "[trace] a symbolic value is used after its network was built, got a value of an earlier call, expected values "
       "of this call");
+}
+
+/// The kernels of this thread's calls that run at once.
+NodeKernels& own_kernels() {
+  thread_local NodeKernels kernels(all_ops(), completed({}, this_place()).ranks.threads);
+  return kernels;
 }
 
 }  // namespace
@@ -56,7 +62,9 @@ std::vector<ArrayPtr> Trace::run(const std::vector<ValueId>& results) {
   const Graph& graph = builder().graph();
   std::vector<ArrayPtr> values(graph.values.size());
   for (const auto& [id, array] : given_) values[static_cast<size_t>(id)] = array;
-  for (const Node& node : graph.nodes) {
+  NodeKernels& kernels = own_kernels();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
     std::vector<ConstTensor> inputs;
     std::vector<Tensor> outputs;
     for (const ValueId id : node.inputs) inputs.push_back(std::as_const(*values[static_cast<size_t>(id)]).tensor());
@@ -64,8 +72,7 @@ std::vector<ArrayPtr> Trace::run(const std::vector<ValueId>& results) {
       values[static_cast<size_t>(id)] = std::make_shared<Array>(graph.type(id));
       outputs.push_back(values[static_cast<size_t>(id)]->tensor());
     }
-    const SubnormalScope scope(subnormals_of(graph, node));
-    all_ops().at(node.op).kernel(node.attrs, inputs, outputs);
+    kernels.run(graph, i, inputs, outputs);
   }
   std::vector<ArrayPtr> arrays;
   for (const ValueId id : results) arrays.push_back(values.at(static_cast<size_t>(id)));

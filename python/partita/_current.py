@@ -5,12 +5,18 @@ import sys
 import threading
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_threads = threading.local()
+
+
+class _Thread(threading.local):
+    build = None
+
+
+_threads = _Thread()
 
 
 def current():
     """Returns the build of a network that this thread is in, or None."""
-    return getattr(_threads, "build", None)
+    return _threads.build
 
 
 def set_current(build):

@@ -144,7 +144,10 @@ class Executable:
             inputs.append((name, self._rate(name, optimizer.rate_of(optimizer.global_step))))
         arrays = self._core.run(inputs)
         for i, parameter, holder in self._written:
-            versions[i] = parameter._belong_to(holder)
+            if parameter._holder is holder:
+                parameter._updates = versions[i] = parameter._updates + 1
+            else:
+                versions[i] = parameter._belong_to(holder)
         for optimizer in self.build.rates.values():
             optimizer.__dict__["global_step"] += 1
         for optimizer in self._counting[1:]:

@@ -2,11 +2,11 @@
 in place. Otherwise its Python runs in every step (`_steps`)."""
 
 import functools
-import threading
 
 from partita import _core, _trace, context
 from partita._captured import Captured, signature, version_of
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
+from partita._fresh import Kept
 from partita._steps import step
 from partita._structure import Structure
 from partita._warnings import warn
@@ -95,16 +95,17 @@ class Program:
     """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
     its own rows, unless `rows` is False. In a network that is being built it acts like any other function. With
     `is_graph` it is traced once in any mode, unless its Python reads values or sets parameters: such a function is
-    recorded in every step, which a warning says. Threads that call it take turns."""
+    recorded in every step, which a warning says. Threads that call it take turns. `kept` has what it shares with
+    other functions."""
 
-    def __init__(self, function, rows=True, is_graph=False):
+    is_program = True
+
+    def __init__(self, function, rows=True, is_graph=False, kept=None):
         functools.update_wrapper(self, function, updated=())
         self._function, self._rows, self._is_graph = function, rows, is_graph
-        self._compiled = {}  # by signatures of arguments: those of different captured values, the last used first
-        self._needs_values = False  # while it is traced: it is recorded instead
-        self._trees = {}  # by types of arguments: the calls that steps made
+        self._kept = Kept() if kept is None else kept
+        self._compiled, self._trees, self._turn = self._kept.compiled, self._kept.trees, self._kept.turn
         self._of_owners = {}  # of a method: programs of objects without attributes of their own
-        self._turn = threading.RLock()  # of the thread whose call it is
 
     def __reduce__(self):
         return Program, (self._function, self._rows, self._is_graph)  # a copy makes programs of its own
@@ -135,13 +136,13 @@ class Program:
             return self._called(args, kwargs)
 
     def _called(self, args, kwargs):
-        if self._needs_values or (not self._is_graph and context.is_eager()):
+        if self._kept.needs_values or (not self._is_graph and context.is_eager()):
             return step.take(self._function, args, kwargs, self._trees, self._rows)
         try:
             return self._traced(args, kwargs)
         except NeedsValue as error:
             warn(f"[jit] '{self._name()}' runs in parts, because its Python reads values, or sets parameters: {error}")
-            self._needs_values = True
+            self._kept.needs_values = True
             return step.take(self._function, args, kwargs, self._trees, self._rows)
 
     def _name(self):

@@ -2,16 +2,22 @@
 once."""
 
 import collections
+import contextlib
 
 from partita import _core
 from partita._captured import Same
 from partita._current import current, set_current, user_line
 from partita._own_gradient import OwnGradient
+from partita._sliced.functions import functions
+from partita._sliced.symbols import Sliced
 from partita.common.tensor import NeedsSteps, Tensor
 
 # Where in a network the next node stands. The path is the scope without names that `name_of` made; the precision is
 # that of products in the scope.
 Here = collections.namedtuple("Here", "scope path stage recompute precision")
+
+
+_NO_SLICES = contextlib.nullcontext()
 
 
 class Scopes:
@@ -38,6 +44,8 @@ class Building:
 
     is_recorded = False  # whether its Python runs in every step
     divides_batches = False  # whether its program is called with parts of batches
+    is_mapping = False  # whether tensors stand for slices, see _mapping.py
+    kept_call = None  # the last call of a cell that is to be differentiated: the cell, its arguments, its result
 
     def __enter__(self):
         self._outer.append(current())
@@ -101,6 +109,24 @@ class Building:
             "of it, or PYNATIVE_MODE"
         )
 
+    def take_call(self, cell, args):
+        """Returns the result of the last call of a cell that is to be differentiated, if it had these arguments, else
+        None. It is given up in any case."""
+        found, self.kept_call = self.kept_call, None
+        if found is None or self.is_mapping or found[0] is not cell or not cell.training or len(found[1]) != len(args):
+            return None
+        result = found[2]
+        if not isinstance(result, Tensor) or any(a is not b for a, b in zip(found[1], args)):
+            return None
+        return result if self.is_of_now(result) else None
+
+    def moved(self, *statistics):
+        """Notes that a call moves running statistics."""
+
+    def is_of_now(self, tensor):
+        """Whether a tensor is of what is being built."""
+        return tensor._symbol is not None and tensor._init is None
+
     def annotate(self, tensor, text):
         """Annotates the node that made a tensor; nothing happens if none did."""
         if tensor._symbol is not None:
@@ -140,6 +166,16 @@ class Building:
     def own_gradient(self, own, operands):
         """Adds a gradient that a user wrote. Returns the results of what it is the gradient of."""
         return self.do(own.key(), own.add, *operands)
+
+    def own_input(self, tensor):
+        """The value as an input that nothing but the function that is differentiated reads: it may stand elsewhere in
+        the program, too."""
+        shape = list(tensor.shape)
+        return self.run(lambda trace, x: functions.reshape(x, shape), [tensor])
+
+    def own_parameters(self, parameters):
+        """A context in which gradients by parameters are those of each slice, if there are slices."""
+        return _NO_SLICES
 
 
 class Build(Building):
@@ -230,7 +266,13 @@ class Build(Building):
         return self.trace.statistic(self.name_in_program(parameter), parameter.shape)
 
     def update_statistic(self, parameter, value):
-        """Makes a symbol the value of a running statistic after the step."""
+        """Makes a symbol the value of a running statistic after the step. Raises NotImplementedError if slices have one
+        each."""
+        if isinstance(value, Sliced):
+            raise NotImplementedError(
+                "[vmap] slices share moving statistics, got a batch norm in training within a function of vmap, "
+                "expected set_train(False)"
+            )
         self.trace.update_statistic(self.name_in_program(parameter), value)
 
     def add_rate(self, optimizer):
@@ -355,7 +397,7 @@ def number(trace, value, dtype):
     """The symbol of an operand of `run` that is a float or, in a program that gets it anew in each step, an input."""
     if type(value) is float:
         return trace.constant(value, dtype, [])
-    return value if value.dtype == dtype else _core.functions.cast(value, dtype)
+    return value if value.dtype == dtype else functions.cast(value, dtype)
 
 
 def as_tensors(made, wrap):

@@ -1,6 +1,7 @@
 """Settings that a script makes before its network: the mode, the ranks, how they share the work."""
 
 import contextlib
+import operator
 
 from partita import _core, _devices, _ranks
 from partita._names import refuse_missing
@@ -51,6 +52,7 @@ _CONTEXT = {
     "ascend_config": ({}, False),
     "gpu_config": ({}, False),
     "jit_config": ({}, False),
+    "enable_ge": (False, False),
     "enable_hccl": (False, False),
     "enable_task_sink": (True, False),
     "enable_loop_sink": (False, False),
@@ -238,11 +240,12 @@ def parallel_settings(settings):
 
 
 _OF_PROGRAMS = ("threads", "kernels", "batch_norm", "save_graphs", "device_target", "device_id", "deterministic")
+_of_programs = operator.itemgetter(*_OF_PROGRAMS)
 
 
 def program_state():
     """Equal as long as what the context says of programs is."""
-    return repr(_parallel) if _parallel else "", tuple([_context[name] for name in _OF_PROGRAMS])
+    return repr(_parallel) if _parallel else "", _of_programs(_context)
 
 
 def is_eager():

@@ -1,6 +1,8 @@
 #include "base/dtype.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #ifdef __F16C__
 #include <immintrin.h>
 #else
@@ -15,8 +17,23 @@ struct Info {
   size_t size;
 };
 
-constexpr Info kInfo[] = {{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"f16", 2}, {"i64", 8},
-                          {"i32", 4}, {"u8", 1},  {"u32", 4},  {"bool", 1}};
+constexpr Info kInfo[] = {{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"f16", 2}, {"i64", 8}, {"i32", 4},
+                          {"u8", 1},  {"u32", 4}, {"bool", 1}, {"i8", 1},  {"i16", 2}, {"u16", 2}};
+
+bool has_sign(DType integer) {
+  bool found = false;
+  for_integer(integer, [&](auto zero) { found = std::is_signed_v<decltype(zero)>; });
+  return found;
+}
+
+/// Returns the smallest integer type that holds all numbers of both; i64 if none has the digits for that.
+DType smallest_of_both(DType a, DType b) {
+  const size_t size = std::max(size_of(a), size_of(b));
+  if (has_sign(a) == has_sign(b)) return size_of(a) == size ? a : b;
+  const auto [with_sign, without] = has_sign(a) ? std::pair(a, b) : std::pair(b, a);
+  if (size_of(with_sign) > size_of(without)) return with_sign;
+  return size == 1 ? DType::i16 : size == 2 ? DType::i32 : DType::i64;
+}
 
 }  // namespace
 
@@ -47,9 +64,7 @@ DType promote(DType a, DType b) {
   }
   if (a == DType::boolean) return b;
   if (b == DType::boolean) return a;
-  if (is_pair(DType::i32, DType::u8)) return DType::i32;
-  if (is_pair(DType::u32, DType::u8)) return DType::u32;
-  return DType::i64;
+  return smallest_of_both(a, b);
 }
 
 namespace {

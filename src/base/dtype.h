@@ -13,14 +13,15 @@
 
 namespace partita {
 
-enum class DType : uint8_t { f64, f32, bf16, f16, i64, i32, u8, u32, boolean };
+enum class DType : uint8_t { f64, f32, bf16, f16, i64, i32, u8, u32, boolean, i8, i16, u16 };
 
-inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16, DType::f16,    DType::i64,
-                                       DType::i32, DType::u8,  DType::u32,  DType::boolean};
+inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16,    DType::f16, DType::i64, DType::i32,
+                                       DType::u8,  DType::u32, DType::boolean, DType::i8,  DType::i16, DType::u16};
 
 /// Returns the size of one element in bytes.
 size_t size_of(DType dtype);
-/// Returns the name of an element type: "f64", "f32", "bf16", "f16", "i64", "i32", "u8", "u32" or "bool".
+/// Returns the name of an element type: "f64", "f32", "bf16", "f16", "i64", "i32", "u8", "u32", "bool",
+/// "i8", "i16" or "u16".
 std::string_view name_of(DType dtype);
 /// Returns the element type called `name`, or nothing if there is none.
 std::optional<DType> parse_dtype(std::string_view name);
@@ -95,6 +96,12 @@ template <>
 struct DTypeOf<uint32_t> : IsDType<DType::u32> {};
 template <>
 struct DTypeOf<bool> : IsDType<DType::boolean> {};
+template <>
+struct DTypeOf<int8_t> : IsDType<DType::i8> {};
+template <>
+struct DTypeOf<int16_t> : IsDType<DType::i16> {};
+template <>
+struct DTypeOf<uint16_t> : IsDType<DType::u16> {};
 
 /// Calls `fn` with a zero of the C++ type of a float dtype. Throws InternalError for other dtypes.
 template <class Fn>
@@ -117,6 +124,9 @@ void for_integer(DType dtype, Fn&& fn) {
     case DType::u8: return fn(uint8_t{});
     case DType::u32: return fn(uint32_t{});
     case DType::boolean: return fn(bool{});
+    case DType::i8: return fn(int8_t{});
+    case DType::i16: return fn(int16_t{});
+    case DType::u16: return fn(uint16_t{});
     default: throw InternalError("[for_integer] not an integer type");
   }
 }

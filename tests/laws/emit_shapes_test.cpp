@@ -224,7 +224,7 @@ TEST(EmissionShapes, Rounding) {
 TEST(EmissionShapes, Division) {
   if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
   for (const char* op : {"floor_div", "remainder"}) {
-    for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::u32}) {
+    for (const DType dtype : {DType::i32, DType::i64, DType::u8, DType::u32, DType::i8, DType::i16, DType::u16}) {
       Array a(Type{dtype, {7, 1}}), b(Type{dtype, {7}});
       for_integer(dtype, [&](auto zero) {
         using T = decltype(zero);

@@ -38,7 +38,15 @@ types = {
 named = [{"name": name, "data": ms.Parameter(one, name=name)} for name, one in types.items()]
 more = {"epoch": 7, "rate": 0.5, "is_best": True, "who": "Zoë, 東京", "nothing": ""}
 ms.save_checkpoint(named, "types.ckpt", append_dict=more, crc_check=True)
-ms.save_checkpoint([{"name": "q", "data": ms.Parameter(of_type(ms.int8, (4,)), name="q")}], "int8.ckpt")
+integers = {
+    "int8": np.array([-128, -1, 127], "i1"),
+    "int16": np.array([[-(2**15)], [2**15 - 1]], "i2"),
+    "uint16": np.array([2**16 - 1, 0], "u2"),
+}
+named_integers = [{"name": name, "data": ms.Parameter(ms.Tensor(one), name=name)} for name, one in integers.items()]
+ms.save_checkpoint(named_integers, "small_integers.ckpt")
+largest = ms.Tensor(np.array([2**64 - 1], "u8"))
+ms.save_checkpoint([{"name": "q", "data": ms.Parameter(largest, name="q")}], "uint64.ckpt")
 ms.save_checkpoint(named[:1], "encrypted.ckpt", enc_key=b"0123456789ABCDEF")
 for network, optimizer in (("norms", "adam"), ("dense", "momentum")):
     cell, train = training(ms, network, optimizer)

@@ -60,6 +60,8 @@ cd "$work"
 prints 3 "groups of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/groups.py"
 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
 prints 2 "a loop of one's own: ok" mpirun -n 2 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
+"$python" "$root/tests/python/model_steps.py" "$work/model_steps.npz"
+prints 2 "steps of Model: ok" mpirun -n 2 "$python" "$root/tests/python/model_steps.py" "$work/model_steps.npz"
 "$python" "$root/tests/python/precise_loops.py" "$work/precise.npy"
 prints 3 "loops in 16 bits: ok" mpirun -n 3 "$python" "$root/tests/python/precise_loops.py" "$work/precise.npy"
 mpirun -n 3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 0

@@ -1,6 +1,5 @@
-"""Steps of batches in parts on the ranks of a pipeline: divided_ranks.py VALUES writes the losses of one rank, or
-compares those of four ranks, two stages times two of data, with them. It does the same for four ranks with rows of their
-own."""
+"""Steps of batches in parts on ranks: divided_ranks.py VALUES writes the losses of one rank, or compares with them
+those of four ranks: two stages times two of data, and four with rows of their own."""
 
 import os
 import sys

@@ -126,9 +126,49 @@ def values(net, loss_fn):
     return forward
 
 
+def slices(net, loss_fn):
+    """Losses, gradients and Jacobians of single rows."""
+
+    def of_row(x, y):
+        return loss_fn(net(ops.expand_dims(x, 0)), ops.expand_dims(y, 0))
+
+    def forward(x, y):
+        slopes = ms.vmap(ms.grad(of_row))(x, y)
+        jacobians = ms.vmap(ms.jacfwd(lambda a: ops.tanh(net(ops.expand_dims(a, 0)))))(x)
+        penalty = (slopes * slopes).sum(1).mean() + (jacobians * jacobians).mean()
+        return ms.vmap(of_row)(x, y).mean() + 0.1 * penalty
+
+    return forward
+
+
+class Own(nn.Cell):
+    """Its gradient makes other calls from step to step, reads values, and differentiates a cell like it."""
+
+    def __init__(self, inner=None):
+        super().__init__()
+        self.__dict__.update(inner=inner, count=0)
+
+    def construct(self, x):
+        return x * 1.0
+
+    def bprop(self, x, out, dout):
+        self.__dict__["count"] += 1
+        if self.inner is not None:
+            dout = dout * ms.grad(lambda a: self.inner(a).sum())(x)
+        if self.count % 3 == 0:
+            return dout * 0.5
+        return dout * 0.9 if float((dout * dout).sum()) > 0.02 * (self.count % 2) else dout + x * 0.01
+
+
+def gradients(net, loss_fn):
+    """Gradients of users that change."""
+    own = Own(Own())
+    return lambda x, y: loss_fn(own(net(x)), y)
+
+
 found = []
 data = ds.NumpySlicesDataset((X, Y), ["x", "y"], shuffle=False, num_shards=ranks, shard_id=rank).batch(24 // ranks)
-for way in (randomness, counters, branches, loops, items, arrays, skips, clipped, assigned, values):
+for way in (randomness, counters, branches, loops, items, arrays, skips, clipped, assigned, values, slices, gradients):
     net, loss_fn = made()
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     gradients_of = ms.value_and_grad(way(net, loss_fn), None, optimizer.parameters)
@@ -178,12 +218,12 @@ for _ in range(3):
     np.testing.assert_allclose(gradient.asnumpy(), np.full((1, 2), 4 * everyone.sum()), rtol=1e-5)
 
 
-class Own(nn.Optimizer):
+class OwnUpdate(nn.Optimizer):
     def update(self, parameter, gradient, learning_rate, states):
         return parameter - gradient * float(own.random())
 
 
-optimizer = Own(0.1, [weight])
+optimizer = OwnUpdate(0.1, [weight])
 try:
     for _ in range(3):
         optimizer((Tensor(np.ones((1, 2), "f4")),))

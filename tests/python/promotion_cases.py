@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-TYPES = ("bool_", "uint8", "uint32", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+TYPES = tuple("bool_ uint8 uint16 uint32 int8 int16 int32 int64 float16 bfloat16 float32 float64".split())
 NUMBERS = {"True": True, "2": 2, "2.5": 2.5}
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "**": "pow", "<": "lt", "==": "eq"}
 FUNCTIONS = ("add", "sub", "mul", "div", "maximum", "minimum", "pow", "less", "equal", "matmul")

@@ -205,8 +205,9 @@ class Assigned(Case):
             optimizer(gradients)
             expected = expected - 0.5 * np.array([1, 3]) * n
             self.close(weight, expected, 1e-5)
-        self.close(ms.jit(lambda x: ops.assign(count, x) * 2.0)(Tensor([1.0])), [2.0])  # recorded in each step
-        self.close(count, [1.0])
+        for value in (1.0, 3.0):
+            ms.jit(lambda x: ops.assign(count, x))(Tensor([value]))
+            self.close(count, [value])
 
     def test_refuse_bad_items(self):
         x = Tensor([1.0, 2.0])

@@ -129,11 +129,14 @@ class ByHand(Case):
         Averaged([weight], 0.1)((Tensor([1.0, 1.0]),), Tensor(2.0))
         self.close(weight, [0.8, 1.8])
 
-    def test_do_not_train_models(self):
-        net = nn.Dense(3, 2)
-        with self.refuses(NotImplementedError, "[train] the optimizer changes gradients, got Averaged"):
-            data = ms.dataset.NumpySlicesDataset((X, Y), ["data", "label"], shuffle=False).batch(8)
-            ms.train.Model(net, nn.MSELoss(), Averaged(net.trainable_params())).train(1, data)
+    def test_train_models(self):
+        trained, alone = (Trained(lambda parameters: Averaged(parameters, [0.1, 0.2, 0.3])) for _ in range(2))
+        for step in range(1, 4):
+            alone.take(step, [0.1 * step] * 2, (0.0, 0.0))
+        data = ms.dataset.NumpySlicesDataset((X, Y), ["data", "label"], shuffle=False).batch(8)
+        ms.train.Model(trained.net, nn.MSELoss(), trained.optimizer).train(3, data)
+        self.close(trained.net.weight, alone.net.weight.asnumpy())
+        self.assertEqual(int(trained.optimizer.global_step), 3)
 
     def test_go_on_from_files(self):
         with tempfile.TemporaryDirectory() as folder:

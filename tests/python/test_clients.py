@@ -175,7 +175,6 @@ class Names(Case):
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
             (lambda: nn.Conv3dTranspose(1, 1, 1), r"\[Conv3dTranspose\] this layer is not supported"),
             (lambda: ops.ScalarSummary()("a", X), r"\[ScalarSummary\] networks record nothing"),
-            (lambda: ms.dataset.vision.Invert(), r"\[Invert\] this map is not supported"),
             (lambda: ms.dataset.Cifar100Dataset("."), r"\[Cifar100Dataset\] this data set is not supported"),
         ):
             with self.assertRaisesRegex(NotImplementedError, text):
@@ -188,8 +187,8 @@ class Names(Case):
         self.assertNotEqual(ms.int8, ms.int32)
         self.assertIn(ms.complex64, mstype.number_type)
         self.assertTrue(isinstance(ms.float16, mstype.Float) and not isinstance(ms.int32, mstype.Float))
-        for make in (lambda: Tensor([1], ms.int8), lambda: X.astype(ms.complex64), lambda: ops.zeros(2, ms.uint16)):
-            with self.assertRaisesRegex(TypeError, r"\[dtype\] unknown element type, got (Int8|Complex64|UInt16)"):
+        for make in (lambda: Tensor([1], ms.uint64), lambda: X.astype(ms.complex64), lambda: ops.zeros(2, ms.uint64)):
+            with self.assertRaisesRegex(TypeError, r"\[dtype\] unknown element type, got (UInt64|Complex64)"):
                 make()
 
     def test_modules_under_their_documented_names(self):

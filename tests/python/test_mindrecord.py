@@ -98,6 +98,48 @@ class Files(Records):
             [one["text"] for one in FileReader(path, columns=["text"]).get_next()], [one["text"] for one in rows]
         )
 
+    def test_rows_are_appended(self):
+        schema = {"n": {"type": "int64"}, "x": {"type": "float32", "shape": [-1]}, "data": {"type": "bytes"}}
+
+        def rows(begin, end):
+            return [{"n": i, "x": np.arange(i % 4 + 1, dtype="f4"), "data": bytes(i % 3)} for i in range(begin, end)]
+
+        for shards in (1, 3):
+            path = self.path(f"rows{shards}_")
+            writer = FileWriter(path, shards)
+            writer.set_header_size(1 << 15)
+            writer.set_page_size(1 << 15)
+            writer.add_schema(schema, "some rows")
+            writer.add_index(["n"])
+            writer.write_raw_data(rows(0, 10))
+            writer.commit()
+            first = path if shards == 1 else path + "0"
+            for begin, end in ((10, 17), (17, 18)):
+                more = FileWriter.open_for_append(first)
+                with self.refuses(ValueError, "a second schema"):
+                    more.add_schema(schema)
+                more.write_raw_data(rows(begin, end))
+                more.commit()
+            found = sorted(FileReader(first).get_next(), key=lambda row: row["n"])
+            self.assertEqual([row["n"] for row in found], list(range(18)))
+            for row, expected in zip(found, rows(0, 18)):
+                np.testing.assert_array_equal(row["x"], expected["x"])
+                self.assertEqual(row["data"], expected["data"])
+            self.assertEqual(len(os.listdir(self.folder)), 2 if shards == 1 else 8)
+            with open(first, "rb") as file:
+                header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+            self.assertEqual((header["header_size"], header["page_size"]), (1 << 15, 1 << 15))
+            self.assertEqual(header["index_fields"], [{"index_field": "n", "schema_id": 0}])
+            self.assertEqual(header["schema"][0]["desc"], "some rows")
+
+    def test_a_damaged_file_is_not_appended_to(self):
+        path = self.written("rows", _NUMBER, [{"n": i} for i in range(5)])
+        os.truncate(path, os.stat(path).st_size - 3)
+        before = os.stat(path).st_size
+        with self.refuses(ValueError, path):
+            FileWriter.open_for_append(path)
+        self.assertEqual(os.stat(path).st_size, before)
+
     def test_files_are_whole_or_not_there(self):
         path = self.written("rows", _NUMBER, [{"n": 1}])
         with self.refuses(ValueError, f"there is such a file, got {path}, expected overwrite=True"):
@@ -162,8 +204,8 @@ class Files(Records):
                 call()
         with self.refuses(TypeError, "the file is not a path, got int"):
             FileWriter(1)
-        with self.refuses(NotImplementedError, "rows cannot be appended"):
-            FileWriter.open_for_append(self.path("bad"))
+        with self.refuses(ValueError, f"[FileWriter] cannot read {self.path('none')}"):
+            FileWriter.open_for_append(self.path("none"))
 
     def test_the_reader_refuses(self):
         path = self.theirs()

@@ -153,6 +153,24 @@ class Checkpoints(Files):
         with self.refuses(TypeError, "[save_checkpoint] append_dict is not a dict, got list, expected one"):
             ms.save_checkpoint(nn.Dense(2, 3), self.path("net"), append_dict=["x"])
 
+    def test_small_integers(self):
+        found = {name: one.asnumpy() for name, one in ms.load_checkpoint(_file("small_integers.ckpt")).items()}
+        expected = {
+            "int8": np.array([-128, -1, 127], "i1"),
+            "int16": np.array([[-(2**15)], [2**15 - 1]], "i2"),
+            "uint16": np.array([2**16 - 1, 0], "u2"),
+        }
+        self.assertEqual({name: one.dtype for name, one in found.items()}, {n: e.dtype for n, e in expected.items()})
+        named = [{"name": name, "data": Parameter(Tensor(one), name=name)} for name, one in expected.items()]
+        ms.save_checkpoint(named, self.path("own.ckpt"), format="ckpt")
+        with open(_file("small_integers.ckpt"), "rb") as theirs, open(self.path("own.ckpt"), "rb") as own:
+            self.assertTrue(own.read().startswith(theirs.read()))  # and our checksums
+        ms.save_checkpoint(named, self.path("own.safetensors"), format="safetensors")
+        again = ms.load_checkpoint(self.path("own.safetensors"), format="safetensors")
+        for name, one in expected.items():
+            np.testing.assert_array_equal(found[name], one)
+            np.testing.assert_array_equal(again[name].asnumpy(), one)
+
     def test_content_and_not_the_name(self):
         ms.save_checkpoint(nn.Dense(2, 3), self.path("net.ckpt"), crc_check=True)
         with open(self.path("net.ckpt"), "rb") as file:
@@ -167,7 +185,7 @@ class Checkpoints(Files):
 
     def test_refusals(self):
         for name, text in (
-            ("int8.ckpt", "parameter 'q' at offset 0: elements of the type Int8, which is not supported"),
+            ("uint64.ckpt", "parameter 'q' at offset 0: elements of the type UInt64, which is not supported"),
             (
                 "encrypted.ckpt",
                 "an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, save_checkpoint(",

@@ -232,9 +232,9 @@ class OtherLosses(Case):
                 lambda: ops.nll_loss(x, classes, Tensor([1.0, 2.0])),
             ),
             (
-                NotImplementedError,
-                "[nll_loss] labels are not smoothed, got 0.1",
-                lambda: ops.nll_loss(x, classes, label_smoothing=0.1),
+                ValueError,
+                "[nll_loss] label_smoothing out of range, got 1.5",
+                lambda: ops.nll_loss(x, classes, label_smoothing=1.5),
             ),
             (
                 ValueError,

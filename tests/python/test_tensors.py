@@ -12,7 +12,7 @@ from partita import Parameter, Tensor, nn, ops
 
 class Tensors(Case):
     def test_hold_what_numpy_gives(self):
-        for dtype in ("f8", "f4", "f2", "i8", "i4", "u1", "u4", "?"):
+        for dtype in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "?"):
             values = rng().integers(0, 2, (3, 4)).astype(dtype)
             tensor = Tensor(values)
             self.assertEqual(tensor.asnumpy().dtype, values.dtype)

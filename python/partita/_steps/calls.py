@@ -133,11 +133,14 @@ class Call:
             return False
         if len(fresh) != len(self.externals):
             return False
+        varying = False
         for one, value in zip(self.externals, fresh):
             if not one.accepts(value):
                 return False
-        for one, value in zip(self.externals, fresh):
-            one.note(value)
+            varying = varying or not one.is_parameter
+        if varying:
+            for one, value in zip(self.externals, fresh):
+                one.note(value)
         return True
 
 
@@ -188,6 +191,7 @@ class GradientCalls:
         self.arguments = [Recorded(i, tuple(one.shape), one.dtype) for i, one in enumerate(symbols)]
         self.calls = []
         self.results = []  # slots, None where there is no gradient
+        self.kinds = []  # (shape, element type) of the results, or None
         self.programs = {}  # of values of it that a step needed
 
 
@@ -202,7 +206,7 @@ class Replay:
         self.count = 0
         self._gradients = None  # of the call that is added, whose turn has not come
         self._call = None
-        self._until = None  # (number of a gradient of a user, its calls, slot) at which a differentiation ends
+        self._until = None  # [number of a gradient of a user, path, slot] at which a differentiation ends
         self._add_externals(root, build, self.table)
 
     def _add_externals(self, call, build, table):
@@ -231,44 +235,66 @@ class Replay:
         self._call, self._gradients = outer
         return made
 
-    def add_until(self, call, number, calls, slot):
-        """Adds a differentiation up to a value of the gradient of a user that it calls after `number` others, which has
-        made `calls`. Returns the symbol of the value."""
-        self._until, self._reached = [number, calls, slot], None
-        self._add(call, self.build, self.table)
+    def add_until(self, path, slot):
+        """Adds a differentiation up to a value of the gradient of a user that it calls. `path` has (differentiation,
+        number of a gradient that it calls, calls that this one has made): the next differentiation is one that it
+        makes then, and the value is one of the last calls. Returns the symbol of the value."""
+        self._until = [path[0][1], path, slot]
+        self._add(path[0][0], self.build, self.table)
+        self._until = None
         return self.build.trace.symbol(self._reached)
 
-    def _add_end(self, own, build, table, count):
-        """Ends `add_until` in the gradient where the value is."""
-        number, calls, slot = self._until
-        if number == 0:
-            for call in calls:
-                for symbol in listed(self._add(call, build, table)):
-                    table[count] = symbol
-                    count += 1
+    def _add_end(self, build, table, count, path, slot):
+        """Ends `add_until`, or a part of its path, in the gradient where the value is."""
+        self._add_all(path[0][2], build, table, count)
+        if len(path) == 1:
             self._reached = table[slot].id
-        self._until[0] -= 1
-        return [None] * own.inputs
+            return
+        self._until = [path[1][1], path[1:], slot]
+        self._add(path[1][0], build, table)
+        self._until = None
+
+    def _add_all(self, calls, build, table, count):
+        for call in calls:
+            for symbol in listed(self._add(call, build, table)):
+                table[count] = symbol
+                count += 1
+
+    def begin_gradient(self, arguments, calls, number):
+        """Adds calls of a gradient of a user alone, from inputs in place of its arguments; `number` externals come
+        before it. Returns a function that adds another one, and the symbols by slots."""
+        self.externals = [None] * number
+        trace = self.build.trace
+        table = {
+            one.slot: trace.network_input(f"argument{one.slot}", one.dtype, list(one.shape), False) for one in arguments
+        }
+        self._add_all(calls, self.build, table, len(arguments))
+        return (lambda call: self._add(call, self.build, table)), table
 
     def add_gradient(self, own, build, symbols):
         """Adds the calls of a gradient that a user wrote, for the differentiation that is added. Returns the symbols of
         the gradients."""
         table = dict(enumerate(symbols))
-        if self._until is not None:
-            if self._until[0] <= 0:
-                return self._add_end(own, build, table, len(symbols))
-            self._until[0] -= 1
-        found, count = next(self._gradients, None), len(symbols)
-        if found is None:
-            call, found = self._call, GradientCalls(own, symbols)
-            call.gradients.append(found)
-            self._recording.record_gradient(call, lambda one: self._add(one, build, table), table)
+        until, self._until = self._until, None
+        if until is not None:
+            left, path, slot = until
+            until[0] -= 1
+            if left == 0:
+                self._add_end(build, table, len(symbols), path, slot)
+        try:
+            if until is not None and left <= 0:
+                return [None] * own.inputs
+            found = next(self._gradients, None)
+            if found is None:
+                call, found = self._call, GradientCalls(own, symbols)
+                call.gradients.append(found)
+                recording = self._recording.active or self._recording
+                recording.record_gradient(call, lambda one: self._add(one, build, table), table)
+            else:
+                self._add_all(found.calls, build, table, len(symbols))
             return [None if slot is None else table[slot] for slot in found.results]
-        for call in found.calls:
-            for symbol in listed(self._add(call, build, table)):
-                table[count] = symbol
-                count += 1
-        return [None if slot is None else table[slot] for slot in found.results]
+        finally:
+            self._until = until
 
 
 def listed(made):

@@ -10,20 +10,28 @@ import sys
 
 from partita import _core
 from partita._captured import Same
+from partita._current import user_line
 from partita._steps.agreement import digest_of, stable
-from partita._steps.calls import Call, External, Recorded, Replay, is_shared, listed, require_values
+from partita._steps.calls import Call, External, GradientCalls, Recorded, Replay, is_shared, listed, require_values
 from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
 
-def _references(results):
-    """The references to each of the results of a call."""
-    return [sys.getrefcount(one) for one in results]
+def _held(calls):
+    """The slots of results of calls for which tensors stand."""
+    count = sys.getrefcount
+    return [one.slot for call in calls for one in call.results if count(one) > _REFERENCES]
 
 
-# Of a result that no tensor stands for: versions of Python count differently.
-(_REFERENCES,) = _references((Recorded(0, (), "f32"),))
+def _references():
+    """The references to a result that no tensor stands for, as `_held` counts them: versions of Python differ."""
+    count, call = sys.getrefcount, Call()
+    call.results = (Recorded(0, (), "f32"),)
+    return [count(one) for call in (call,) for one in call.results][0]
+
+
+_REFERENCES = _references()
 
 
 class Segment:
@@ -72,8 +80,14 @@ class Recording(Building):
         super().__init__(True, tree.groups, tree.precision, tree.scopes)
         self.tree = tree
         self.born = []  # tensors made in this step
+        self.active = None  # the recording of the gradient of a user that is being called
         self.owns = {}  # gradients that users wrote, by those that the first step with the call had
         self.begin(tree.root, arguments)
+
+    @property
+    def outermost(self):
+        """The step itself, not a gradient of a user within it."""
+        return self
 
     def begin(self, root, arguments):
         """Begins a segment: calls that become one program."""
@@ -99,6 +113,8 @@ class Recording(Building):
 
     def differentiate(self, total, tensors):
         """d total / d each of the tensors. That by a parameter is by all the values that it has had in the segment."""
+        if not self.former:
+            return tuple(self._called("differentiate", (total, *tensors), differentiate))
         former = [self.former.get(id(one), ()) for one in tensors]
         found = self._called("differentiate", (total, *tensors, *itertools.chain(*former)), differentiate)
         gradients, others = list(found[: len(tensors)]), iter(found[len(tensors) :])
@@ -117,17 +133,25 @@ class Recording(Building):
         if self.updated and any(id(one) in self.updated for one in operands):
             self.commit()
         segment, values, here, phase = self.segment, self.values, self.here, self.phase
-        before = len(values)
+        before, known = len(values), self.slots.get
         slots = tuple(
             [
-                one._symbol.slot if one.__class__ is not float and one._init is segment else self.slot_of(one)
+                one._symbol.slot
+                if one.__class__ is not float and one._init is segment
+                else known(id(one)) or self.slot_of(one)
                 for one in operands
             ]
         )
         for one in self.call.following:
-            if one.slots != slots or one.key != key or one.phase != phase or one.here != here:
+            if one.slots != slots or one.key != key or one.phase != phase:
                 continue
-            if one.is_plain and len(values) == before or self._is(one, key, before):
+            if one.here is not here and one.here != here:
+                continue
+            if one.is_plain and len(values) == before:
+                break
+            if one.accepts(key, values[before:]):
+                if one.gradients:
+                    one = self._differentiated(self.call.following, key, slots, before, action)
                 break
         else:
             one = self._new_call(key, slots, before, _of_build(action) if of_trace else action)
@@ -142,13 +166,17 @@ class Recording(Building):
         tensor._array, tensor._symbol, tensor._init = None, results[0], segment
         return tensor
 
-    def _is(self, call, key, before):
-        return call.accepts(key, self.values[before:]) and (not call.gradients or self._has_same_gradients(call))
-
     def _tensors(self, call):
         if call.kind == "one":
             return self._tensor(call.results[0])
-        return None if call.kind is None else [list, tuple][call.kind == "tuple"](map(self._tensor, call.results))
+        if call.kind is None:
+            return None
+        new, segment, made = Tensor.__new__, self.segment, []
+        for one in call.results:
+            tensor = new(Tensor)
+            tensor._array, tensor._symbol, tensor._init = None, one, segment
+            made.append(tensor)
+        return made if call.kind == "list" else tuple(made)
 
     def _tensor(self, result):
         tensor = Tensor.__new__(Tensor)
@@ -163,7 +191,10 @@ class Recording(Building):
         if operand._init is self.segment:
             return operand._symbol.slot
         found = self.slots.get(id(operand))
-        if found is None:
+        if found is None and operand.is_parameter and operand._symbol is None:
+            self.values.append(operand)
+            found = self.slots[id(operand)] = -len(self.values)
+        elif found is None:
             if operand._symbol is not None:
                 operand.settle()  # it is of another segment
             if is_shared(operand) and not operand.is_parameter:  # what it is now may change before the step ends
@@ -175,9 +206,10 @@ class Recording(Building):
             found = self.slots[id(operand)] = -len(self.values)
         return found
 
-    def _new_call(self, key, slots, before, action):
+    def _new_call(self, key, slots, before, action, call=None):
+        """Adds a call that earlier steps did not make: `call` if gradients of users that it calls are known."""
         fresh = self.values[before:]
-        call = self._call_of(key, slots, fresh, action)
+        call = call or self._call_of(key, slots, fresh, action)
         try:
             if self._scratch is None:
                 self._scratch = Replay(self.tree.scratch(), self.root, recording=self)
@@ -205,31 +237,47 @@ class Recording(Building):
         call.externals = [External(one, id(one) in born and type(one) is not float) for one in fresh]
         return call
 
-    def _has_same_gradients(self, call):
-        """Calls the gradients that users wrote and that a differentiation called before. Returns whether they make the
-        same calls."""
-        before = len(self.values)
+    def _differentiated(self, following, key, slots, before, action):
+        """Calls the gradients that users wrote and that a differentiation calls, each once. Returns the one of
+        `following` whose gradients made the same calls, or a new one, which is the first of them then."""
+        end = len(self.values)
+        fresh = self.values[before:end]
+        choices = [
+            one
+            for one in following
+            if one.gradients and one.slots == slots and one.key == key and one.phase == self.phase
+            if one.here == self.here and one.accepts(key, fresh)
+        ]
+        line = user_line()
+
+        def make():
+            call = self._call_of(key, slots, fresh, action)
+            call.line = line
+            return call
+
+        made = _Differentiation(choices, make)
         try:
-            for i, one in enumerate(call.gradients):
-                GradientRecording(self, one, (call, i)).follow()
-        except _Differs:
-            del self.values[before:]
-            return False
-        return True
+            for number in range(len(choices[0].gradients)):
+                GradientRecording(self, made, number).follow()
+        except _Differs:  # others may follow: all are called again
+            del self.values[end:]
+            made.new = None
+        else:
+            if made.new is None:
+                return made.choices[0]
+        following.insert(0, self._new_call(key, slots, before, action, made.new))
+        return following[0]
 
     def record_gradient(self, call, add, table):
         """Records the calls of the last gradient that a user wrote and that a differentiation called; `add` adds a call
         to a network, `table` gets symbols."""
-        number = len(call.gradients) - 1
-        GradientRecording(self, call.gradients[number], (call, number), add, table).record()
+        made = _Differentiation([call])
+        GradientRecording(self, made, len(call.gradients) - 1).record(add, table)
 
-    def need_of_gradient(self, place, calls, slot):
-        """The array of a value of a gradient that a user wrote: that of the differentiation and the number of `place`,
-        which has made `calls`. Raises TypeError if it is known only when the step has ended."""
-        raise TypeError(
-            "[bprop] a value within a gradient of a gradient is not known while it is recorded, got a symbolic tensor, "
-            "expected ops on it"
-        )
+    def need_of_gradient(self, path, slot):
+        """The array of a value of a gradient that a user wrote, see `Replay.add_until`. Raises TypeError if it is known
+        only when the step has ended."""
+        raise NotImplementedError
 
     def own_gradient(self, own, operands):
         made = super().own_gradient(own, operands)
@@ -292,6 +340,10 @@ class Recording(Building):
             key = "assign", Same(parameter)
             self.do(key, lambda build, symbol, parameter=parameter: _store(build, parameter, symbol), value)
 
+    def is_of_now(self, tensor):
+        """Whether a tensor is of the present segment."""
+        return tensor._init is self.segment
+
     def commit(self):
         """Ends the segment, because what comes needs parameters that it updates. Raises TypeError where that is not
         possible."""
@@ -317,12 +369,7 @@ class Recording(Building):
             if view is not None and view._view is not None:
                 view._view[0]._views, view._view = None, None
         view, self.viewed = None, []
-        slots = []
-        for call in self.calls:
-            for result, count in zip(call.results, _references(call.results)):
-                if count > _REFERENCES:
-                    slots.append(result.slot)
-        return slots
+        return _held(self.calls)
 
 
 def _store(build, parameter, value):
@@ -333,69 +380,153 @@ class _Differs(BaseException):
     """A gradient of a user makes other calls than before."""
 
 
-class GradientRecording(Recording):
-    """The calls of a gradient that a user wrote, within those of a step; `place` is the differentiation that calls it
-    and its number there. With `add`, which adds a call to a network, they are new, and `table` gets the symbols."""
+class _Differentiation:
+    """A differentiation whose gradients of users are called: those of earlier steps that it may be, or a new one."""
 
-    def __init__(self, outer, found, place, add=None, table=None):
+    def __init__(self, choices, make=None):
+        self.choices, self.new, self._make = choices, None, make
+
+    @property
+    def call(self):
+        return self.new or self.choices[0]
+
+    def begin_new(self, number, calls):
+        """From here on it is a new one, whose gradient of this number has made other calls. Returns the gradient."""
+        old = self.choices[0].gradients[number]
+        found = GradientCalls(old.own, old.arguments)
+        found.calls = list(calls)
+        if self.new is None:
+            self.new = self._make()
+            self.new.gradients = self.choices[0].gradients[:number]
+        self.new.gradients.append(found)
+        return found
+
+
+class GradientRecording(Recording):
+    """The calls of a gradient that a user wrote, within those of a step: the one of this number of a differentiation.
+    While it makes the calls of one of earlier steps, it follows these. From the first other one on it is new."""
+
+    def __init__(self, outer, differentiation, number):
         super().__init__(outer.tree, ())
-        self._step, self._place = outer, place
+        self._step, self._made, self._number = outer, differentiation, number
         self.values, self.here, self.owns = outer.values, outer.here, outer.owns
-        self._found, self._add, self._table = found, add, table
         self.calls = []
-        self._left = iter(found.calls)
+        self._add = self._table = None  # what adds a call to a network, and symbols of results, if the calls are new
+        self._begin = len(self.values)
         self._own = {}  # externals of its calls, by their numbers
-        self.count = len(found.arguments)
+        self._found = differentiation.choices[0].gradients[number]  # its own and its arguments are those of all
+        self.count = len(self._found.arguments)
+        self._outermost = outer.outermost
+
+    @property
+    def outermost(self):
+        return self._outermost
 
     def need(self, slot):
         if slot is None:
             raise TypeError("[bprop] a parameter that the step has updated is used, expected gradients before updates")
-        self.segment.arrays[slot] = self._step.need_of_gradient(self._place, list(self.calls), slot)
+        self.segment.arrays[slot] = self.need_of_gradient((), slot)
+
+    def need_of_gradient(self, path, slot):
+        return self._step.need_of_gradient(((self._made.call, self._number, list(self.calls)), *path), slot)
 
     def _external(self, number):
         return self._own[number] if number in self._own else super()._external(number)
 
-    def record(self):
+    def record(self, add, table):
         """Records the calls."""
-        self._found.results = self._called_by_user()
+        self._add, self._table = add, table
+        self._found.results, self._found.kinds = self._called_by_user()
 
     def follow(self):
-        """Makes the calls again. Raises _Differs if they are others."""
-        if self._called_by_user() != self._found.results or next(self._left, None) is not None:
+        """Makes the calls. Raises _Differs if gradients are called after this one of which the number is not known."""
+        if self._made.new is not None:
+            self._begin_new()
+        results, kinds = self._called_by_user()
+        if self._made.new is None:
+            same = [one for one in self._made.choices if self._is_all(one.gradients[self._number], results)]
+            if same:
+                self._made.choices = same
+                return
+            self._begin_new()
+        self._found.results, self._found.kinds = results, kinds
+        if kinds != self._made.choices[0].gradients[self._number].kinds:
             raise _Differs
 
-    def _called_by_user(self):
-        with self:
-            own = self.owns.get(self._found.own, self._found.own)
-            found = own.of([self._tensor(one) for one in self._found.arguments])
-            return [None if one is None else self._slot_of_result(one) for one in found]
+    def _is_all(self, found, results):
+        return len(found.calls) == len(self.calls) and found.results == results
 
-    def _slot_of_result(self, tensor):
+    def _begin_new(self):
+        """Its calls are those of no earlier step."""
+        self._found = self._made.begin_new(self._number, self.calls)
+        replay = Replay(self.tree.scratch(), Call(), recording=self.outermost)
+        self._add, self._table = replay.begin_gradient(self._found.arguments, self.calls, self._begin)
+
+    def _called_by_user(self):
+        outer, self.outermost.active = self.outermost.active, self
+        try:
+            with self:
+                own = self.owns.get(self._found.own, self._found.own)
+                found = own.of([self._tensor(one) for one in self._found.arguments])
+                results = [None if one is None else self._result(one) for one in found]
+        finally:
+            self.outermost.active = outer
+        return [one and one.slot for one in results], [one and (one.shape, one.dtype) for one in results]
+
+    def _result(self, tensor):
         if tensor._init is not self.segment:
             shape = list(tensor.shape)
             tensor = self.run(lambda trace, x: _core.functions.reshape(x, shape), [tensor])
-        return tensor._symbol.slot
+        return tensor._symbol
 
     def _called(self, key, operands, action, of_trace=False):
         before = len(self.values)
         slots = tuple([self.slot_of(one) for one in operands])
-        if self._add is None:
-            call = next(self._left, None)
-            same = call is not None and call.slots == slots and call.key == key and call.here == self.here
-            if not same or not self._is(call, key, before):
-                raise _Differs
-        else:
-            call = self._recorded(key, slots, self.values[before:], _of_build(action) if of_trace else action)
+        action = _of_build(action) if of_trace else action
+        call = self._followed(key, slots, before, action) if self._add is None else None
+        if call is None:
+            call = self._recorded(key, slots, before, action)
         self._own.update((-1 - i, one) for i, one in enumerate(call.externals, before))
         self.call = call
         self.count += len(call.results)
         self.calls.append(call)
         return self._tensors(call)
 
-    def _recorded(self, key, slots, fresh, action):
-        call = self._call_of(key, slots, fresh, action)
-        made = self._add(call)
+    def _followed(self, key, slots, before, action):
+        """The call of earlier steps that is made, or None if it is new."""
+        at, fresh, matched = len(self.calls), self.values[before:], []
+        for choice in self._made.choices:
+            calls = choice.gradients[self._number].calls
+            one = calls[at] if at < len(calls) else None
+            if one is None or one.slots != slots or one.key != key or one.here != self.here:
+                continue
+            if one.accepts(key, fresh):
+                matched.append((choice, one))
+        following = list(dict.fromkeys(one for _, one in matched))
+        if not following:
+            self._begin_new()
+            return None
+        call = following[0]
+        if call.gradients:
+            call = self._differentiated(following, key, slots, before, action)
+        same = [choice for choice, one in matched if one is call]
+        if same:
+            self._made.choices = same
+            return call
+        self._begin_new()
+        self._record(call, self._add(call))
+        return call
+
+    def _new_call(self, key, slots, before, action, call=None):
+        """A call that earlier steps did not make, which is not added yet."""
+        return call or self._call_of(key, slots, self.values[before:], action)
+
+    def _recorded(self, key, slots, before, action):
+        call = self._new_call(key, slots, before, action)
+        self._record(call, self._add(call))
+        return call
+
+    def _record(self, call, made):
         call.gives(made, self.count)
         self._table.update(enumerate(listed(made), self.count))
         self._found.calls.append(call)
-        return call

@@ -156,15 +156,17 @@ def _copied(symbol):
     return _core.functions.reshape(symbol, list(symbol.shape))
 
 
-@contextlib.contextmanager
-def _outside():
+class _outside:
     """Within it no step is recorded: what is called runs at once."""
-    before = current()
-    set_current(None)
-    try:
-        yield
-    finally:
-        set_current(before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self):
+        self._before = current()
+        set_current(None)
+
+    def __exit__(self, *_):
+        set_current(self._before)
 
 
 class Step(Recording):
@@ -212,6 +214,10 @@ class Step(Recording):
         self.begin(self.call.continued, ())
         self.rates = {}
 
+    def moved(self, *statistics):
+        """Lets what reads running statistics from here on have the values after the calls so far."""
+        self.updated.update((id(one), one) for one in statistics)
+
     def array_of_updated(self, parameter):
         if id(parameter) in self.updated:
             self.commit()
@@ -235,16 +241,16 @@ class Step(Recording):
             segment.arrays.update(zip(asked, self._program(asked, False).take(self)))
         segment.recording = None
 
-    def need_of_gradient(self, place, calls, slot):
+    def need_of_gradient(self, path, slot):
         with _outside():
-            call, number = place
-            digest = digest_of(self.call.digest, number, [stable(one.key) for one in calls], slot)
+            calls_of = [(number, [stable(one.key) for one in calls]) for _, number, calls in path]
             if self.is_shared:
-                agree(self, (slot,), True, digest)
+                agree(self, (slot,), True, digest_of(self.call.digest, calls_of, slot))
+            call, number, calls = path[-1]
             known = call.gradients[number].programs
             key = slot, len(calls), self.beginnings
             if key not in known or not known[key].is_current():
-                known[key] = _StepProgram(self, (_WANTED,), True, (call, number, calls, slot))
+                known[key] = _StepProgram(self, (_WANTED,), True, (path, slot))
             (array,) = known[key].take(self)
         self._begin_rest()
         return array
@@ -269,7 +275,7 @@ class Step(Recording):
         """Runs what is left of the step."""
         self._run()
         segment, settled = self.segment, 0
-        for tensor in Structure(result).tensors:
+        for tensor in (result,) if result.__class__ is Tensor else Structure(result).tensors:
             settled += tensor._init is segment
             tensor.settle()
         if len(segment.arrays) <= settled:  # nothing else holds tensors of the step
@@ -297,5 +303,5 @@ class Step(Recording):
 
 _TOO_MANY = (
     f"a function is compiled again and again, got more than {_MANY_PROGRAMS} programs of it for arguments of the same "
-    "types, expected few: pass numbers that change as operands"
+    "types, expected few: pass numbers that change as operands, and arrays of one shape"
 )

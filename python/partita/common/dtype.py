@@ -25,7 +25,10 @@ class DType:
 
 bool_ = DType("Bool", "bool", np.dtype(np.bool_))
 uint8 = DType("UInt8", "u8", np.dtype(np.uint8))
+uint16 = DType("UInt16", "u16", np.dtype(np.uint16))
 uint32 = DType("UInt32", "u32", np.dtype(np.uint32))
+int8 = DType("Int8", "i8", np.dtype(np.int8))
+int16 = DType("Int16", "i16", np.dtype(np.int16))
 int32 = DType("Int32", "i32", np.dtype(np.int32))
 int64 = DType("Int64", "i64", np.dtype(np.int64))
 float16 = DType("Float16", "f16", np.dtype(np.float16))
@@ -35,15 +38,12 @@ bfloat16 = DType("BFloat16", "bf16", None)
 half, single, double, int_, float_ = float16, float32, float64, int64, float64
 
 # Element types that scripts name, and that no tensor has.
-int8 = DType("Int8", "i8", np.dtype(np.int8))
-int16 = DType("Int16", "i16", np.dtype(np.int16))
-uint16 = DType("UInt16", "u16", np.dtype(np.uint16))
 uint64 = DType("UInt64", "u64", np.dtype(np.uint64))
 complex64 = DType("Complex64", "c64", np.dtype(np.complex64))
 complex128 = DType("Complex128", "c128", np.dtype(np.complex128))
 qint4x2 = DType("QInt4x2", "q4", None)
 
-_ALL = (bool_, uint8, uint32, int32, int64, float16, float32, float64, bfloat16)
+_ALL = (bool_, uint8, uint16, uint32, int8, int16, int32, int64, float16, float32, float64, bfloat16)
 _BY_CORE = {one.core: one for one in _ALL}
 int_type, uint_type = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
 float_type = (float16, float32, float64, bfloat16)

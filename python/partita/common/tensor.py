@@ -6,6 +6,7 @@ from partita import _core
 from partita._captured import version_of
 from partita._current import current, user_line
 from partita._names import missing_attribute
+from partita._sliced.functions import functions
 from partita.common import dtype as mstype
 from partita.common import seed as _seed
 
@@ -326,7 +327,6 @@ def _unpickled(kind, values, dtype, *options):
 def _copied(build, tensor, dtype=None):
     """A value of a step or a network as another tensor, cast to an element type if one is given."""
     shape, kind = list(tensor.shape), (tensor.dtype if dtype is None else mstype.to_dtype(dtype)).core
-    functions = _core.functions
     return build.run(lambda trace, x: functions.cast(functions.reshape(x, shape), kind), [tensor])
 
 

@@ -13,14 +13,14 @@ from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.dataset import transforms as T
+from partita.dataset.batched import MappedBatches, OfRows
 
 _data = _core.data
 
 
 # Options of speed alone; what else the documented functions take is refused.
 _FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
-_REFUSED = {"map": {"callbacks": None}, "batch": {"per_batch_map": None, "input_columns": None, "output_columns": None,
-                                                   "column_order": None, "pad_info": None}}
+_REFUSED = {"map": {"callbacks"}, "batch": {"column_order", "pad_info"}}
 
 
 def _refuse_unknown(where, options):
@@ -103,10 +103,9 @@ class Dataset:
         **kwargs,
     ):
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
-        Python. Without `input_columns` the first column is mapped. Raises NotImplementedError after `batch`."""
+        Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
+        batches, and give as many rows, or a multiple."""
         _refuse_unknown("map", kwargs)
-        if self._batch_size is not None:
-            raise NotImplementedError("[map] batches cannot be mapped, got a map after batch, expected it before")
         if isinstance(column_order, int):  # the place of num_parallel_workers in later forms
             column_order = None
         steps = T.flattened(operations)
@@ -114,12 +113,28 @@ class Dataset:
             input_columns = [input_columns]
         if isinstance(output_columns, str):
             output_columns = [output_columns]
-        mapped = self._view(_Mapping(steps, input_columns, output_columns))
+        mapping = _Mapping(steps, input_columns, output_columns)
+        mapped = self._view(mapping) if self._batch_size is None else self._mapped_batches(mapping)
         return mapped.project(column_order) if column_order else mapped
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
+    def _mapped_batches(self, mapping):
+        change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
+        ratio = change.probe(self.rows())
+        return self._view(change, batch_size=self._batch_size * ratio)
+
+    def batch(
+        self,
+        batch_size,
+        drop_remainder=False,
+        num_parallel_workers=None,
+        per_batch_map=None,
+        input_columns=None,
+        output_columns=None,
+        **kwargs,
+    ):
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
-        Raises TypeError or ValueError for bad sizes, NotImplementedError for batches of batches."""
+        `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. Raises TypeError or
+        ValueError for bad sizes, NotImplementedError for batches of batches."""
         _refuse_unknown("batch", kwargs)
         if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
             raise TypeError(f"[batch] batch_size is not an integer, got {batch_size!r}, expected one from 1")
@@ -130,7 +145,11 @@ class Dataset:
                 f"[batch] batches cannot be batched again, got batch({batch_size}) after batch("
                 f"{self._batch_size}), expected one of them"
             )
-        return self._view(lambda rows, seed: rows, batch_size=int(batch_size), drop_remainder=bool(drop_remainder))
+        size, drops = int(batch_size), bool(drop_remainder)
+        batched = self._view(lambda rows, seed: rows, batch_size=size, drop_remainder=drops)
+        if per_batch_map is None:
+            return batched
+        return batched.map(OfRows(per_batch_map), input_columns or self.get_col_names(), output_columns)
 
     def shuffle(self, buffer_size):
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer. Raises
@@ -393,14 +412,32 @@ class _Mapping:
                 )
             mapped = rows.map(inputs, _data.chain(steps))
             return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
-        places = [names.index(name) for name in inputs]
+        places, kept = _places(names, inputs)
         function = _Applied(steps, places, len(outputs))
-        kept = [c for c in range(len(names)) if c not in places]
         probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
         made = [(name, value.dtype, list(value.shape)) for name, value in builtin_zip(outputs, map(_core.Array, probe))]
         order = _order(names, places, outputs, kept, columns, made)
         function.order = [source for _, source in order]
         return rows.python_map([column for column, _ in order], function)
+
+    def of_batches(self, columns, seed):
+        """(function of the arrays of a batch, names of the columns that it gives)."""
+        names = [name for name, _, _ in columns]
+        inputs = self.inputs or [names[0]]
+        for name in inputs:
+            _require_column("map", name, names)
+        outputs = self.outputs or inputs
+        places, kept = _places(names, inputs)
+        function = _Applied([_of_seed(step, seed + i) for i, step in enumerate(self.steps)], places, len(outputs))
+        order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
+        function.order = [source for _, source in order]
+        return function, [column[0] for column, _ in order]
+
+
+def _places(names, inputs):
+    """(numbers of the columns that are mapped, numbers of the others)."""
+    places = [names.index(name) for name in inputs]
+    return places, [c for c in range(len(names)) if c not in places]
 
 
 def _of_seed(step, seed):
@@ -442,6 +479,8 @@ class _Applied:
         for step in self.steps:
             if isinstance(step, _data.Map):
                 made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
+            elif isinstance(step, OfRows):
+                made = step.batch_arrays(current, epoch, sample)
             elif hasattr(step, "apply"):
                 made = [step.apply(one, epoch, sample) for one in current]
             else:

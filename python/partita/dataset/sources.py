@@ -8,6 +8,7 @@ import numpy as np
 
 from partita import _core
 from partita.common import seed as _seed
+from partita.dataset.batched import PythonSampler
 from partita.dataset.engine import Dataset
 
 _data = _core.data
@@ -45,7 +46,8 @@ class _Source(Dataset):
         if num_shards is not None:
             self._shards = (num_shards, shard_id)
         if sampler is not None:
-            self._shards = sampler.shards()
+            self._sampler = sampler if hasattr(sampler, "choose") else PythonSampler(_numbers_of(where, sampler))
+            self._shards = self._sampler.shards()
         self._whole_source = None
 
     def _all_rows(self):
@@ -68,6 +70,13 @@ class _Source(Dataset):
 
     def _shuffles_by_default(self):
         return True
+
+
+def _numbers_of(where, sampler):
+    """Something that gives numbers of rows. Raises TypeError for what is not iterable."""
+    if not hasattr(sampler, "__iter__") and not hasattr(sampler, "__getitem__"):
+        raise TypeError(f"[{where}] bad sampler, got {type(sampler).__name__}, expected a sampler, or numbers of rows")
+    return sampler
 
 
 def _folder(where, dataset_dir):

@@ -10,6 +10,7 @@ import numpy as np
 
 from partita._names import refuse_missing
 from partita.mindrecord import integers, msgpack
+from partita.mindrecord.filereader import shards_of
 from partita.mindrecord.shard import NUMBERS, TYPES
 
 _SQL = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL"}
@@ -45,10 +46,17 @@ class FileWriter:
 
     @classmethod
     def open_for_append(cls, file_name):
-        """Not there: rows cannot be appended to files."""
-        raise NotImplementedError(
-            f"[FileWriter] rows cannot be appended, got {file_name}, expected a new file with all rows"
-        )
+        """A writer that adds rows to those of a file, or of all files that its header names. It has their fields, index
+        and sizes. `commit` writes them anew, so it needs memory for all rows, and the files are whole at any time.
+        Raises ValueError for a file that is missing or damaged."""
+        shards = shards_of("FileWriter", file_name)
+        writer = cls(file_name, overwrite=True)
+        writer._paths = [shard.path for shard in shards]
+        writer._header_bytes, writer._page_bytes = shards[0].header_bytes, shards[0].page_bytes
+        writer.add_schema(shards[0].schema, shards[0].description)
+        writer.add_index(shards[0].indexed)
+        writer._rows = [[writer._packed(shard.row(i)) for i in range(len(shard))] for shard in shards]
+        return writer
 
     def set_header_size(self, header_size):
         """Sets the bytes of the header, from 16 KiB to 128 MiB."""

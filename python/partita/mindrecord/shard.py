@@ -71,13 +71,14 @@ class Shard:
     def _take_header(self, header):
         if not str(header["version"]).startswith("3."):
             raise ValueError(f"version {header['version']!r}, of which 3.0 is supported")
-        self._header_bytes, self._page_bytes = header["header_size"], header["page_size"]
-        if not _at_most(self._header_bytes, _MAX_HEADER) or not _at_most(self._page_bytes, _MAX_PAGE):
-            raise ValueError(f"bad sizes, got {self._header_bytes!r} and {self._page_bytes!r}")
+        self.header_bytes, self.page_bytes = header["header_size"], header["page_size"]
+        if not _at_most(self.header_bytes, _MAX_HEADER) or not _at_most(self.page_bytes, _MAX_PAGE):
+            raise ValueError(f"bad sizes, got {self.header_bytes!r} and {self.page_bytes!r}")
         if len(header["schema"]) != 1:
             raise ValueError(f"{len(header['schema'])} schemas, of which 1 is supported")
         schema = header["schema"][0]
-        self.addresses = list(header["shard_addresses"])
+        self.addresses, self.description = list(header["shard_addresses"]), str(schema["desc"])
+        self.indexed = [one["index_field"] for one in header["index_fields"]]
         self.schema, self.blobs = schema["schema"], list(schema["blob_fields"])
         for name, one in self.schema.items():
             shape = one.get("shape")
@@ -110,14 +111,14 @@ class Shard:
             raise ValueError(f"its index {path} has a bad place")
         index = np.array(lines, np.int64).reshape(-1, 6)
         for page, begin, end in (index[:, :3].T, index[:, 3:].T):
-            last = self._header_bytes + page * self._page_bytes + end
-            if np.any((end < begin) | (end > self._page_bytes) | (last > self._size)):
+            last = self.header_bytes + page * self.page_bytes + end
+            if np.any((end < begin) | (end > self.page_bytes) | (last > self._size)):
                 raise ValueError(f"its index {path} has a place outside of the file")
         return index
 
     def _page_part(self, page, begin, end):
         """The bytes at a place, without their length, which precedes them."""
-        data = self._bytes(self._header_bytes + int(page) * self._page_bytes + int(begin), int(end - begin))
+        data = self._bytes(self.header_bytes + int(page) * self.page_bytes + int(begin), int(end - begin))
         (length,) = struct.unpack("<Q", data[:8]) if len(data) >= 8 else (None,)
         if length != len(data) - 8:
             raise ValueError(f"a part of {len(data)} bytes says it has {length}")

@@ -189,3 +189,20 @@ class PReLU(Cell):
 
     def construct(self, x):
         return F.prelu(x, self.w)
+
+
+# What `get_activation` knows besides the activations of nn.layer.
+BY_NAME = {
+    "elu": ELU,
+    "fast_gelu": FastGelu,
+    "hardtanh": Hardtanh,
+    "hsigmoid": HSigmoid,
+    "hswish": HSwish,
+    "logsigmoid": LogSigmoid,
+    "mish": Mish,
+    "prelu": PReLU,
+    "relu6": ReLU6,
+    "softmin": Softmin,
+    "softsign": Softsign,
+    "tanhshrink": Tanhshrink,
+}

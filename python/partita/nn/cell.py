@@ -3,11 +3,14 @@
 import itertools
 from collections import OrderedDict
 
-from partita import _core, _trace, context
+import numpy as np
+
+from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
 from partita._precision import is_half, note_cell
 from partita._program import Program
+from partita._sliced.functions import functions
 from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
@@ -84,6 +87,8 @@ class Cell(CellSettings, CellHooks, CellGradients):
         elif name in self.__dict__.get("_cells", ()) and value is None:
             self._cells[name] = None
         elif name in self.__dict__.get("_params", ()):
+            if isinstance(value, (int, float)) and _trace.current() is not None:
+                value = _number_like(self._params[name], value)
             if not isinstance(value, Tensor):
                 raise TypeError(f"[Cell] '{name}' is a parameter, got {type(value).__name__}, expected a Tensor")
             self._params[name].set_data(value)
@@ -93,10 +98,12 @@ class Cell(CellSettings, CellHooks, CellGradients):
     def __getattr__(self, name):
         values = self.__dict__
         if "_cells" in values:
-            if name in values["_params"]:
-                return values["_params"][name]
-            if name in values["_cells"]:
-                return values["_cells"][name]
+            kind = values["_params"]
+            if name in kind:
+                return kind[name]
+            kind = values["_cells"]
+            if name in kind:
+                return kind[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
@@ -231,9 +238,12 @@ class Cell(CellSettings, CellHooks, CellGradients):
         name = values["_scope_name"]
         build.here = build.inner(self, f"/{name}" if name else "", values["_stage"], values["_recompute"])
         try:
-            return self._called(args, kwargs)
+            result = self._called(args, kwargs)
         finally:
             build.here = before
+        if values["requires_grad"] and values["training"] and not kwargs:
+            build.kept_call = self, args, result
+        return result
 
     def _is_program(self, args, kwargs):
         """Whether a call from outside of a program is one: in graph mode, or to round to 16 bits."""
@@ -259,19 +269,19 @@ class Cell(CellSettings, CellHooks, CellGradients):
         build, values = _trace.current(), self.__dict__
         if build is not None:
             build.note(self)
-        if values["_precision"] == "f32":
+        if values["_precision"] == "f32" or values["_precision"] and values["_params"]:
             args, kwargs = _widened(args), _widened(kwargs)
         before, after, of_outputs, of_inputs = values["_hooks"]
+        has_gradient = build is not None and (hasattr(type(self), "bprop") or "bprop" in values)
+        if not (has_gradient or before or after or of_outputs or of_inputs):
+            return self.construct(*args, **kwargs)
         for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
         arrived = []
         if of_inputs:
             args = self._hooked_inputs(list(of_inputs), args, arrived)
-        if build is None or (not hasattr(type(self), "bprop") and "bprop" not in values):
-            output = self.construct(*args, **kwargs)
-        else:
-            output = self._constructed(build, args, kwargs)
+        output = self._constructed(build, args, kwargs) if has_gradient else self.construct(*args, **kwargs)
         if of_outputs or of_inputs:
             output = self._hooked_outputs(list(of_outputs), output, arrived)
         for hook in list(after) if after else ():
@@ -347,7 +357,7 @@ def _cut(value, strategy):
     if not isinstance(value, Tensor) or strategy is None:
         return value
     shape = list(value.shape)
-    same = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), value)
+    same = _trace.run(lambda trace, x: functions.reshape(x, shape), value)
     if _trace.current() is not None:
         _trace.current().annotate(same, annotation_text("shard", (strategy,)))
     return same
@@ -432,6 +442,8 @@ class SequentialCell(_Cells):
 class CellList(_Cells):
     """A list of cells, which a construct goes through as it likes."""
 
+    is_list_of_cells = True  # so `vmap` calls one cell for each slice
+
     def __init__(self, *args, **kwargs):
         super().__init__(auto_prefix=kwargs.get("auto_prefix", True))
         cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args
@@ -473,6 +485,11 @@ class CellList(_Cells):
         raise NotImplementedError(
             "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
         )
+
+
+def _number_like(parameter, value):
+    """A number as a tensor of the shape and element type of a parameter, as programs assign it."""
+    return Tensor(np.full(parameter.shape, value, parameter.dtype.numpy))
 
 
 def _widened(value):

@@ -8,6 +8,7 @@ from partita import _core, _trace
 from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
+from partita.nn import activations
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels
 from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
@@ -60,7 +61,7 @@ class Dense(Cell):
         y = call_in(self, "matmul", _product, x, self.weight)
         if self.has_bias:
             y = call_in(self, "bias_add", _biased, y, self.bias)
-        if y.ndim < len(shape):
+        if len(shape) > 2 and y.ndim < len(shape):
             y = F.reshape(y, [*shape[:-1], self.out_channels])
         return y if self.activation is None else self.activation(y)
 
@@ -73,7 +74,7 @@ def _product(x, weight):
 
 
 def _biased(x, bias):
-    axis = x.ndim - 1
+    axis = len(x.shape) - 1
     return F.run(lambda trace, a, b: _apply(trace, "bias_add", [a, b], axis=axis)[0], x, bias)
 
 
@@ -144,13 +145,13 @@ class _Pool2d(Cell):
             ("data_format", data_format, "NCHW"),
             ("dilation", dilation, 1),
             ("return_indices", return_indices, False),
-            ("ceil_mode", ceil_mode, False),
         ):
             if value != expected:
                 raise ValueError(
                     f"[{type(self).__name__}] {name} is not supported, got {value!r}, expected {expected!r}"
                 )
         self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
+        self.ceil_mode = bool(ceil_mode)
 
 
 class MaxPool2d(_Pool2d):
@@ -175,7 +176,8 @@ class MaxPool2d(_Pool2d):
         return call_in(self, "max_pool", self._pooled, x)
 
     def _pooled(self, x):
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, pad_mode=self.pad_mode)
+        options = {"ceil_mode": self.ceil_mode, "pad_mode": self.pad_mode}
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, **options)
 
 
 class AvgPool2d(_Pool2d):
@@ -204,12 +206,12 @@ class AvgPool2d(_Pool2d):
 
     def _pooled(self, x):
         options = {"count_include_pad": self.count_include_pad, "pad_mode": self.pad_mode}
-        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, **options)
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, **options)
 
 
 class AdaptiveAvgPool2d(Cell):
-    """Means over equal parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes,
-    None keeps a size. A call raises ValueError if a size is not divisible by its number of parts."""
+    """Means over parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes, None
+    keeps a size. Parts of a size that is not divisible overlap by an element."""
 
     def __init__(self, output_size):
         super().__init__()
@@ -218,9 +220,8 @@ class AdaptiveAvgPool2d(Cell):
     def construct(self, x):
         wanted = [size if one is None else one for one, size in zip(_two(self.output_size), x.shape[-2:])]
         if any(size % one for one, size in zip(wanted, x.shape[-2:])):
-            raise ValueError(
-                f"[AdaptiveAvgPool2d] parts are not equal, got {tuple(wanted)} of {x.shape[-2:]}, expected divisors"
-            )
+            images = F.reshape(x, [-1, 1, *x.shape[-2:]])
+            return F.reshape(F.interpolate(images, tuple(wanted), mode="area"), [*x.shape[:-2], *wanted])
         kernel = [size // one for one, size in zip(wanted, x.shape[-2:])]
         return F.avg_pool2d(x, kernel, kernel)
 
@@ -398,7 +399,10 @@ class _BatchNorm(Cell):
         statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
         key = "batch_norm", *statistics, epsilon, momentum, of_batch
         name = "bn_train" if of_batch else "bn_infer"
-        return call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
+        result = call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
+        if of_batch:
+            build.moved(moving_mean, moving_variance)
+        return result
 
     def _at_once(self, x, of_batch):
         epsilon, momentum, count = self.eps, self.momentum, x.size // x.shape[1]
@@ -572,11 +576,12 @@ def get_activation(name, prim_name=None):
     """Returns the activation with a name, an activation unchanged, None for None."""
     if name is None or isinstance(name, Cell) or callable(name) and not isinstance(name, str):
         return name
-    found = _ACTIVATIONS.get(name)
+    found = _ACTIVATIONS.get(name) or activations.BY_NAME.get(name)
     if found is None:
-        near = _core.nearest(str(name), list(_ACTIVATIONS))
+        names = [*_ACTIVATIONS, *activations.BY_NAME]
+        near = _core.nearest(str(name), names)
         raise KeyError(
-            f"[activation] unknown name, got '{name}', expected one of {list(_ACTIVATIONS)}"
+            f"[activation] unknown name, got '{name}', expected one of {names}"
             + (f", did you mean '{near}'?" if near else "")
         )
     return found()

@@ -128,14 +128,13 @@ class BatchNorm3d(Cell):
 
 
 class Pad(Cell):
-    """More elements around all dimensions: (before, after) for each; zeros, or those that mirror."""
+    """More elements around all dimensions: (before, after) for each; zeros, or those that mirror, with SYMMETRIC from
+    the edge on."""
 
     def __init__(self, paddings, mode="CONSTANT"):
         super().__init__()
         if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
             raise ValueError(f"[Pad] unknown mode, got {mode!r}, expected CONSTANT, REFLECT or SYMMETRIC")
-        if mode == "SYMMETRIC":
-            raise NotImplementedError("[Pad] this mode is not supported, got SYMMETRIC, expected CONSTANT or REFLECT")
         if not isinstance(paddings, (tuple, list)) or any(
             not isinstance(one, (tuple, list)) or len(one) != 2 for one in paddings
         ):
@@ -146,7 +145,7 @@ class Pad(Cell):
         if len(self.paddings) != x.ndim:
             raise ValueError(f"[Pad] wrong number of pairs, got {len(self.paddings)}, expected {x.ndim}")
         sizes = [one for pair in reversed(self.paddings) for one in pair]
-        return F.pad(x, sizes, "constant" if self.mode == "CONSTANT" else "reflect")
+        return F.pad(x, sizes, {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}[self.mode])
 
 
 class _Edges(Cell):
@@ -154,7 +153,7 @@ class _Edges(Cell):
         super().__init__()
         count = 2 * self._dims
         self.padding = (padding,) * count if isinstance(padding, int) else tuple(padding)
-        if len(self.padding) != count:
+        if len(self.padding) not in range(2, count + 1, 2):
             raise ValueError(
                 f"[{type(self).__name__}] wrong number of sizes, got {padding!r}, expected an integer or {count}"
             )

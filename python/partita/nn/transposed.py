@@ -62,14 +62,18 @@ class Conv2dTranspose(Cell):
         """Rows or columns of the largest result that are left out: (top, bottom, left, right), below 0 for more."""
         if self.pad_mode == "pad":
             return self.padding
-        if self.pad_mode == "valid":
-            return 0, 0, 0, 0
+        if self.pad_mode == "valid":  # a stride beyond the filter leaves zeros at the end
+            more = [min(0, gap * (k - 1) + 1 - step) for k, step, gap in self._windows()]
+            return 0, more[0], 0, more[1]
         cut = []
-        for size, k, step, gap in zip(sizes, self.kernel_size, self.stride, self.dilation):
+        for size, (k, step, gap) in zip(sizes, self._windows()):
             total = (size - 1) * step + gap * (k - 1) + 1 - size * step
             before = total // 2 if total > 0 else 0
             cut += [before, total - before]
         return tuple(cut)
+
+    def _windows(self):
+        return list(zip(self.kernel_size, self.stride, self.dilation))
 
     def construct(self, x):
         if x.ndim != 4:

@@ -16,6 +16,8 @@ from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, 
 from partita.ops.custom import Custom, PyFunc
 from partita.ops.hooks import HookBackward, InsertGradientOf
 from partita.ops.composite import GradOperation, grad, value_and_grad
+from partita.ops.jacobians import jacfwd, jacrev
+from partita.ops.mapping import vmap
 from partita.ops.functional import (  # noqa: F401
     HyperMap,
     Map,

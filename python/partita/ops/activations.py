@@ -1,5 +1,6 @@
 """Activations that are made of other functions."""
 
+from partita.common import dtype as mstype
 from partita.ops.elementwise import (
     abs,
     add,
@@ -37,16 +38,16 @@ def relu6(x):
 
 
 def hardsigmoid(input):
-    """min(max(x / 6 + 1 / 2, 0), 1); there is no gradient at -3 and 3."""
+    """min(max(x / 6 + 1 / 2, 0), 1), of the type of x; there is no gradient at -3 and 3."""
     x = as_tensor(input, "hardsigmoid")
     within = logical_and(less(x, 3.0), greater(x, -3.0))
-    return select(within, div(add(x, 3.0), 6.0), cast(greater(x, 0.0), x.dtype))
+    return cast(select(within, div(add(x, 3.0), 6.0), cast(greater(x, 0.0), x.dtype)), x.dtype)
 
 
 def hardswish(input):
-    """x min(max(x + 3, 0), 6) / 6."""
+    """x min(max(x + 3, 0), 6) / 6, of the type of x."""
     x = as_tensor(input, "hardswish")
-    return mul(x, div(clip(add(x, 3.0), 0.0, 6.0), 6.0))
+    return cast(mul(x, div(clip(add(x, 3.0), 0.0, 6.0), 6.0)), x.dtype)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0):
@@ -69,7 +70,10 @@ def elu(input_x, alpha=1.0):
 def selu(input_x):
     """scale elu(x, alpha), with numbers that keep mean and variance."""
     scale, alpha = 1.0507009873554805, 1.6732632423543772
-    return _exponential(as_tensor(input_x, "selu"), scale, scale, alpha, 1.0)
+    x = as_tensor(input_x, "selu")
+    if not mstype.is_float(x.dtype):
+        raise TypeError(f"[selu] the operand has no fractions, got {x.dtype}, expected floating-point numbers")
+    return _exponential(x, scale, scale, alpha, 1.0)
 
 
 def celu(x, alpha=1.0):

@@ -4,8 +4,11 @@ import builtins
 import math
 import numbers
 
+import numpy as np
+
 from partita.common import dtype as mstype
 from partita.ops.creation import full
+from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
     abs,
     add,
@@ -99,7 +102,11 @@ def log1p(input):
     one = add(x, 1.0)
     same = equal(one, 1.0)
     rest = select(same, full([], 1.0, dtype=x.dtype), sub(one, 1.0))
-    return select(same, x, mul(log(one), div(x, rest)))
+    exact = mul(log(one), div(x, rest))
+    # Its gradient is that of the logarithm of |1 + x|, which is 1 / (1 + x), also where there is no logarithm.
+    tiny = float(np.finfo(x.dtype.numpy or np.float32).tiny)
+    rough = log(add(select(less(one, 0.0), neg(one), one), mul(cast(equal(one, 0.0), x.dtype), tiny)))
+    return select(same, x, add(stop_gradient(exact), sub(rough, stop_gradient(rough))))
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):
@@ -126,9 +133,9 @@ def _product_along(x, axis):
 
 
 def cumprod(input, dim, dtype=None):
-    """Products of the elements up to each one."""
+    """Products of the elements up to each one; of integers as int64."""
     x = as_tensor(input, "cumprod")
-    x = x if dtype is None else cast(x, dtype)
+    x = cast(x, dtype or (x.dtype if mstype.is_float(x.dtype) else mstype.int64))
     axis, total, made = axis_of("cumprod", dim, x.ndim), None, []
     for one in split(x, 1, axis):
         total = one if total is None else mul(total, one)

@@ -9,7 +9,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.derived import unstack
 from partita.ops.elementwise import cast, neg, sub
-from partita.ops.reductions import argmax, topk
+from partita.ops.reductions import argmax, sum, topk
 from partita.ops.shapes import (
     broadcast_to,
     concat,
@@ -23,8 +23,8 @@ from partita.ops.shapes import (
 from partita.ops.support import as_tensor, axis_of
 
 __all__ = (
-    "argmin argsort diagonal hstack linspace meshgrid moveaxis movedim narrow repeat_elements roll slice sort swapdims "
-    "tensor_split trace unbind vstack"
+    "argmin argsort diagonal diagonal_sum hstack linspace meshgrid moveaxis movedim narrow repeat_elements roll slice "
+    "sort swapdims tensor_split trace unbind vstack"
 ).split()
 
 
@@ -153,8 +153,10 @@ def vstack(inputs):
 
 
 def argmin(input, axis=None, keepdims=False):
-    """Where the smallest element is, as int32; the first of equal ones."""
+    """Where the smallest element is, as int32; the first of equal ones. Of a tensor without dimensions 0, as int64."""
     x = as_tensor(input, "argmin")
+    if x.ndim == 0:
+        return argmax(x)
     falling = neg(x) if mstype.is_float(x.dtype) else sub(-1, cast(x, mstype.int64))
     return cast(argmax(falling, axis, keepdims), mstype.int32)
 
@@ -181,12 +183,20 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     begin, count = (
         (offset, min(rows, columns - offset)) if offset >= 0 else (-offset * columns, min(rows + offset, columns))
     )
-    if count < 1:
-        raise ValueError(f"[diagonal] no such diagonal, got offset {offset} of {(rows, columns)}, expected one within")
     flat = reshape(x, [*x.shape[:-2], rows * columns])
+    if count < 1:
+        return flat[..., :0]
     return flat[(..., builtins.slice(begin, begin + (count - 1) * (columns + 1) + 1, columns + 1))]
 
 
 def trace(input):
-    """The sum of the diagonal of a matrix."""
-    return diagonal(input).sum()
+    """The sum of the diagonal of a matrix, of the type of its elements."""
+    x = as_tensor(input, "trace")
+    return cast(diagonal_sum(x), x.dtype)
+
+
+def diagonal_sum(input, offset=0, axis1=0, axis2=1, dtype=None):
+    """The sum of a diagonal, of integers as int64, of bools whether one is True: the method `trace` of tensors."""
+    found = diagonal(input, offset, axis1, axis2)
+    total = sum(found, -1, dtype=dtype)
+    return cast(total, found.dtype) if dtype is None and found.dtype == mstype.bool_ else total

@@ -1,6 +1,7 @@
 """Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
 from partita import _trace, context
+from partita.common.tensor import NeedsSteps, Tensor
 from partita.communication import comm_func
 from partita.communication.management import GlobalComm, _ranks_of, group_size_or_one
 from partita.ops.primitive import Primitive
@@ -17,12 +18,23 @@ class _Collective(Primitive):
         if _trace.current() is not None:
             if self.is_done_in_programs():
                 return x
+            x = self._given(x)
+        result = self.collective(comm_func, x)
+        return result[0] if isinstance(result, tuple) else result
+
+    def _given(self, x):
+        """The value of an operand that a program was called with. Raises NeedsSteps where its Python does not run in
+        every step, RuntimeError for what a network computes."""
+        build = _trace.current()
+        symbol = getattr(x, "_symbol", None)
+        if not build.is_recorded:
+            raise NeedsSteps(f"[{self.name}] a program that is traced once cannot call collectives, got a call in it")
+        if symbol is not None and getattr(symbol, "slot", 0) >= 0:
             raise RuntimeError(
                 f"[{self.name}] a network cannot call collectives, got a call in construct, expected none: what ranks "
                 "communicate follows from how ops are cut"
             )
-        result = self.collective(comm_func, x)
-        return result[0] if isinstance(result, tuple) else result
+        return Tensor._from_array(x.array.copy())
 
     def is_done_in_programs(self):
         """Whether operands within programs have what the collective would give."""

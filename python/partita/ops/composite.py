@@ -1,6 +1,7 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
-from partita import _core, _trace
+from partita import _trace
+from partita._fresh import kept_for
 from partita._program import Program
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
@@ -22,12 +23,6 @@ def _positions(grad_position):
 def _gradients(build, total, tensors):
     """d total / d each of the tensors."""
     return tuple(build.differentiate(total, tensors))
-
-
-def _of_its_own(tensor):
-    """The value as an input that nothing but the function reads: it may stand elsewhere in the program, too."""
-    shape = list(tensor.shape)
-    return _trace.run(lambda trace, x: _core.functions.reshape(x, shape), tensor)
 
 
 def _differentiated(where, value, has_aux=False, sens=None):
@@ -104,11 +99,13 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
                     "tensor"
                 )
         for position in set(positions or []):
-            args[position] = _of_its_own(args[position])
+            args[position] = build.own_input(args[position])
         inputs = [args[position] for position in positions or []]
-        value = fn(*args, **kwargs)
-        total = _differentiated("value_and_grad", value, has_aux)
-        found = _gradients(build, total, inputs + (parameters or []))
+        made = None if inputs or kwargs else build.take_call(fn, args)
+        with build.own_parameters(parameters or ()):
+            value = fn(*args, **kwargs) if made is None else made
+            total = _differentiated("value_and_grad", value, has_aux)
+            found = _gradients(build, total, inputs + (parameters or []))
         of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
         if positions is not None and len(positions) == 1:
             of_inputs = of_inputs[0]
@@ -118,8 +115,8 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
             return value, of_inputs
         return value, (of_weights if positions is None else (of_inputs, of_weights))
 
-    key = "value_and_grad", tuple(positions or ()), positions is None, _ids(parameters), has_aux
-    program = _program_of(fn, key, both)
+    key = "value_and_grad", tuple(positions or ()), positions is None, _ids(weights, parameters), has_aux
+    program = program_of(fn, key, both)
     if positions is not None or not hasattr(type(fn), "take_gradients"):
         return program
 
@@ -133,27 +130,32 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     return call
 
 
-def _ids(parameters):
-    return None if parameters is None else tuple(id(one) for one in parameters)
+def _ids(weights, parameters):
+    """Weights, and the list of them, as a part of a key."""
+    ids = None if parameters is None else tuple(id(one) for one in parameters)
+    return isinstance(weights, Parameter), ids
 
 
-def _program_of(fn, key, function):
-    """The program of a function that is made of `fn`. A cell keeps it, for functions that are made anew in every step;
-    `function` holds the parameters whose identities are in the key."""
+def program_of(fn, key, function):
+    """The program of a function that is made of `fn` as `key` says. A cell keeps it. Programs of functions are shared
+    by those of the same code, so that they are compiled once if functions are made anew in every step. `function` holds
+    the parameters whose identities are in the key."""
     if hasattr(type(fn), "take_gradients"):
         return fn._program(key, lambda: Program(function))
-    return Program(function)
+    return Program(function, kept=kept_for(fn, key))
 
 
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     """A function that gives the gradients alone, and with `has_aux` what else `fn` gives."""
+    parameters = _require_weights("grad", weights)
+    weights = weights if isinstance(weights, Parameter) else parameters
     inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
 
     def gradients(*args, **kwargs):
         value, found = inner(*args, **kwargs)
         return (found, tuple(value[1:])) if has_aux else found
 
-    return Program(gradients)
+    return Program(gradients, kept=kept_for(fn, ("grad", repr(grad_position), _ids(weights, parameters), has_aux)))
 
 
 class GradOperation:
@@ -180,18 +182,21 @@ class GradOperation:
                 raise ValueError("[GradOperation] nothing to differentiate by, got no tensors, expected an input")
             places = places if self.get_all else [] if self.get_by_list else places[:1]
             for i in places:
-                args[i] = _of_its_own(args[i])
+                args[i] = build.own_input(args[i])
             inputs = [args[i] for i in places]
-            total = _differentiated("GradOperation", fn(*args), sens=sens)
-            found = _gradients(build, total, inputs + (parameters if self.get_by_list else []))
+            wanted = parameters if self.get_by_list else []
+            made = None if inputs else build.take_call(fn, args)
+            with build.own_parameters(wanted):
+                total = _differentiated("GradOperation", fn(*args) if made is None else made, sens=sens)
+                found = _gradients(build, total, inputs + wanted)
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:
                 _accumulate(fn, parameters, of_weights)
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
 
-        key = "GradOperation", self.get_all, self.get_by_list, self.sens_param, _ids(parameters)
-        program = _program_of(fn, key, gradients)
+        key = "GradOperation", self.get_all, self.get_by_list, self.sens_param, _ids(weights, parameters)
+        program = program_of(fn, key, gradients)
         if self.get_all or not self.get_by_list or not hasattr(type(fn), "take_gradients"):
             return program
         if _accumulates(fn, parameters):

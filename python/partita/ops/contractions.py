@@ -116,8 +116,13 @@ def mm(input, mat2):
 
 
 def mv(mat, vec):
-    """The product of a matrix and a vector."""
-    return matmul(mat, vec)
+    """The product of a matrix and a vector, as a vector."""
+    column = as_tensor(vec, "mv")
+    if column.ndim > 1 and column.size == column.shape[0]:
+        column = reshape(column, [-1])
+    if column.ndim != 1:
+        raise ValueError(f"[mv] the second operand is no vector, got shape {column.shape}, expected one dimension")
+    return matmul(mat, column)
 
 
 def inner(input, other):

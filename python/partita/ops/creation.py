@@ -41,6 +41,8 @@ def ones(shape, dtype=None):
 def full(size, fill_value, *, dtype=None):
     dtype = mstype.to_dtype(dtype or (mstype.int64 if isinstance(fill_value, numbers.Integral) else mstype.float32))
     sizes = [size] if isinstance(size, numbers.Integral) else list(size)
+    if dtype == mstype.bool_ and isinstance(fill_value, numbers.Number):
+        fill_value = bool(fill_value)
 
     def body(trace, value):
         if type(value) is float:

@@ -1,5 +1,8 @@
 """More ops that are objects: of functions that are made of others."""
 
+import numpy as np
+
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
@@ -245,19 +248,28 @@ class Pad(Primitive):
 
 
 class ResizeNearestNeighbor(Primitive):
-    """Images x[n, c, h, w] of another size, of the nearest elements."""
+    """Images x[n, c, h, w] of another size, of the nearest elements. With `align_corners` the corners of both are the
+    same."""
 
     def __init__(self, size, align_corners=False, half_pixel_centers=False):
         super().__init__()
-        if align_corners or half_pixel_centers:
+        if half_pixel_centers:
             raise NotImplementedError(
-                "[ResizeNearestNeighbor] other places are not supported, got align_corners or half_pixel_centers, "
-                "expected False"
+                "[ResizeNearestNeighbor] other places are not supported, got half_pixel_centers, expected False"
             )
-        self.size = tuple(size)
+        self.size, self.align_corners = tuple(size), align_corners
 
     def compute(self, x):
-        return F.interpolate(x, self.size)
+        if not self.align_corners:
+            return F.interpolate(x, self.size)
+        for axis, wanted in ((2, self.size[0]), (3, self.size[1])):
+            x = F.gather(x, Tensor(self._places(x.shape[axis], wanted)), axis)
+        return x
+
+    def _places(self, size, wanted):
+        scale = (size - 1) / (wanted - 1) if wanted > 1 else size / wanted
+        found = np.floor(np.arange(wanted, dtype=np.float32) * np.float32(scale) + np.float32(0.5))
+        return np.minimum(found, size - 1).astype(np.int32)
 
 
 class ScalarSummary(Primitive):

@@ -34,7 +34,7 @@ _relu = _unary("relu", lambda x: larger(x, 0))
 
 neg = _unary("neg", lambda x: sub(0, x))
 square = _unary("square", lambda x: mul(x, x))
-_abs = _unary("abs", lambda x: larger(x, neg(x)) if x.dtype in (mstype.int32, mstype.int64) else x)
+_abs = _unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
 
 
 def abs(input):
@@ -57,10 +57,10 @@ def relu(input, inplace=False):
 
 
 def softplus(input, beta=1, threshold=20):
-    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold, where float32 has the same number."""
-    if threshold < 20:
-        raise NotImplementedError(f"[softplus] this threshold is not supported, got {threshold}, expected 20 or more")
-    return _softplus(input) if beta == 1 else div(_softplus(mul(input, beta)), beta)
+    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold. Above 20 float32 has the same number."""
+    scaled = input if beta == 1 else mul(input, beta)
+    made = _softplus(scaled) if beta == 1 else div(_softplus(scaled), beta)
+    return made if threshold >= 20 else select(greater(scaled, threshold), cast(input, made.dtype), made)
 
 
 def logical_not(input):
@@ -195,13 +195,16 @@ def _kind(dtype):
 
 
 def div(input, other, *, rounding_mode=None):
-    """Quotient, broadcast; of integers as float32. With the rounding mode "floor" it is `floor_div`."""
+    """Quotient, broadcast; of integers as float32. With the rounding mode "floor" it is `floor_div`, with "trunc" it is
+    rounded towards 0; of integers both are integers."""
     if rounding_mode == "floor":
         return floor_div(input, other)
+    if rounding_mode == "trunc":
+        made = real_div(input, other)
+        low = floor(abs(made)) if mstype.is_float(made.dtype) else None
+        return made if low is None else select(less(made, 0.0), neg(low), low)
     if rounding_mode is not None:
-        raise NotImplementedError(
-            f"[div] this rounding is not supported, got rounding_mode={rounding_mode!r}, expected None or 'floor'"
-        )
+        raise ValueError(f"[div] unknown rounding, got {rounding_mode!r}, expected None, 'floor' or 'trunc'")
     a, b = [one if is_number(one) else as_tensor(one, "div") for one in (input, other)]
     if is_number(a) and is_number(b):
         a = Tensor(float(a))

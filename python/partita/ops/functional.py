@@ -4,6 +4,8 @@ from partita.ops.creation import *  # noqa: F401,F403
 from partita.ops.derived import *  # noqa: F401,F403
 from partita.ops.elementwise import *  # noqa: F401,F403
 from partita.ops.layers import *  # noqa: F401,F403
+from partita.ops.jacobians import *  # noqa: F401,F403
+from partita.ops.mapping import *  # noqa: F401,F403
 from partita.ops.losses import *  # noqa: F401,F403
 from partita.ops.reductions import *  # noqa: F401,F403
 from partita.ops.shapes import *  # noqa: F401,F403

@@ -3,12 +3,14 @@
 import builtins
 import numbers
 
+import numpy as np
+
 from partita import _core, _trace
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import bias_add, cast, duplicate, greater_equal, mul
-from partita.ops.shapes import flatten, reshape
+from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, run
 
 
@@ -26,7 +28,20 @@ def matmul(input, other, transpose_a=False, transpose_b=False):
         raise TypeError(
             f"[matmul] operands differ in element type, got {a.dtype} and {b.dtype}, expected one: see ops.cast"
         )
+    if not mstype.is_float(a.dtype):
+        return _matmul_of_integers(a, b, transpose_a, transpose_b)
+    if a.ndim > 2 and b.ndim > 2 and a.shape[:-2] != b.shape[:-2]:
+        around = list(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+        a, b = (broadcast_to(one, around + list(one.shape[-2:])) for one in (a, b))
     return run(lambda trace, x, y: F.matmul(x, y, transpose_a, transpose_b), a, b)
+
+
+def _matmul_of_integers(a, b, transpose_a, transpose_b):
+    """The product by way of float64, which is exact up to sums of 2^53, cast to the type of the integers."""
+    if a.dtype == mstype.bool_:
+        raise TypeError("[matmul] bools have no products of matrices, got Bool, expected numbers")
+    wide = (cast(one, mstype.float64) for one in (a, b))
+    return cast(matmul(*wide, transpose_a, transpose_b), a.dtype)
 
 
 def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
@@ -88,16 +103,30 @@ def _pool(op, x, kernel_size, stride, pad_mode, padding, **others):
     return run(body, as_tensor(x, op))
 
 
-def _require_whole(where, x, kernel_size, stride, padding):
-    """Refuses windows that are partly outside, which `ceil_mode` adds where the stride does not divide."""
+def _last_windows(where, x, kernel_size, stride, padding):
+    """Returns (top, bottom, left, right) of padding that has room for the last windows, which `ceil_mode` adds where
+    the stride does not divide. They begin within the image or before it."""
     kernel, strides = pair(where, "kernel_size", kernel_size), pair(where, "stride", stride)
-    pads = pair(where, "padding", padding)
-    for size, k, step, pad in zip(x.shape[-2:], kernel, strides, pads):
-        if (size + 2 * pad - k) % step:
-            raise NotImplementedError(
-                f"[{where}] windows reach outside the image, got ceil_mode=True with {size} in steps of {step}, "
-                "expected ceil_mode=False, or a stride that divides"
-            )
+    made = []
+    for size, k, step, pad in zip(x.shape[-2:], kernel, strides, pair(where, "padding", padding)):
+        steps = -((k - size - 2 * pad) // step)
+        if steps * step >= size + pad:
+            steps -= 1
+        made += [pad, pad + builtins.max(0, steps * step + k - size - 2 * pad)]
+    return tuple(made)
+
+
+def _counts(where, x, kernel_size, stride, padding, pads, count_include_pad):
+    """The number of elements of each window, [rows, columns]: those of the image, or of the padding as well, but not
+    those of the room for the last windows."""
+    kernel, strides = pair(where, "kernel_size", kernel_size), pair(where, "stride", stride)
+    lines = []
+    for i, pad in enumerate(pair(where, "padding", padding)):
+        size, k = x.shape[-2:][i], kernel[i]
+        first, end = (-pad, size + pad) if count_include_pad else (0, size)
+        begins = np.arange((size + pads[2 * i] + pads[2 * i + 1] - k) // strides[i] + 1) * strides[i] - pads[2 * i]
+        lines.append(np.minimum(begins + k, end) - np.maximum(begins, first))
+    return np.outer(*lines)
 
 
 def max_pool2d(
@@ -110,8 +139,8 @@ def max_pool2d(
             f"return_indices={return_indices}, expected 1 and False"
         )
     stride = kernel_size if stride is None else stride
-    if ceil_mode:
-        _require_whole("max_pool2d", as_tensor(x), kernel_size, stride, padding)
+    if ceil_mode and pad_mode in (None, "pad", "valid"):
+        padding, pad_mode = _last_windows("max_pool2d", as_tensor(x), kernel_size, stride, padding), "pad"
     return _pool("max_pool", x, kernel_size, stride, pad_mode or ("pad" if padding else "valid"), padding)
 
 
@@ -119,8 +148,8 @@ def avg_pool2d(
     x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0, *, pad_mode=None
 ):
     """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
-    if ceil_mode:
-        _require_whole("avg_pool2d", as_tensor(x), kernel_size, stride, padding)
+    if ceil_mode and pad_mode in (None, "pad", "valid"):
+        return _mean_of_last_windows(x, kernel_size, stride, padding, count_include_pad, divisor_override)
     mode = pad_mode or ("pad" if padding else "valid")
     counts = bool(count_include_pad) or bool(divisor_override)
     y = _pool("avg_pool", x, kernel_size, stride, mode, padding, count_include_pad=counts)
@@ -128,6 +157,18 @@ def avg_pool2d(
         return y
     height, width = pair("avg_pool2d", "kernel_size", kernel_size)
     return mul(y, height * width / divisor_override)
+
+
+def _mean_of_last_windows(x, kernel_size, stride, padding, count_include_pad, divisor):
+    """The means of all windows that `ceil_mode` gives, each over the number of its elements."""
+    where, x = "avg_pool2d", as_tensor(x)
+    pads = _last_windows(where, x, kernel_size, stride, padding)
+    height, width = pair(where, "kernel_size", kernel_size)
+    means = _pool("avg_pool", x, kernel_size, stride, "pad", pads, count_include_pad=True)
+    if divisor:
+        return mul(means, height * width / divisor)
+    counts = _counts(where, x, kernel_size, stride, padding, pads, count_include_pad)
+    return mul(means, Tensor((height * width / counts).astype(np.float32), x.dtype))
 
 
 def dropout(input, p=0.5, training=True, seed=None):

@@ -2,7 +2,7 @@
 
 import functools
 
-from partita import _core, _trace
+from partita import _trace
 from partita._precision import FullPrecision
 from partita._warnings import warn
 from partita.common import dtype as mstype
@@ -26,7 +26,7 @@ from partita.ops.elementwise import (
 )
 from partita.ops.reductions import log_softmax, reduce_mean, reduce_sum
 from partita.ops.shapes import gather, reshape, transpose
-from partita.ops.support import run
+from partita.ops.support import F, run
 
 __all__ = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "l1_loss", "mse_loss")
 
@@ -97,19 +97,19 @@ def absolute_errors(logits, labels):
 def binary_losses(logits, labels, pos_weight=None):
     """Binary cross entropy of each logit with its label; `pos_weight` counts positive labels more or less."""
     if pos_weight is None:
-        return run(lambda trace, a, b: _core.functions.binary_cross_entropy(a, b), logits, labels)
+        return run(lambda trace, a, b: F.binary_cross_entropy(a, b), logits, labels)
     factor = add(mul(labels, sub(pos_weight, 1.0)), 1.0)
     return add(mul(sub(1.0, labels), logits), mul(factor, softplus(neg(logits))))
 
 
 def mean_of_sparse(logits, labels, ignore_index=None):
     """The mean of the softmax cross entropy over the samples whose class is not `ignore_index`."""
-    return run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, ignore_index), logits, labels)
+    return run(lambda trace, a, b: F.build_loss("sparse", a, b, ignore_index), logits, labels)
 
 
 def sample_losses(kind, logits, labels):
     """The softmax cross entropy of each sample: labels are classes ("sparse") or probabilities ("dense")."""
-    return run(lambda trace, a, b: _core.functions.sample_losses(kind, a, b), logits, labels)
+    return run(lambda trace, a, b: F.sample_losses(kind, a, b), logits, labels)
 
 
 def require_cross_entropy(where, weight, label_smoothing):

@@ -1,5 +1,6 @@
 """The operators of tensors, and their methods that compute: functions of this package, which installs them."""
 
+import numbers
 import types
 import weakref
 
@@ -34,12 +35,13 @@ _OF_ONE = {"neg": "neg", "abs": "abs", "invert": "logical_not"}
 _NAMED_AS_FUNCTIONS = """
     abs add sub mul div exp log sqrt rsqrt square neg tanh sigmoid relu pow floor_div remainder matmul squeeze
     expand_dims unsqueeze broadcast_to equal not_equal less less_equal greater greater_equal logical_not logical_and
-    logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk masked_fill all any
-    var std swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip
-    roll moveaxis argmin sort argsort diagonal trace gather_elements gather_nd index_select masked_select nonzero unbind
+    logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk all any var std
+    swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip roll
+    moveaxis argmin sort argsort diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
     amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     """.split()
-_CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average"}
+_CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
+_CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
 
 
 class _Methods:
@@ -125,8 +127,16 @@ class _Methods:
         return F.argmax(self, axis if dim is None else dim, keeps)
 
     def cumsum(self, axis=None, dtype=None, *, dim=None):
-        """Sums of the elements up to each one."""
-        return F.cumsum(self, axis if dim is None else dim, dtype)
+        """Sums of the elements up to each one, of all in one row without an axis; of bytes and bools as int32."""
+        x = F.cast(self, mstype.int32) if self.dtype in (mstype.uint8, mstype.bool_) and dtype is None else self
+        axis = axis if dim is None else dim
+        return F.cumsum(F.reshape(x, [-1]) if axis is None else x, axis or 0, dtype)
+
+    def masked_fill(self, mask, value):
+        """A number in place of the elements where the mask holds; of integers without its fraction."""
+        if isinstance(value, numbers.Real) and not mstype.is_float(self.dtype):
+            value = bool(value) if self.dtype == mstype.bool_ else int(value)
+        return F.masked_fill(self, mask, value)
 
     def select(self, condition, y):
         """These elements where the condition holds, else those of `y`."""

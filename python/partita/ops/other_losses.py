@@ -25,7 +25,7 @@ from partita.ops.elementwise import (
     square,
     sub,
 )
-from partita.ops.losses import _with_digits, reduced, reduction_of
+from partita.ops.losses import _with_digits, reduced, reduction_of, require_cross_entropy
 from partita.ops.reductions import reduce_sum
 from partita.ops.shapes import gather, transpose
 from partita.ops.support import as_tensor
@@ -97,10 +97,9 @@ def kl_div(logits, labels, reduction="mean"):
 @_with_digits
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """-inputs[class] of logarithms of probabilities, times the weight of the class; the mean is over the weights of the
-    samples whose class is not `ignore_index`."""
+    samples whose class is not `ignore_index`. With `label_smoothing` all classes have this share of a sample."""
     where, reduction = "nll_loss", reduction_of("nll_loss", reduction)
-    if label_smoothing:
-        raise NotImplementedError(f"[{where}] labels are not smoothed, got {label_smoothing}, expected 0: see one_hot")
+    require_cross_entropy(where, None, label_smoothing)
     x, classes = as_tensor(inputs, where), as_tensor(target, where)
     if mstype.is_float(classes.dtype):
         raise TypeError(f"[{where}] the target is no classes, got {classes.dtype}, expected integers")
@@ -117,6 +116,10 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
         shares = mul(shares, gather(as_tensor(weight), classes, 0))
     picked = reduce_sum(mul(x, one_hot(classes, x.shape[-1], Tensor(1.0, x.dtype), _zero(x))), -1)
     losses = neg(mul(picked, shares))
+    if label_smoothing:
+        each = x if weight is None else mul(x, as_tensor(weight))
+        smooth = neg(mul(reduce_sum(each, -1), cast(counts, x.dtype)))
+        losses = add(mul(losses, 1.0 - label_smoothing), mul(smooth, label_smoothing / x.shape[-1]))
     return div(reduce_sum(losses), reduce_sum(shares)) if reduction == "mean" else reduced(losses, reduction)
 
 

@@ -12,7 +12,7 @@ from partita.ops.support import F, as_tensor, attributes, run
 
 __all__ = ("pad",)
 
-_MODES = ("constant", "reflect", "replicate", "circular")
+_MODES = ("constant", "reflect", "replicate", "circular", "symmetric")
 
 
 def _pairs(x, padding):
@@ -40,7 +40,14 @@ def _filled(x, axis, count, value):
 def _edges(x, axis, before, after, mode):
     """The elements that are added before and after a dimension."""
     size = x.shape[axis]
-    if mode == "reflect":
+    if mode == "symmetric":
+        if max(before, after) > size:
+            raise ValueError(
+                f"[pad] more is added than can be mirrored, got {(before, after)} at a dimension of {size}, expected at"
+                f" most {size}"
+            )
+        first, last = (0, before), (size - after, size)
+    elif mode == "reflect":
         if max(before, after) >= size:
             raise ValueError(
                 f"[pad] more is added than can be reflected, got {(before, after)} at a dimension of {size}, expected "
@@ -64,7 +71,7 @@ def _edges(x, axis, before, after, mode):
         part = _part(x, axis, begin, end)
         if mode == "replicate":
             part = concat([part] * count, axis)
-        made.append(reversed_along(part, axis) if mode == "reflect" else part)
+        made.append(reversed_along(part, axis) if mode in ("reflect", "symmetric") else part)
     return made
 
 

@@ -6,7 +6,7 @@ from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, cast, mul
-from partita.ops.shapes import gather, reshape, sliced, swapaxes
+from partita.ops.shapes import broadcast_to, gather, reshape, sliced, swapaxes, tensor_index
 from partita.ops.support import F, as_tensor, axis_of, run
 
 __all__ = "gather_elements gather_nd index_select masked_select nonzero unique_consecutive".split()
@@ -25,11 +25,10 @@ def gather_elements(input, dim, index):
     size = x.shape[axis]
     ids = ids + size * cast(ids < 0, ids.dtype) if _has_negative(ids) else ids
     last = x.ndim - 1
-    wide = x if mstype.is_float(x.dtype) else cast(x, mstype.float64)
     if axis != last:
-        wide, ids = swapaxes(wide, axis, last), swapaxes(ids, axis, last)
-    taken = run(lambda trace, a, i: F.take_along(a, i), wide, ids)
-    return cast(taken if axis == last else swapaxes(taken, axis, last), x.dtype)
+        x, ids = swapaxes(x, axis, last), swapaxes(ids, axis, last)
+    taken = run(lambda trace, a, i: F.take_along(a, i), x, ids)
+    return taken if axis == last else swapaxes(taken, axis, last)
 
 
 def _has_negative(ids):
@@ -99,6 +98,8 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 def masked_select(input, mask):
     """The elements where a mask holds, in one row."""
     x, chosen = as_tensor(input, "masked_select"), as_tensor(mask, "masked_select")
-    _known("masked_select", x, chosen)
-    values, where = np.broadcast_arrays(x.asnumpy(), chosen.asnumpy())
-    return Tensor(values[where])
+    build = _trace.current()
+    if build is None or not build.is_recorded:  # a program whose shapes are those of its values at this time
+        _known("masked_select", x, chosen)
+    shape = np.broadcast_shapes(x.shape, chosen.shape) or (1,)
+    return tensor_index(broadcast_to(x, shape), broadcast_to(chosen, shape))

@@ -347,10 +347,23 @@ class TopK(Primitive):
 
 
 class StridedSlice(Primitive):
-    """(x, begin, end, strides); strides of 1."""
+    """(x, begin, end, strides). Bits of the masks name places: whose begin or end does not count, of an ellipsis, of a
+    new dimension, of one element whose dimension is left out."""
+
+    def __init__(self, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+        super().__init__()
+        self.masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 
     def compute(self, x, begin, end, strides):
-        return F.tensor_index(x, tuple(slice(b, e, s) for b, e, s in zip(begin, end, strides)))
+        return F.tensor_index(x, tuple(self._part(1 << i, *one) for i, one in enumerate(zip(begin, end, strides))))
+
+    def _part(self, bit, begin, end, step):
+        no_begin, no_end, is_ellipsis, is_new, is_one = (bool(mask & bit) for mask in self.masks)
+        if is_ellipsis:
+            return Ellipsis
+        if is_new:
+            return None
+        return begin if is_one else slice(None if no_begin else begin, None if no_end else end, step)
 
 
 class Slice(Primitive):

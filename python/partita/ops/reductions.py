@@ -79,7 +79,7 @@ def _falling(x):
     """Numbers in the opposite order: -x of floats, -1 - x of integers, which does not overflow."""
     if mstype.is_float(x.dtype):
         return neg(x)
-    return sub(-1, x if x.dtype in (mstype.int32, mstype.int64) else cast(x, mstype.int64))
+    return sub(-1, x if x.dtype in mstype.int_type else cast(x, mstype.int64))
 
 
 def _with_indices(name, reduction, key, input, axis, keepdims, initial, where):

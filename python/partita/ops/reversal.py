@@ -2,8 +2,6 @@
 
 import numbers
 
-from partita.common import dtype as mstype
-from partita.ops.elementwise import cast
 from partita.ops.support import F, as_tensor, attributes, axis_of, run
 
 __all__ = ("flip", "fliplr", "flipud")
@@ -12,10 +10,7 @@ __all__ = ("flip", "fliplr", "flipud")
 def reversed_along(x, axis):
     """The elements in the opposite order along an axis."""
     attrs = attributes(axis=axis)
-    if mstype.is_float(x.dtype):
-        return run(lambda trace, a: F.apply(trace, "reverse", [a], attrs)[0], x)
-    wide = cast(x, mstype.float64)
-    return cast(run(lambda trace, a: F.apply(trace, "reverse", [a], attrs)[0], wide), x.dtype)
+    return run(lambda trace, a: F.apply(trace, "reverse", [a], attrs)[0], x)
 
 
 def flip(input, dims):

@@ -69,8 +69,10 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     """Merges the dimensions from `start_dim` to `end_dim`, inclusive. Raises ValueError if they are in the wrong
     order."""
     x = as_tensor(input, "flatten")
-    if order != "C":
-        raise ValueError(f"[flatten] unknown order, got '{order}', expected 'C'")
+    if order not in ("C", "F"):
+        raise ValueError(f"[flatten] unknown order, got '{order}', expected 'C' or 'F'")
+    if order == "F":  # the first dimension changes fastest
+        x = transpose(x, list(reversed(range(x.ndim))))
     if x.ndim == 0:
         return reshape(x, [1])
     if x.ndim == 1:
@@ -331,22 +333,47 @@ def _index_tensor(one):
 
 
 def repeat_interleave(input, repeats, axis=None):
+    """Each element, along a dimension each slice, several times: as often as a number says, or one number for each."""
     x = as_tensor(input, "repeat_interleave")
     if axis is None:
         x, axis = reshape(x, [-1]), 0
-    axis, repeats = int(axis), int(repeats)
-    return run(lambda trace, a: F.repeat(a, axis, repeats), x)
+    axis = axis_of("repeat_interleave", axis, x.ndim)
+    counts = np.asarray(repeats.asnumpy() if isinstance(repeats, Tensor) else repeats)
+    if counts.size == 1:
+        count = int(counts.item())
+        return run(lambda trace, a: F.repeat(a, axis, count), x)
+    if counts.shape != (x.shape[axis],) or counts.min() < 0:
+        raise ValueError(
+            f"[repeat_interleave] bad numbers of copies, got {repeats}, expected {x.shape[axis]} numbers from 0"
+        )
+    return gather(x, Tensor(np.repeat(np.arange(x.shape[axis]), counts).astype(np.int32)), axis)
+
+
+def _gathered_in_batches(table, ids, axis, count):
+    """Slices by their numbers, in each of the batches that the first `count` dimensions of both are."""
+    if count > axis or table.shape[:count] != ids.shape[:count]:
+        raise ValueError(
+            f"[gather] dimensions of batches do not fit, got shapes {table.shape} and {ids.shape}, axis {axis},"
+            f" expected {count} equal ones before the axis"
+        )
+    between, order = axis - count, list(range(table.ndim))
+    rows = transpose(table, [*order[:count], axis, *order[count:axis], *order[axis + 1 :]])
+    batches, size = math.prod(table.shape[:count]), table.shape[axis]
+    begins = Tensor((np.arange(batches) * size).astype(np.int32).reshape(*ids.shape[:count], *[1] * (ids.ndim - count)))
+    flat = reshape(rows, [batches * size, *rows.shape[count + 1 :]])
+    taken = gather(flat, add(cast(ids, mstype.int32), begins), 0)
+    places = list(range(taken.ndim))
+    moved = places[ids.ndim : ids.ndim + between]
+    return transpose(taken, [*places[:count], *moved, *places[count : ids.ndim], *places[ids.ndim + between :]])
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):
     """Slices of a tensor along an axis, by their numbers. Raises IndexError for a number that is below 0 or beyond the
     last slice."""
-    if batch_dims != 0:
-        raise ValueError(f"[gather] dimensions of batches are not supported, got {batch_dims}, expected 0")
     table, ids = as_tensor(input_params, "gather"), as_tensor(input_indices, "gather")
     axis = axis_of("gather", axis, table.ndim)
-    if not mstype.is_float(table.dtype):
-        return _gathered_integers(table, ids, axis)
+    if batch_dims:
+        return _gathered_in_batches(table, ids, axis, axis_of("gather", batch_dims, ids.ndim + 1))
     rows = transpose(table, [axis] + [i for i in range(table.ndim) if i != axis]) if axis else table
     matrix = rows if rows.ndim == 2 else reshape(rows, [rows.shape[0], rows.size // rows.shape[0]])
     taken = run(lambda trace, t, i: F.apply(trace, "embedding", [t, i], [])[0], matrix, ids)
@@ -357,23 +384,3 @@ def gather(input_params, input_indices, axis, batch_dims=0):
     return transpose(shaped, order)
 
 
-def _gathered_integers(table, ids, axis):
-    """Slices of integers or bools, through float64, which has all numbers below 2^53."""
-    if table.dtype == mstype.int64 and ids._symbol is None:
-        size, places = table.shape[axis], [int(one) for one in ids._values().reshape(-1)]
-        outside = [one for one in places if not 0 <= one < size]
-        if outside:
-            raise IndexError(f"[gather] outside the tensor, got {outside[0]}, expected 0 to {size - 1}")
-        parts = [tensor_index(table, tuple([slice(None)] * axis + [one, None])) for one in places]
-        shape = [*table.shape[:axis], *ids.shape, *table.shape[axis + 1 :]]
-        return reshape(concat(parts, axis), shape) if parts else full(shape, 0, dtype=table.dtype)
-    if table.dtype == mstype.int64:
-        raise TypeError(
-            "[gather] 64-bit integers cannot be gathered by indices that a program computes, got Int64, expected "
-            "another element type"
-        )
-
-    def cast(x, dtype):
-        return run(lambda trace, a: F.cast(a, dtype.core), x)
-
-    return cast(gather(cast(table, mstype.float64), ids, axis), table.dtype)

@@ -177,10 +177,9 @@ def is_shared():
 
 def call(primitive, strategy, compute, args):
     """The results of a primitive in a network that is built, cut as its strategy says where strategies are read."""
-    operands = primitive.inputs(*args)
-    if not is_shared() or not any(isinstance(one, Tensor) for one in operands):
+    operands, build = primitive.inputs(*args), _trace.current()
+    if not is_shared() or build.is_mapping or not any(isinstance(one, Tensor) for one in operands):
         return compute(*args)
-    build = _trace.current()
     ins, expanded = primitive.input_cuts(strategy, operands, args)
     ins, ranks = _fitted(strategy, operands, ins), _ranks_of(strategy)
     pairs, changed = {}, {}  # (operand, its number, its cuts), by what it is

@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 
 from partita import _core, _trace
+from partita._sliced.functions import functions
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import strategies
@@ -40,7 +41,7 @@ class _Functions:
         return made
 
 
-F = _Functions(_core.functions)
+F = _Functions(functions)
 
 
 run, number = _trace.run, _trace.number

@@ -11,9 +11,8 @@ from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
-from partita.nn.optim import Optimizer
 from partita.nn.wrap.divided import Divided
-from partita.train import strategy
+from partita.train import stepping, strategy
 from partita.train.callback import Callback, OnRequestExit
 from partita.train.evaluation import (
     Arguments,
@@ -26,7 +25,7 @@ from partita.train.evaluation import (
 )
 from partita.train.events import Events
 from partita.train.job import NetworkJob, training_rows
-from partita.train.metrics import Metric
+from partita.train.metrics import Metric, get_metrics
 from partita.train.program import Program
 
 _METRICS = {
@@ -39,7 +38,7 @@ _METRICS = {
 }
 
 
-class Model:
+class Model(stepping.SteppedModel):
     """A network with its loss and optimizer. Without a loss the network is one itself: it gives a scalar."""
 
     def __init__(
@@ -60,11 +59,7 @@ class Model:
         self._precision = precision_of("Model", amp_level)
         if boost_level != "O0":
             warn(f"[Model] this level is not supported, got boost_level={boost_level!r}")
-        if eval_network is not None or eval_indexes is not None:
-            raise NotImplementedError(
-                "[Model] a separate network for evaluations is not supported, got eval_network or eval_indexes, "
-                "expected None"
-            )
+        self._eval_network, self._eval_indexes = stepping.evaluated_by(eval_network, eval_indexes)
         if loss_scale_manager is not None and not isinstance(loss_scale_manager, LossScaleManager):
             raise TypeError(
                 f"[Model] not a manager of loss scales, got {type(loss_scale_manager).__name__}, expected "
@@ -74,13 +69,9 @@ class Model:
         if keep_batchnorm_fp32 is False:
             warn("[Model] norms compute in float32, got keep_batchnorm_fp32=False")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
-        self._metrics = _measured_by(metrics)
-
-    @property
-    def train_network(self):
-        return self._network
-
-    predict_network = eval_network = train_network
+        self._stepped = None  # the cell whose calls are the steps of trainings, once there was one
+        self._metric_functions = None if eval_network is None else get_metrics(metrics)
+        self._metrics = _measured_by(metrics) if eval_network is None else self._metric_functions
 
     # Jobs.
 
@@ -189,8 +180,12 @@ class Model:
         if where == "fit":
             require_new_names(callbacks)
             epochs = epochs_with(frequency)
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack, self._within_training():
             callbacks = entered(stack, callbacks)
+            if self._is_stepped():
+                validate = None if validation is None else validated(self, validation, epochs, callbacks)
+                self._train_by_steps(dataset, callbacks, (initial_epoch, epoch), sink, sink_size, validate)
+                return
             # The library evaluates within its training where nobody hears of it.
             within = validation is not None and not sink_size and frequency == 1 and not hear_evaluations(callbacks)
             job, rows, rows_of_batch = self._training_job(where, dataset, within)
@@ -227,10 +222,10 @@ class Model:
         also evaluates the network."""
         if self._optimizer is None:
             raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
-        if type(self._optimizer).construct is not Optimizer.construct:
+        if self._is_stepped():
             raise NotImplementedError(
-                f"[train] the optimizer changes gradients, got {type(self._optimizer).__name__} with a construct "
-                "of its own, expected none: call it in your own loop (nn.TrainOneStepCell, value_and_grad)"
+                f"[{where}] the steps of this training are calls of a cell, got {type(self._network).__name__} with "
+                f"{type(self._optimizer).__name__}, expected an optimizer without a construct of its own"
             )
         names = self._columns(dataset, where)
         parallelism = self._parallelism()
@@ -258,7 +253,10 @@ class Model:
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
         with self._settings(), contextlib.ExitStack() as stack, _naming_wide_columns(valid_dataset):
+            stack.enter_context(stepping.kept_modes(self._network, self._is_training))
             callbacks = entered(stack, _listed(callbacks))
+            if self._eval_network is not None:
+                return stepping.evaluate(self, valid_dataset, callbacks)
             args = Arguments(network=self._network, list_callback=callbacks)
             return self._measured(Evaluation(self, valid_dataset).run(callbacks, args))
 

@@ -17,7 +17,7 @@ class RoundedSums {
  public:
   RoundedSums(HloBody& body, const ReplicaGroups& groups, DType wire)
       : body_(body), groups_(groups), wire_(wire), call_{body, attrs_, none_, types_} {
-    PARTITA_CHECK(size_of(wire) == 2, "parts of {}", name_of(wire));
+    PARTITA_CHECK(is_half(wire), "parts of {}", name_of(wire));
   }
 
   const EmitCall& call() const { return call_; }

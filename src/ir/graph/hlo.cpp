@@ -9,6 +9,7 @@ std::string_view element_of(DType dtype) {
   switch (dtype) {
     case DType::u8: return "ui8";
     case DType::u32: return "ui32";
+    case DType::u16: return "ui16";
     case DType::boolean: return "i1";
     default: return name_of(dtype);
   }

@@ -105,7 +105,7 @@ TEST(ComputeSeconds, MoreWorkAndSlowerDevicesNeverTakeLessTime) {
     const DeviceSpec device = cluster_named(name).device;
     for (int trial = 0; trial < 5000; ++trial) {
       Work work{.kind = static_cast<WorkKind>(random() % 8),
-                .dtype = kAllDTypes[random() % 9],
+                .dtype = kAllDTypes[random() % std::size(kAllDTypes)],
                 .flops = std::pow(10, exponent(random)),
                 .bytes = std::pow(10, exponent(random)),
                 .rows = std::round(std::pow(10, exponent(random) / 3)),

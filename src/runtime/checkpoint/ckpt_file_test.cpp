@@ -137,8 +137,8 @@ TEST_F(CkptFileTest, IsKnownByItsContentAndNotByItsName) {
 }
 
 TEST_F(CkptFileTest, RefusesByName) {
-  EXPECT_EQ(refusal(bytes_of(kFiles / "int8.ckpt")),
-            "parameter 'q' at offset 0: elements of the type Int8, which is not supported, expected a checkpoint of "
+  EXPECT_EQ(refusal(bytes_of(kFiles / "uint64.ckpt")),
+            "parameter 'q' at offset 0: elements of the type UInt64, which is not supported, expected a checkpoint of "
             "MindSpore");
   EXPECT_EQ(refusal(bytes_of(kFiles / "encrypted.ckpt")),
             "an encrypted checkpoint of MindSpore, expected a plain one: in MindSpore, "

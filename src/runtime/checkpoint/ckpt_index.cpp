@@ -20,9 +20,9 @@ namespace {
 using google::protobuf::io::CodedInputStream;
 
 constexpr std::pair<DType, std::string_view> kCkptTypes[] = {
-    {DType::f64, "Float64"}, {DType::f32, "Float32"}, {DType::bf16, "BFloat16"},
-    {DType::f16, "Float16"}, {DType::i64, "Int64"},   {DType::i32, "Int32"},
-    {DType::u8, "UInt8"},    {DType::u32, "UInt32"},  {DType::boolean, "Bool"}};
+    {DType::f64, "Float64"},  {DType::f32, "Float32"}, {DType::bf16, "BFloat16"}, {DType::f16, "Float16"},
+    {DType::i64, "Int64"},    {DType::i32, "Int32"},   {DType::u8, "UInt8"},      {DType::u32, "UInt32"},
+    {DType::boolean, "Bool"}, {DType::i8, "Int8"},     {DType::i16, "Int16"},     {DType::u16, "UInt16"}};
 
 constexpr int64_t kMaxMessage = std::numeric_limits<int32_t>::max() - 100;  // bytes, the limit of protobuf
 constexpr size_t kMaxEntries = 1'000'000;

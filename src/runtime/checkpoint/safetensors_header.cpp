@@ -19,8 +19,9 @@ constexpr size_t kMaxTensors = 1'000'000;
 constexpr size_t kMaxTexts = 2 * kMaxTensors + 1000;  // metadata entries; a checkpoint's file has two per tensor
 
 constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
-    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
-    {DType::i32, "I32"}, {DType::u8, "U8"},   {DType::u32, "U32"},   {DType::boolean, "BOOL"}};
+    {DType::f64, "F64"},      {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},
+    {DType::i64, "I64"},      {DType::i32, "I32"}, {DType::u8, "U8"},     {DType::u32, "U32"},
+    {DType::boolean, "BOOL"}, {DType::i8, "I8"},   {DType::i16, "I16"},   {DType::u16, "U16"}};
 
 /// A name from the file, fit for an error message: its first 80 bytes, then "..." if it is longer. A control character
 /// becomes "?".

@@ -48,7 +48,20 @@ enum class ErrorCode : int {
 };
 
 /// Types of elements, with their numbers in the interface.
-enum class ElementType : int { pred = 1, s32 = 4, s64 = 5, u8 = 6, u32 = 8, f16 = 10, f32 = 11, f64 = 12, bf16 = 13 };
+enum class ElementType : int {
+  pred = 1,
+  s8 = 2,
+  s16 = 3,
+  s32 = 4,
+  s64 = 5,
+  u8 = 6,
+  u16 = 7,
+  u32 = 8,
+  f16 = 10,
+  f32 = 11,
+  f64 = 12,
+  bf16 = 13
+};
 
 /// The beginning of every struct.
 struct Header {

@@ -11,6 +11,7 @@ constexpr std::pair<DType, ElementType> kElementTypes[] = {
     {DType::f64, ElementType::f64}, {DType::f32, ElementType::f32}, {DType::bf16, ElementType::bf16},
     {DType::f16, ElementType::f16}, {DType::i64, ElementType::s64}, {DType::i32, ElementType::s32},
     {DType::u8, ElementType::u8},   {DType::u32, ElementType::u32}, {DType::boolean, ElementType::pred},
+    {DType::i8, ElementType::s8},   {DType::i16, ElementType::s16}, {DType::u16, ElementType::u16},
 };
 
 }  // namespace

@@ -62,9 +62,9 @@ struct TestProgramTypes {
 /// Reads "tensor<2x3xf32>". Returns no dimensions and type 0 for others.
 inline TestResult test_type(std::string_view text) {
   static const std::map<std::string_view, ElementType> names{
-      {"f64", ElementType::f64}, {"f32", ElementType::f32},  {"bf16", ElementType::bf16},
-      {"f16", ElementType::f16}, {"i64", ElementType::s64},  {"i32", ElementType::s32},
-      {"ui8", ElementType::u8},  {"ui32", ElementType::u32}, {"i1", ElementType::pred}};
+      {"f64", ElementType::f64}, {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16},
+      {"i64", ElementType::s64}, {"i32", ElementType::s32}, {"ui8", ElementType::u8},    {"ui16", ElementType::u16},
+      {"i8", ElementType::s8},   {"i16", ElementType::s16}, {"ui32", ElementType::u32},  {"i1", ElementType::pred}};
   TestResult result;
   text.remove_prefix(std::string_view("tensor<").size());
   for (size_t x = text.find('x'); x != std::string_view::npos; x = text.find('x')) {

@@ -2,7 +2,11 @@
 
 import random
 
+import drawn_arrays
+import drawn_elements
+import drawn_layers
 from composed_calls import ComposedCalls
+from drawn_templates import TemplateCalls
 
 _FLOATS = ["f4"] * 8 + ["f2", "f8"]
 _ALL = ["f4"] * 12 + ["i4"] * 4 + ["i8"] * 2 + ["f2", "f8", "u1", "?"]
@@ -45,6 +49,15 @@ class _Draw:
             text = self.pick(*texts)
             arguments.append(text if by_place else f"{parameter}={text}")
         return f"{name}({', '.join(arguments)})"
+
+    def number(self, least, most):
+        return self._random.randint(least, most)
+
+    def order(self, rank):
+        return self._random.sample(range(rank), rank)
+
+    def shuffle(self, texts):
+        self._random.shuffle(texts)
 
     def axis(self, rank):
         return str(self._random.randint(-rank, rank - 1)) if rank else "0"
@@ -432,11 +445,16 @@ class _LayerCalls(_Draw):
         return f"ms.mint.{text}"
 
 
-class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls):
-    """Draws calls; the same ones for the same seed."""
+class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCalls):
+    """Draws calls; the same ones for the same seed. Two of three are of the templates, in which every name has its
+    turn."""
 
-    def __init__(self, seed):
+    TYPES = _ALL
+
+    def __init__(self, seed, only=None):
+        """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
+        self.use_table([*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),
@@ -455,7 +473,10 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls):
             (self.loss, 7),
             (self.gradient, 10),
             (self.composed, 15),
+            (self.of_table, 230),
         ]
+        if only:
+            self._kinds = [(self.of_table, 1)]
 
     def draw(self):
         kinds, weights = zip(*self._kinds)

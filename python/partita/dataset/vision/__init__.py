@@ -19,6 +19,18 @@ from partita.dataset.vision.drawn import (  # noqa: F401
     RandomVerticalFlip,
     require_image,
 )
+from partita.dataset.vision.enhanced import (  # noqa: F401
+    AutoContrast,
+    Equalize,
+    GaussianBlur,
+    Invert,
+    RandomAffine,
+    RandomColor,
+    RandomPosterize,
+    RandomRotation,
+    RandomSharpness,
+    RandomSolarize,
+)
 from partita.dataset.vision.resized import Inter, require_interpolation, resized  # noqa: F401
 
 _data = _core.data
@@ -163,21 +175,6 @@ class RandomHorizontalFlip(Transform):
 
     def __call__(self, value):
         return super().__call__(value) if self._flip.prob == 0.5 else self._flip(value)
-
-
-def _missing(name):
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            f"[{name}] this map is not supported, got a call, expected a function of Python, for example one that calls"
-            " Pillow"
-        )
-
-    return type(name, (), {"__init__": __init__, "__doc__": "Not there: see Dataset.map.", "__module__": __name__})
-
-
-AutoContrast, Equalize, GaussianBlur, Invert = map(_missing, ("AutoContrast", "Equalize", "GaussianBlur", "Invert"))
-RandomAffine, RandomColor, RandomPosterize = map(_missing, ("RandomAffine", "RandomColor", "RandomPosterize"))
-RandomRotation, RandomSharpness, RandomSolarize = map(_missing, ("RandomRotation", "RandomSharpness", "RandomSolarize"))
 
 
 class ToTensor:

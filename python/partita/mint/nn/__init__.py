@@ -8,7 +8,7 @@ from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Normal, Uniform
 from partita.mint import functions as F
 from partita.mint.nn import functional  # noqa: F401
-from partita.nn import CrossEntropyLoss, Identity, L1Loss, MSELoss, ReLU  # noqa: F401
+from partita.nn import CrossEntropyLoss, Identity, L1Loss, MSELoss, ReLU, Sigmoid, Tanh  # noqa: F401
 
 
 class Linear(nn.Dense):

@@ -1,6 +1,7 @@
 """Optimizers whose `construct` updates parameters itself, as those of client libraries do: what the documented base
 class gives them."""
 
+import functools
 import inspect
 
 import numpy as np
@@ -15,6 +16,7 @@ from partita.ops import functional as F
 from partita.ops.program_tools import HyperMap, Map
 
 
+@functools.lru_cache(maxsize=256)
 def updates_by_hand(kind, base):
     """Whether a class of optimizers updates parameters in its `construct`, instead of calling that of the base."""
     construct = inspect.unwrap(kind.construct)
@@ -47,8 +49,9 @@ class ByHand:
         )
         decays = [self._decay_of(one.name) for one in self.parameters]
         self.__dict__["decay_flags"] = tuple(one > 0 for one in decays) if self.is_group else self._undecayed()
-        self.__dict__["exec_weight_decay"] = self.is_group or self.weight_decay > 0
-        as_given = [Tensor(one, mstype.float32) for one in (decays if self.is_group else [self.weight_decay])]
+        self.__dict__["exec_weight_decay"] = any(self.decay_flags)
+        as_given = [one * self.loss_scale for one in (decays if self.is_group else [self.weight_decay])]
+        as_given = [Tensor(one, mstype.float32) for one in as_given]  # of gradients that are still scaled
         self.__dict__["weight_decay"] = tuple(as_given) if self.is_group else as_given[0]
 
     def _undecayed(self):
@@ -56,7 +59,7 @@ class ByHand:
 
     def own_states(self):
         """{name: parameter} of what an optimizer that updates parameters itself has besides them."""
-        if not self.updates_by_hand:
+        if not self.updates_itself():
             return {}
         trained = {id(one) for one in self.parameters}
         return {one.name: one for one in self._params.values() if id(one) not in trained}
@@ -93,7 +96,7 @@ class ByHand:
     def get_lr(self):
         """The learning rate of this step as a tensor; for groups with rates of their own one of each parameter."""
         step = self.__dict__["global_step"]
-        if self.updates_by_hand:
+        if self.updates_itself():
             require_steps(type(self).__name__)
         common = Tensor(outside(self.rate_of, step), mstype.float32)
         if not self.is_group_lr:

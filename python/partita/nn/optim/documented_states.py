@@ -75,7 +75,7 @@ def saved(optimizer):
     if not isinstance(optimizer.learning_rates, Scheduled):
         rates = optimizer.learning_rates if optimizer.is_scheduled else optimizer.rate_of(0)
         named.append(("learning_rate", np.array(rates, "f4")))
-    if optimizer.updates_by_hand:
+    if optimizer.updates_itself():
         return [(name, Tensor(one)) for name, one in named] + list(optimizer.own_states().items())
     named += _numbers_of(optimizer)
     arrays = [(name, Tensor(one)) for name, one in named]

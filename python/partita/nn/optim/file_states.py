@@ -48,7 +48,9 @@ class FileStates:
 
     def get_parameters(self, expand=True):
         """The states, and the number of steps taken, as files keep them."""
-        steps = Parameter(Tensor(int(self.global_step), mstype.int32), "global_step", requires_grad=False)
+        count = int(self.global_step)
+        count = [count] if self.updates_itself() else count  # as the states that its script made
+        steps = Parameter(Tensor(count, mstype.int32), "global_step", requires_grad=False)
         return iter([*self.states.values(), *self.own_states().values(), steps])
 
     def take_states(self, given):

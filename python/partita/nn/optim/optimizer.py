@@ -33,7 +33,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        for name in () if self.updates_by_hand else _NOT_REPLACED:
+        for name in () if self.updates_itself() else _NOT_REPLACED:
             if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
                 raise NotImplementedError(
                     f"[{where}] the training would not call this method, got {name} of its own, expected `update` or "
@@ -69,13 +69,15 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
         self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
         self._forget_loaded()
         self.__dict__["_scale_after"] = None
-        if self.updates_by_hand:
+        if self.updates_itself():
             self._begin_by_hand()
 
-    @property
-    def updates_by_hand(self):
-        """Whether the `construct` of the class updates the parameters itself."""
-        return updates_by_hand(type(self), Optimizer)
+    @classmethod
+    def updates_itself(cls):
+        """Whether `construct` of the class makes the updates, instead of calling that of a class of the package."""
+        names = ("construct", "update", "options")
+        is_only_own = all((getattr(cls, one) is getattr(Optimizer, one)) != (one == "construct") for one in names)
+        return is_only_own or updates_by_hand(cls, Optimizer)
 
     def options(self):
         """Options of the job, by their keys."""
@@ -104,6 +106,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
         "_scale_after",
         "_known_options",
         "_rate",
+        "_group_rates",
     }
 
     def program_state(self):
@@ -139,7 +142,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
 
     def __call__(self, gradients, *others):
         """Updates the parameters by their gradients, in their order; a `construct` of one's own may take more."""
-        if self.updates_by_hand:
+        if self.updates_itself():
             return self._call_by_hand(gradients, *others)
         return self._program("update", lambda: Program(self._construct, rows=False))(*gradients)
 
@@ -299,7 +302,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
 
 
 def _ungrouped(where, groups):
-    """(parameters in their order, for each name its own (weight decay, learning rate), None where it has none)."""
+    """(parameters in their order, for each name its own (weight decay, learning rates), None where it has none)."""
     parameters, own, order = [], {}, None
     for group in groups:
         if not isinstance(group, dict):

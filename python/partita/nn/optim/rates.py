@@ -34,8 +34,8 @@ def require_steps(what):
     build = _trace.current()
     if build is not None and not build.is_recorded:
         raise NeedsSteps(
-            f"[{what}] an optimizer that updates parameters itself cannot be a part of a program that is traced once, "
-            "got its construct, expected PYNATIVE_MODE, or a function of its own"
+            f"[{what}] what follows the steps cannot be a part of a program that is traced once, got a call in one, "
+            "expected PYNATIVE_MODE, or a function of its own"
         )
 
 
@@ -76,7 +76,7 @@ class Rates:
     @property
     def global_step(self):
         """The number of steps taken."""
-        if self.updates_by_hand:
+        if self.updates_itself():
             return StepCount(self, self.__dict__["global_step"])
         return Steps(self, self.__dict__["global_step"])
 
@@ -97,8 +97,11 @@ class Rates:
     def learning_rate(self):
         """The learning rate of the next step, as a parameter that `set_data` sets. `set_data` raises ValueError if a
         rate for each step was given. Where groups have rates for each step, a tuple with that of each parameter."""
-        if self.is_group_lr and self.dynamic_lr:
-            return tuple(Rate(self, self._group_of(one.name)[1]) for one in self.parameters)
+        if self.is_group_lr and (self.dynamic_lr or self.updates_itself()):
+            if self.__dict__.get("_group_rates") is None:  # programs know them by their identities
+                rates = [self._group_of(one.name)[1] for one in self.parameters]
+                self.__dict__["_group_rates"] = tuple(Rate(self, one) for one in rates)
+            return self.__dict__["_group_rates"]
         known = self.__dict__.get("_rate")
         if known is None or known._rates is not self.learning_rates or len(known._rates) > 1:
             known = self.__dict__["_rate"] = Rate(self)  # the same one as long as it is this rate
@@ -107,7 +110,7 @@ class Rates:
     @learning_rate.setter
     def learning_rate(self, value):
         self.__dict__["learning_rates"] = rates_of(type(self).__name__, value)
-        self.__dict__["loaded_rate"] = None
+        self.__dict__["loaded_rate"] = self.__dict__["_group_rates"] = None
 
     @property
     def is_scheduled(self):
@@ -153,6 +156,7 @@ class Rate(Parameter):
 
     def __call__(self, step):
         """The learning rate of a step, counted from 0, as a tensor of shape [1]."""
+        require_steps("learning rate")
         return Tensor([outside(rate_at, self._rates, int(step))])
 
     def __deepcopy__(self, memo):

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import operator
 
 from partita import context
 from partita._program import Program
@@ -23,11 +24,18 @@ def _step_of(network, optimizer, reducer, sens, return_grad):
         loss = network(*inputs)
         return F.mul(loss, sens), loss
 
+    known = []  # parameters, and the function of their gradients
+
+    def differentiated():
+        parameters = optimizer.parameters
+        if not known or len(known[0]) != len(parameters) or any(map(operator.is_not, known[0], parameters)):
+            function = network if sens == 1.0 else scaled
+            known[:] = list(parameters), value_and_grad(function, None, parameters, has_aux=sens != 1.0)
+        return known[1]
+
     def step(*inputs):
-        if sens == 1.0:
-            loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
-        else:
-            (_, loss), gradients = value_and_grad(scaled, None, optimizer.parameters, has_aux=True)(*inputs)
+        loss, gradients = differentiated()(*inputs)
+        loss = loss if sens == 1.0 else loss[1]
         gradients = gradients if type(reducer) is Identity else reducer(gradients)
         optimizer(gradients)
         return (loss, *gradients) if return_grad else loss

@@ -27,7 +27,7 @@ Hlo nearest_integer(const EmitCall& call, Hlo x, DType to) {
     if (own_highest > highest) x = call.body.add_same("stablehlo.minimum", {x, call.splat_integer(highest, x.type)});
     return call.convert(x, to);
   }
-  if (size_of(x.type.dtype) == 2) x = call.convert(x, DType::f32);  // f16 has no number as large as the bounds
+  if (is_half(x.type.dtype)) x = call.convert(x, DType::f32);  // f16 has no number as large as the bounds
   const Type type{to, x.type.shape};
   Hlo y = call.convert(x, to);
   const auto replace = [&](std::string_view direction, const Hlo& bound, int64_t value) {

@@ -36,8 +36,8 @@ int64_t embedding_table_rows(const OpCall& call) {
 }
 
 OpDef embedding_op() {
-  OpDef op = new_op("embedding", "rows of table[v, z] by id",
-                    {.count = 2, .floats = {0}, .ranks = {{0, 2}}, .integers = {1, "ids"}}, EmbeddingAttrs{});
+  OpDef op = new_op("embedding", "rows of table[v, z] by id", {.count = 2, .ranks = {{0, 2}}, .integers = {1, "ids"}},
+                    EmbeddingAttrs{});
   op.traits.halves = {.operands = {0}, .results = 1};
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     if (!lies_in(call.inputs[0].shape[0], embedding_table_rows(call), call.attrs.as<EmbeddingAttrs>().begin)) {

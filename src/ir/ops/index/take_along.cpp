@@ -68,8 +68,7 @@ void run_take_along(const Attrs& all, Inputs in, Outputs out) {
 }
 
 OpDef take_along_op() {
-  OpDef op = new_op("take_along", "x[.., indices[.., k]]", {.count = 2, .floats = {0}, .integers = {1, "indices"}},
-                    TakeAlongAttrs{});
+  OpDef op = new_op("take_along", "x[.., indices[.., k]]", {.count = 2, .integers = {1, "indices"}}, TakeAlongAttrs{});
   op.infer = infer_take_along;
   op.rule = [](const OpCall& call) { return einsum("..z,..k->..k | z:lookup", call).linear_in({0}); };
   op.localize = localized<TakeAlongAttrs>(

@@ -109,7 +109,7 @@ constexpr auto run_matmul = []<class T>(const MatmulAttrs& attrs, Inputs in, Out
 
 /// Returns the product of `a` and `b` over the dimensions listed in pairs; those of 16 bits are added in f32.
 Hlo dot(const EmitCall& call, const Hlo& a, const Hlo& b, const std::string& dims, const Shape& shape) {
-  const bool is_half = size_of(a.type.dtype) == 2;
+  const bool is_half = partita::is_half(a.type.dtype);
   const Hlo product =
       call.body.add_typed("stablehlo.dot_general", {a, b}, dims + std::string(is_half ? "" : kFullPrecision),
                           {is_half ? DType::f32 : a.type.dtype, shape});

@@ -105,7 +105,7 @@ constexpr auto run_reduce = []<class T>(const ReduceAttrs& attrs, Inputs in, Out
   Shape kept = shape;
   for (int64_t axis : attrs.axes) kept[axis] = 1;
   const T* x = in[0].as<T>();
-  std::vector<Sum> sums(out[0].type.elements(), initial<Sum>(attrs.kind));
+  std::vector<Sum> sums(out[0].type.elements(), static_cast<Sum>(initial<T>(attrs.kind)));
   for_broadcast<1>(shape, {broadcast_strides(kept, shape)}, [&](int64_t i, const std::array<int64_t, 1>& at) {
     const Sum value = static_cast<Sum>(x[i]);
     Sum& sum = sums[at[0]];
@@ -142,7 +142,7 @@ std::vector<Hlo> emit_reduce(const EmitCall& call) {
   const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
   const Type& result = call.outputs[0];
   const bool is_sum = attrs.kind == Reduce::sum, is_bool = result.dtype == DType::boolean;
-  const Hlo x = size_of(result.dtype) == 2 && is_sum ? call.convert(call.inputs[0], DType::f32) : call.inputs[0];
+  const Hlo x = is_half(result.dtype) && is_sum ? call.convert(call.inputs[0], DType::f32) : call.inputs[0];
   const char* op = is_sum ? (is_bool ? "or" : "add") : attrs.kind == Reduce::max ? "maximum" : "minimum";
   Hlo y = call.reduce(x, op, start_of(call, attrs.kind, {x.type.dtype, {}}), attrs.axes);
   if (attrs.scale != 1) y = call.body.add_same("stablehlo.multiply", {y, call.splat(attrs.scale, y.type)});

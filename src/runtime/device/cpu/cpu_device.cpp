@@ -58,7 +58,7 @@ class CpuCatalog final : public KernelCatalog {
 
   int64_t bytes(const Type& type, const MemoryFormat& format) const override {
     if (format.plain() || format.any()) return type.bytes();
-    return format_bytes({size_of(type.dtype) == 2 ? type.dtype : DType::f32, type.shape}, format);
+    return format_bytes({is_half(type.dtype) ? type.dtype : DType::f32, type.shape}, format);
   }
 
   std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) const {

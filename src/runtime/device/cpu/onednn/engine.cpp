@@ -119,7 +119,7 @@ std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
 
 int64_t format_bytes(const Type& type, const MemoryFormat& format) {
   if (format.plain() || format.any() || type.elements() == 0) return type.bytes();
-  if (size_of(type.dtype) == 2) return format_bytes({DType::f32, type.shape}, format) / 2;
+  if (is_half(type.dtype)) return format_bytes({DType::f32, type.shape}, format) / 2;
   return static_cast<int64_t>(desc_of(type, format).get_size());
 }
 
@@ -234,7 +234,7 @@ class HalfReorder final : public Kernel {
 
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
   const bool moves_halves = type.dtype == DType::bf16 && multiplies_bf16();
-  if (size_of(type.dtype) == 2 && !moves_halves) return std::make_unique<HalfReorder>(type, from, to);
+  if (is_half(type.dtype) && !moves_halves) return std::make_unique<HalfReorder>(type, from, to);
   const Desc source = desc_of(type, from), target = desc_of(type, to);
   // The library's own scratchpad would belong to the thread that makes the primitive, but others may run it.
   const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target, user_scratchpad());

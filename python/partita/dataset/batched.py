@@ -1,0 +1,160 @@
+"""Maps of whole batches: those after `batch`, and functions that `batch` calls with the rows of each."""
+
+import threading
+
+import numpy as np
+
+from partita import _core
+from partita.common.tensor import Tensor
+
+_data = _core.data
+_KEPT = 2  # batches of which rows are read
+
+
+class BatchInfo:
+    """The last argument of a function that `batch` calls: the numbers of the epoch and of the batch in it, from 0."""
+
+    def __init__(self, epoch, batch):
+        self._epoch, self._batch = epoch, batch
+
+    def get_batch_num(self):
+        return self._batch
+
+    def get_epoch_num(self):
+        return self._epoch
+
+
+class OfRows:
+    """A function of lists, one for each column, with the rows of a batch, and a BatchInfo: as a function of the arrays
+    of a batch. It gives lists, or arrays."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, *columns):
+        """The result for a first batch."""
+        return tuple(self.batch_arrays(columns, 0, 0))
+
+    def batch_arrays(self, columns, epoch, batch):
+        made = self._function(*[list(one) for one in columns], BatchInfo(epoch, batch))
+        made = made if isinstance(made, tuple) else (made,)
+        return [_stacked(one) for one in made]
+
+
+def _stacked(rows):
+    if isinstance(rows, Tensor):
+        return rows.asnumpy()
+    values = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in rows]
+    if len({one.shape for one in values}) > 1:
+        raise ValueError(
+            f"[batch] per_batch_map gave rows of different shapes, got {sorted({one.shape for one in values})}, "
+            "expected one"
+        )
+    return np.stack(values)
+
+
+class MappedBatches:
+    """The mapping of whole batches of rows of the library: rows again, of which `ratio` stand for each that went in."""
+
+    def __init__(self, mapping, batch_size, drop_remainder):
+        self._mapping, self._batch_size, self._drop_remainder = mapping, batch_size, drop_remainder
+        self._ratio = None
+
+    def probe(self, rows):
+        """How many rows a row becomes."""
+        self._function(rows, 0)
+        return self._ratio
+
+    def _function(self, rows, seed):
+        """(function of a batch, types of the columns that it gives)."""
+        columns = list(rows.columns)
+        size = min(self._batch_size, len(rows))
+        first = rows.read(0, list(range(size)))
+        function, names = self._mapping.of_batches(columns, seed)
+        made = _batch_of(function, first, 0, 0)
+        given = {len(one) if one.ndim else 0 for one in made}
+        if len(given) > 1 or not given or min(given) < 1 or min(given) % size:
+            raise ValueError(
+                f"[map] a map after batch gives as many rows in each column, got {sorted(given)} of {size}, expected a "
+                f"multiple of {size}"
+            )
+        self._ratio = given.pop() // size
+        types = [(name, _core.Array(one[:1]).dtype, list(one.shape[1:])) for name, one in zip(names, made)]
+        return function, types
+
+    def __call__(self, rows, seed):
+        function, types = self._function(rows, seed)
+        size = len(rows) // self._batch_size * self._batch_size if self._drop_remainder else len(rows)
+        read = _Reader(rows, function, types, size, self._batch_size, self._ratio)
+        return _data.python_rows(types, size * self._ratio, read)
+
+
+def _batch_of(function, arrays, epoch, batch):
+    """The arrays that the function gives for a batch."""
+    made = function([np.asarray(one) for one in arrays], epoch, batch)
+    return [np.ascontiguousarray(one) for one in made]
+
+
+class _Reader:
+    """Rows of mapped batches: a batch is mapped when its first row is read, and kept until later ones are."""
+
+    def __init__(self, rows, function, types, size, batch_size, ratio):
+        self._rows, self._function, self._types = rows, function, types
+        self._size, self._batch_size, self._ratio = size, batch_size, ratio
+        self._lock, self._kept = threading.Lock(), {}
+
+    def __call__(self, epoch, index):
+        batch, place = divmod(index, self._batch_size * self._ratio)
+        with self._lock:
+            if (epoch, batch) not in self._kept:
+                while len(self._kept) >= _KEPT:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[epoch, batch] = self._made(epoch, batch)
+            return [np.array(one[place]) for one in self._kept[epoch, batch]]
+
+    def _made(self, epoch, batch):
+        first = batch * self._batch_size
+        indices = list(range(first, min(first + self._batch_size, self._size)))
+        made = _batch_of(self._function, self._rows.read(epoch, indices), epoch, batch)
+        expected = [(len(indices) * self._ratio, *shape) for _, _, shape in self._types]
+        types = [dtype for _, dtype, _ in self._types]
+        if [one.shape for one in made] != expected or [_core.Array(one[:1]).dtype for one in made] != types:
+            raise ValueError(
+                f"[map] a map after batch gives other types than for the first batch, got "
+                f"{[(one.shape, str(one.dtype)) for one in made]}, expected {expected}"
+            )
+        return made
+
+
+class PythonSampler:
+    """Rows in the order of the numbers that something iterable gives, anew in each epoch."""
+
+    def __init__(self, numbers):
+        self._numbers, self._lock, self._epochs = numbers, threading.Lock(), []
+        self._count = len(numbers) if hasattr(numbers, "__len__") else len(self._of_epoch(0))
+
+    def shards(self):
+        """Cuts nothing: the numbers are those of this rank."""
+        return 1, 0
+
+    def _of_epoch(self, epoch):
+        with self._lock:
+            while len(self._epochs) <= epoch:
+                self._epochs.append([int(one) for one in self._numbers])
+            return self._epochs[epoch]
+
+    def choose(self, rows, seed, shard):
+        """The rows as the library reads them."""
+        columns, size = list(rows.columns), len(rows)
+
+        def read(epoch, index):
+            numbers = self._of_epoch(epoch)
+            if len(numbers) != self._count or not 0 <= numbers[index] < size:
+                raise ValueError(
+                    f"[sampler] bad numbers of rows in epoch {epoch + 1}, got {len(numbers)} of them, expected "
+                    f"{self._count} from 0 to {size - 1}"
+                )
+            return [np.array(np.asarray(one)[0]) for one in rows.read(epoch, [numbers[index]])]
+
+        return _data.python_rows(columns, self._count, read)
+

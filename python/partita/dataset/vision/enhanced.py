@@ -1,0 +1,254 @@
+"""Maps of images that change tones, blur, or move the image; most are drawn for each row. Numbers of 8 bits are those
+of the documented system."""
+
+import math
+import numbers
+
+import numpy as np
+
+from partita.dataset.vision.drawn import _GRAY, Drawn, _interval, require_image
+from partita.dataset.vision.resized import Inter
+from partita.dataset.vision.warped import affine, filled, rotated, warped
+
+
+def _bytes_of(where, image):
+    """An image of 8 bits. Raises TypeError for others."""
+    image = np.asarray(image)
+    require_image(where, image)
+    if image.dtype != np.uint8:
+        raise TypeError(f"[{where}] the image is not of 8 bits, got {image.dtype}, expected uint8")
+    return image
+
+
+def _by_channels(image, function):
+    """A function over each channel."""
+    if image.ndim == 2:
+        return function(image)
+    return np.stack([function(image[..., c]) for c in range(image.shape[2])], axis=-1)
+
+
+class Invert:
+    """255 minus the image."""
+
+    def __call__(self, image):
+        return 255 - _bytes_of("Invert", image)
+
+
+class Equalize:
+    """Each channel with its tones spread so that about as many elements have each."""
+
+    def __call__(self, image):
+        return _by_channels(_bytes_of("Equalize", image), self._equalized)
+
+    @staticmethod
+    def _equalized(channel):
+        counts = np.bincount(channel.reshape(-1), minlength=256)
+        first = int(np.flatnonzero(counts)[0])
+        above = channel.size - counts[first]
+        if above == 0:
+            return channel
+        counts[first] = 0
+        scale = np.float32(255.0) / np.float32(above)
+        return np.clip(np.rint(np.cumsum(counts) * scale), 0, 255).astype(np.uint8)[channel]
+
+
+class AutoContrast:
+    """Each channel stretched to 0 to 255, after `cutoff` percent of its elements at both ends. Tones in `ignore` do not
+    count."""
+
+    def __init__(self, cutoff=0.0, ignore=None):
+        if isinstance(cutoff, bool) or not isinstance(cutoff, numbers.Real):
+            raise TypeError(f"[AutoContrast] cutoff is not a number, got {cutoff!r}, expected one from 0 to 50")
+        if not 0 <= cutoff < 50:
+            raise ValueError(f"[AutoContrast] bad cutoff, got {cutoff}, expected 0 to 50, 50 excluded")
+        ignore = [] if ignore is None else [ignore] if isinstance(ignore, numbers.Integral) else list(ignore)
+        if not all(isinstance(one, numbers.Integral) and 0 <= one <= 255 for one in ignore):
+            raise ValueError(f"[AutoContrast] bad ignore, got {ignore!r}, expected integers from 0 to 255")
+        self.cutoff, self.ignore = float(cutoff), ignore
+
+    def __call__(self, image):
+        return _by_channels(_bytes_of("AutoContrast", image), self._stretched)
+
+    def _stretched(self, channel):
+        counts = np.bincount(channel.reshape(-1), minlength=256)
+        counts[self.ignore] = 0
+        cut = int(counts.sum() * (self.cutoff / 100.0))
+        for tones in (range(256), range(255, -1, -1)) if cut else ():
+            left = cut
+            for tone in tones:
+                taken = min(left, counts[tone])
+                counts[tone] -= taken
+                left -= taken
+        present = np.flatnonzero(counts)
+        if not len(present) or present[0] == present[-1]:
+            return channel
+        scale = 255.0 / (present[-1] - present[0])
+        table = np.floor((np.arange(256) - present[0]) * scale + 1e-6)
+        return np.clip(table, 0, 255).astype(np.uint8)[channel]
+
+
+class GaussianBlur:
+    """An image blurred by normal weights over an odd number of elements in each direction."""
+
+    def __init__(self, kernel_size, sigma=None):
+        sizes = [kernel_size] * 2 if isinstance(kernel_size, numbers.Integral) else list(kernel_size)
+        if len(sizes) != 2 or not all(isinstance(one, numbers.Integral) and one > 0 and one % 2 for one in sizes):
+            raise ValueError(f"[GaussianBlur] bad kernel_size, got {kernel_size!r}, expected odd integers from 1")
+        sigmas = [sigma] * 2 if sigma is None or isinstance(sigma, numbers.Real) else list(sigma)
+        if len(sigmas) != 2 or not all(one is None or one >= 0 for one in sigmas):
+            raise ValueError(f"[GaussianBlur] bad sigma, got {sigma!r}, expected numbers from 0")
+        self.kernel_size = sizes  # (width, height)
+        self.sigma = [one or 0.3 * ((n - 1) * 0.5 - 1) + 0.8 for one, n in zip(sigmas, sizes)]
+
+    def __call__(self, image):
+        image = np.asarray(image)
+        require_image("GaussianBlur", image)
+        values = image.astype(np.float64)
+        for axis, size, sigma in zip((1, 0), self.kernel_size, self.sigma):
+            values = self._along(values, axis, size, sigma)
+        return np.clip(np.rint(values), 0, 255).astype(image.dtype) if image.dtype == np.uint8 else values.astype(
+            image.dtype
+        )
+
+    @staticmethod
+    def _along(values, axis, size, sigma):
+        places = np.arange(size) - size // 2
+        weights = np.exp(-(places**2) / (2 * sigma**2))
+        around = [(size // 2, size // 2) if i == axis else (0, 0) for i in range(values.ndim)]
+        padded, length = np.pad(values, around, "reflect"), values.shape[axis]
+        weights = enumerate(weights / weights.sum())
+        return sum(np.take(padded, range(k, k + length), axis) * weight for k, weight in weights)
+
+
+def _blended(other, image, factor):
+    """image times the factor, and the other image times the rest."""
+    factor = np.float32(factor)
+    made = image.astype(np.float32) * factor + other.astype(np.float32) * (np.float32(1) - factor)
+    return np.clip(np.rint(made), 0, 255).astype(np.uint8)
+
+
+class RandomColor(Drawn):
+    """The image between its gray version, at 0, and itself, at 1, or beyond, by a drawn number of `degrees`."""
+
+    def __init__(self, degrees=(0.1, 1.9)):
+        self.degrees = _interval("RandomColor", "degrees", degrees)
+
+    def drawn(self, image, generator):
+        image, factor = _bytes_of("RandomColor", image), generator.uniform(*self.degrees)
+        if image.ndim != 3 or image.shape[2] != 3:
+            raise ValueError(f"[RandomColor] no colours, got shape {image.shape}, expected (height, width, 3)")
+        return _blended(np.rint(image @ _GRAY)[..., None], image.astype(np.float64), factor)
+
+
+class RandomSharpness(Drawn):
+    """The image between a blurred version, at 0, and itself, at 1, or sharper, by a drawn number of `degrees`."""
+
+    def __init__(self, degrees=(0.1, 1.9)):
+        self.degrees = _interval("RandomSharpness", "degrees", degrees)
+
+    def drawn(self, image, generator):
+        image, factor = _bytes_of("RandomSharpness", image), generator.uniform(*self.degrees)
+        values = image.astype(np.float64)
+        blurred = values.copy()
+        if min(image.shape[:2]) > 2:
+            height, width = image.shape[:2]
+            total = 4 * values[1:-1, 1:-1]
+            for i in range(3):
+                total = total + sum(values[i : height - 2 + i, j : width - 2 + j] for j in range(3))
+            blurred[1:-1, 1:-1] = np.rint(total / 13)
+        return _blended(blurred, values, factor)
+
+
+class RandomSolarize(Drawn):
+    """255 minus the elements within a drawn interval of `threshold`; those from a single threshold on."""
+
+    def __init__(self, threshold=(0, 255)):
+        self.threshold = [int(one) for one in _interval("RandomSolarize", "threshold", threshold)]
+        if self.threshold[1] > 255:
+            raise ValueError(f"[RandomSolarize] bad threshold, got {threshold!r}, expected integers from 0 to 255")
+
+    def drawn(self, image, generator):
+        image = _bytes_of("RandomSolarize", image)
+        low, high = sorted(int(one) for one in generator.integers(self.threshold[0], self.threshold[1] + 1, 2))
+        if self.threshold[0] == self.threshold[1]:
+            high = 255
+        return np.where((image >= low) & (image <= high), 255 - image, image).astype(np.uint8)
+
+
+class RandomPosterize(Drawn):
+    """The image with a drawn number of the highest bits of each element, from an interval of `bits`."""
+
+    def __init__(self, bits=(8, 8)):
+        bits = (bits, bits) if isinstance(bits, numbers.Integral) else bits
+        self.bits = [int(one) for one in _interval("RandomPosterize", "bits", bits, 1)]
+        if self.bits[1] > 8:
+            raise ValueError(f"[RandomPosterize] bad bits, got {bits!r}, expected integers from 1 to 8")
+
+    def drawn(self, image, generator):
+        image = _bytes_of("RandomPosterize", image)
+        kept = int(generator.integers(self.bits[0], self.bits[1] + 1))
+        return image & np.uint8(256 - (1 << (8 - kept)))
+
+
+def _of_sides(where, name, degrees):
+    """Two numbers in rising order, of one or two."""
+    if isinstance(degrees, numbers.Real) and not isinstance(degrees, bool):
+        if degrees < 0:
+            raise ValueError(f"[{where}] bad {name}, got {degrees}, expected a number from 0, or two")
+        degrees = (-degrees, degrees)
+    return _interval(where, name, degrees, -math.inf)
+
+
+def _require_resample(where, resample):
+    if resample not in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA):
+        raise TypeError(f"[{where}] bad resample, got {resample!r}, expected Inter.NEAREST, BILINEAR, BICUBIC or AREA")
+    return resample
+
+
+class RandomRotation(Drawn):
+    """The image turned against the clock by drawn degrees."""
+
+    def __init__(self, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+        self.degrees = _of_sides("RandomRotation", "degrees", degrees)
+        self.resample, self.expand, self.center = _require_resample("RandomRotation", resample), bool(expand), center
+        self.fill_value = filled("RandomRotation", fill_value)
+
+    def drawn(self, image, generator):
+        image = _bytes_of("RandomRotation", image)
+        fill = self.fill_value[::-1]  # as the documented map has it
+        made = rotated(image, generator.uniform(*self.degrees), self.resample, self.expand, self.center, fill)
+        return made[..., 0] if image.ndim == 2 else made
+
+
+class RandomAffine(Drawn):
+    """The image turned, moved, scaled and sheared around its middle, each by drawn numbers: degrees, shares of width
+    and height, a factor, degrees."""
+
+    def __init__(self, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
+        where = "RandomAffine"
+        self.degrees = _of_sides(where, "degrees", degrees)
+        translate = [0, 0, 0, 0] if translate is None else list(translate)
+        self.translate = self._pairs(where, "translate", translate)
+        if not all(-1 <= one <= 1 for pair in self.translate for one in pair):
+            raise ValueError(f"[{where}] bad translate, got {translate!r}, expected numbers from -1 to 1")
+        self.scale = (1.0, 1.0) if scale is None else _interval(where, "scale", scale)
+        shear = [0, 0, 0, 0] if shear is None else [-shear, shear] if isinstance(shear, numbers.Real) else list(shear)
+        self.shear = self._pairs(where, "shear", shear)
+        self.resample, self.fill_value = _require_resample(where, resample), filled(where, fill_value)
+
+    @staticmethod
+    def _pairs(where, name, values):
+        """Intervals of x and y, of two numbers for x or of four."""
+        if len(values) not in (2, 4):
+            raise ValueError(f"[{where}] bad {name}, got {values!r}, expected two numbers, or four")
+        values = values + [0, 0] if len(values) == 2 else values
+        return [_interval(where, name, values[i : i + 2], -math.inf) for i in (0, 2)]
+
+    def drawn(self, image, generator):
+        image = _bytes_of("RandomAffine", image)
+        degrees, scale = generator.uniform(*self.degrees), generator.uniform(*self.scale)
+        sides = image.shape[1], image.shape[0]
+        moved = [generator.uniform(*pair) * side for pair, side in zip(self.translate, sides)]
+        matrix = affine(image.shape, degrees, moved, scale, [generator.uniform(*pair) for pair in self.shear])
+        made = warped(image, matrix, image.shape[:2], self.resample, self.fill_value)
+        return made[..., 0] if image.ndim == 2 else made

@@ -1,0 +1,112 @@
+"""Images that an affine map of the plane moves, in the fixed-point arithmetic of OpenCV, whose results these equal."""
+
+import functools
+import math
+import numbers
+
+import numpy as np
+
+from partita.dataset.vision.resized import Inter
+
+_BITS = 5  # of the place between two elements
+_PLACES = 1 << _BITS
+_COORDINATE_BITS = 10  # of the fraction of coordinates
+_ONE = 1 << 15  # the sum of the weights of a result
+
+
+def _cubic(x):
+    """Weights of the four elements around a place, x beyond the second."""
+    a = -0.75
+    first = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a
+    second = ((a + 2) * x - (a + 3)) * x * x + 1
+    third = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1
+    return [first, second, third, 1 - first - second - third]
+
+
+@functools.lru_cache(maxsize=2)
+def _weights(is_cubic):
+    """Weights of [place of the row, place of the column, element of the row, element of the column], as integers that
+    add up to _ONE."""
+    lines = np.array([_cubic(i / _PLACES) if is_cubic else [1 - i / _PLACES, i / _PLACES] for i in range(_PLACES)])
+    made = np.rint(np.einsum("ai,bj->abij", lines, lines) * _ONE).astype(np.int64)
+    size, middle = lines.shape[1], lines.shape[1] // 2
+    for one in made.reshape(-1, size, size):
+        more = int(one.sum()) - _ONE
+        if more:
+            inner = one[middle : middle + 2, middle : middle + 2]
+            index = np.unravel_index((inner.argmax if more < 0 else inner.argmin)(), inner.shape)
+            inner[index] -= more
+    return made
+
+
+def filled(where, value):
+    """Three numbers of one, or of three. Raises TypeError or ValueError for others."""
+    values = [value] * 3 if isinstance(value, numbers.Integral) else list(value)
+    if len(values) != 3 or not all(isinstance(one, numbers.Integral) for one in values):
+        raise TypeError(f"[{where}] bad fill_value, got {value!r}, expected an integer or three")
+    if not all(0 <= one <= 255 for one in values):
+        raise ValueError(f"[{where}] bad fill_value, got {value!r}, expected integers from 0 to 255")
+    return values
+
+
+def warped(image, matrix, size, interpolation, fill):
+    """The image whose element at (x, y) is the given image's at the place that `matrix`, [2, 3], maps to (x, y). `size`
+    is (height, width), and `fill` stands around the given image."""
+    image = image[..., None] if image.ndim == 2 else image
+    inverse = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))
+    is_nearest = interpolation == Inter.NEAREST
+    delta = 1 << (_COORDINATE_BITS - 1) if is_nearest else 1 << (_COORDINATE_BITS - _BITS - 1)
+    places = []
+    for row in inverse[:2]:  # of x, then of y
+        across = np.rint(row[0] * np.arange(size[1]) * (1 << _COORDINATE_BITS)).astype(np.int64)
+        down = np.rint((row[1] * np.arange(size[0]) + row[2]) * (1 << _COORDINATE_BITS)).astype(np.int64)
+        places.append(down[:, None] + across[None, :] + delta)
+    fill = np.asarray(fill, np.int64)[: image.shape[2]]
+    if is_nearest:
+        columns, rows = (one >> _COORDINATE_BITS for one in places)
+        return _taken(image, rows, columns, fill).astype(image.dtype)
+    columns, rows = (one >> (_COORDINATE_BITS - _BITS) for one in places)
+    is_cubic = interpolation == Inter.BICUBIC
+    weights = _weights(is_cubic)[rows & (_PLACES - 1), columns & (_PLACES - 1)]
+    total = np.zeros((*size, image.shape[2]), np.int64)
+    for i in range(weights.shape[2]):
+        for j in range(weights.shape[3]):
+            taken = _taken(image, (rows >> _BITS) + i - is_cubic, (columns >> _BITS) + j - is_cubic, fill)
+            total += taken * weights[:, :, i, j, None]
+    return np.clip((total + (_ONE >> 1)) >> 15, 0, 255).astype(image.dtype)
+
+
+def _taken(image, rows, columns, fill):
+    """Elements of an image, those around it included."""
+    height, width = image.shape[:2]
+    is_inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    taken = image[np.clip(rows, 0, height - 1), np.clip(columns, 0, width - 1)].astype(np.int64)
+    return np.where(is_inside[..., None], taken, fill)
+
+
+def affine(shape, degrees, translation, scale, shear):
+    """The matrix [2, 3] of a rotation, a translation in elements, a scale and two shears, in degrees, around the middle
+    of an image."""
+    angle, across, down = (math.radians(one) for one in (degrees, *shear))
+    x, y = (shape[1] - 1) / 2, (shape[0] - 1) / 2
+    a = scale * math.cos(angle - down) / math.cos(down)
+    b = scale * (-math.cos(angle - down) * math.tan(across) / math.cos(down) - math.sin(angle))
+    c = scale * math.sin(angle - down) / math.cos(down)
+    d = scale * (-math.sin(angle - down) * math.tan(across) / math.cos(down) + math.cos(angle))
+    return np.array(
+        [[a, b, (1 - a) * x - b * y + translation[0]], [c, d, (1 - d) * y - c * x + translation[1]]], np.float64
+    )
+
+
+def rotated(image, degrees, interpolation, expands, center, fill):
+    """An image turned against the clock. With `expands` the result is as large as the turned image."""
+    height, width = image.shape[:2]
+    x, y = ((width - 1) / 2, (height - 1) / 2) if center is None else center
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    matrix = np.array([[cosine, sine, (1 - cosine) * x - sine * y], [-sine, cosine, sine * x + (1 - cosine) * y]])
+    size = (height, width)
+    if expands:
+        sides = height * abs(cosine) + width * abs(sine), height * abs(sine) + width * abs(cosine)
+        size = tuple(map(round, sides))
+        matrix[:, 2] += sides[1] / 2 - width / 2, sides[0] / 2 - height / 2
+    return warped(image, matrix, size, interpolation, fill)

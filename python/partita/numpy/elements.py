@@ -1,0 +1,165 @@
+"""Functions of elements, and products, with the names of NumPy."""
+
+import math
+import numbers
+
+from partita.common.dtype import bool_, float16, float32, is_float, uint8
+from partita.numpy.shapes import ravel
+from partita.numpy.tensors import tensor_of, typed
+from partita.ops import functional as F
+
+__all__ = "clip isclose take where".split()
+
+
+def _unary(function, doc):
+    def call(x, dtype=None):
+        return typed(function(tensor_of(x)), dtype)
+
+    call.__doc__ = doc
+    return call
+
+
+def _binary(function, doc):
+    def call(x1, x2, dtype=None):
+        return typed(function(tensor_of(x1), tensor_of(x2)), dtype)
+
+    call.__doc__ = doc
+    return call
+
+
+def _is_short_float(x):
+    return x.dtype in (float16, float32)
+
+
+def _short_float(x):
+    """A tensor of 16 or 32 bits as it is, others as float32."""
+    return x if _is_short_float(x) else F.cast(x, float32)
+
+
+def _angles(x):
+    """Bytes and bools as float16, other integers as float32."""
+    return F.cast(x, float16) if x.dtype in (uint8, bool_) else F.as_float(x)
+
+
+def _reciprocal(x):
+    """1 / x; of integers the integer next to it towards 0."""
+    made = F.div(1, x)
+    return made if is_float(x.dtype) else F.cast(made, x.dtype)
+
+
+def _quotient(x1, x2):
+    """The quotient: float32 unless one of the two has 16 or 32 bits and a fraction."""
+    if not _is_short_float(x1) and not _is_short_float(x2):
+        x1, x2 = F.cast(x1, float32), F.cast(x2, float32)
+    return F.div(x1, x2)
+
+
+def _of_type_of_array(function):
+    """A function of two tensors whose result has the type of the one that is an array, if the other is a number."""
+
+    def call(x1, x2):
+        made = function(x1, x2)
+        if (x1.ndim == 0) == (x2.ndim == 0):
+            return made
+        return F.cast(made, x2.dtype if x1.ndim == 0 else x1.dtype)
+
+    return call
+
+
+_UNARY = {
+    "abs": (F.abs, "The magnitude."),
+    "absolute": (F.abs, "The magnitude."),
+    "ceil": (lambda x: F.ceil(F.cast(x, float32)), "The smallest integers that are not below, as float32."),
+    "cos": (lambda x: F.cos(_angles(x)), "The cosine."),
+    "exp": (F.exp, "The exponential."),
+    "expm1": (F.expm1, "exp(x) - 1."),
+    "fix": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
+    "floor": (F.floor, "The largest integers that are not above."),
+    "isfinite": (F.isfinite, "Whether elements are finite."),
+    "isinf": (F.isinf, "Whether elements are infinite."),
+    "isnan": (F.isnan, "Whether elements are no numbers."),
+    "log": (F.log, "The natural logarithm."),
+    "log1p": (F.log1p, "log(1 + x)."),
+    "log2": (lambda x: F.mul(F.log(x), 1 / math.log(2)), "The logarithm to base 2."),
+    "log10": (lambda x: F.mul(F.log(x), 1 / math.log(10)), "The logarithm to base 10."),
+    "logical_not": (F.logical_not, "Whether an element is 0, or False."),
+    "negative": (F.neg, "-x."),
+    "reciprocal": (_reciprocal, "1 / x; of integers the integer next to it towards 0."),
+    "rint": (F.round, "The nearest integers."),
+    "sign": (lambda x: F.sign(F.as_float(x)), "-1, 0 or 1, as numbers with a fraction."),
+    "sin": (lambda x: F.sin(_angles(x)), "The sine."),
+    "sqrt": (F.sqrt, "The square root."),
+    "square": (F.square, "x^2."),
+    "tan": (lambda x: F.tan(_angles(x)), "The tangent."),
+    "tanh": (lambda x: F.tanh(_angles(x)), "The hyperbolic tangent."),
+    "trunc": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
+}
+_BINARY = {
+    "add": (F.add, "Sum, broadcast."),
+    "divide": (_quotient, "Quotient, broadcast."),
+    "equal": (F.equal, "Whether elements are equal."),
+    "floor_divide": (F.floor_div, "The largest integers that are not above x1 / x2."),
+    "greater": (F.greater, "Whether x1 > x2."),
+    "greater_equal": (F.greater_equal, "Whether x1 >= x2."),
+    "less": (F.less, "Whether x1 < x2."),
+    "less_equal": (F.less_equal, "Whether x1 <= x2."),
+    "logical_and": (F.logical_and, "Whether both elements are other than 0."),
+    "logical_or": (F.logical_or, "Whether one element is other than 0."),
+    "logical_xor": (F.logical_xor, "Whether one element is other than 0, and the other one not."),
+    "matmul": (F.matmul, "The product of matrices."),
+    "maximum": (_of_type_of_array(F.maximum), "The larger of each pair."),
+    "minimum": (_of_type_of_array(F.minimum), "The smaller of each pair."),
+    "mod": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
+    "multiply": (F.mul, "Product, broadcast."),
+    "not_equal": (F.not_equal, "Whether elements differ."),
+    "power": (F.pow, "A power, broadcast."),
+    "remainder": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
+    "subtract": (F.sub, "Difference, broadcast."),
+    "true_divide": (_quotient, "Quotient, broadcast."),
+}
+for _kind, _table in ((_unary, _UNARY), (_binary, _BINARY)):
+    for _name, (_function, _doc) in _table.items():
+        globals()[_name] = _kind(_function, _doc)
+        globals()[_name].__name__ = globals()[_name].__qualname__ = _name
+        __all__.append(_name)
+
+
+def clip(x, xmin, xmax, dtype=None):
+    """Elements below `xmin` become it, those above `xmax` that; numbers are of the type of the tensor."""
+    if xmin is None and xmax is None:
+        raise ValueError("[clip] no limit is given, got None and None, expected xmin or xmax")
+    made = tensor_of(x)
+    if xmin is not None:
+        made = _of_type_of_array(F.maximum)(made, tensor_of(xmin))
+    if xmax is not None:
+        made = _of_type_of_array(F.minimum)(made, tensor_of(xmax))
+    return typed(made, dtype)
+
+
+def where(condition, x=None, y=None):
+    """`x` where the condition holds, else `y`."""
+    if x is None or y is None:
+        raise TypeError("[where] a choice needs two tensors, got one or none, expected x and y")
+    x, y = (one if isinstance(one, numbers.Number) else tensor_of(one) for one in (x, y))
+    if isinstance(x, numbers.Number) and isinstance(y, numbers.Number):
+        x = tensor_of(x)
+    return F.select(tensor_of(condition), x, y)
+
+
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |a - b| <= atol + rtol |b|."""
+    return F.isclose(tensor_of(a), tensor_of(b), rtol, atol, equal_nan)
+
+
+def take(a, indices, axis=None, mode="clip"):
+    """The slices along a dimension at some places; those beyond the ends are the first and the last one."""
+    if mode not in ("clip", "wrap", "raise"):
+        raise ValueError(f"[take] unknown mode, got {mode!r}, expected clip, wrap or raise")
+    x, ids = tensor_of(a), tensor_of(indices)
+    x, axis = (ravel(x), 0) if axis is None else (x, axis)
+    size = x.shape[axis]
+    if mode == "clip":
+        ids = F.clip(ids, 0, size - 1)
+    elif mode == "wrap":
+        ids = F.floor_mod(ids, size)
+    return F.gather(x, ids, axis)

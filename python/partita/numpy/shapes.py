@@ -1,0 +1,184 @@
+"""Arrays in other shapes and orders, with the names of NumPy."""
+
+import numbers
+
+import numpy as np
+
+from partita.numpy.tensors import sizes_of, tensor_of
+from partita.ops import functional as F
+
+__all__ = (
+    "array_split atleast_1d broadcast_to column_stack concatenate expand_dims flip fliplr flipud hstack moveaxis "
+    "ndim pad ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
+).split()
+
+
+def reshape(x, new_shape):
+    """The elements in another shape."""
+    return F.reshape(tensor_of(x), new_shape)
+
+
+def ravel(x):
+    """The elements in one row."""
+    return F.reshape(tensor_of(x), [-1])
+
+
+def transpose(a, axes=None):
+    """The dimensions in another order, or reversed."""
+    x = tensor_of(a)
+    return F.transpose(x, tuple(reversed(range(x.ndim))) if axes is None else axes)
+
+
+def swapaxes(x, axis1, axis2):
+    """The tensor with two dimensions exchanged."""
+    return F.swapaxes(tensor_of(x), axis1, axis2)
+
+
+def moveaxis(a, source, destination):
+    """The dimensions in an order in which some have other places."""
+    return F.moveaxis(tensor_of(a), source, destination)
+
+
+def expand_dims(a, axis):
+    """The tensor with dimensions of one element more."""
+    x = tensor_of(a)
+    axes = [axis] if isinstance(axis, numbers.Integral) else list(axis)
+    rank = x.ndim + len(axes)
+    for one in sorted(one + rank if one < 0 else one for one in axes):
+        x = F.expand_dims(x, one)
+    return x
+
+
+def squeeze(a, axis=None):
+    """The tensor without dimensions of one element."""
+    return F.squeeze(tensor_of(a), axis)
+
+
+def broadcast_to(array, shape):
+    """The elements repeated along dimensions, as a tensor of a shape."""
+    return F.broadcast_to(tensor_of(array), sizes_of(shape))
+
+
+def atleast_1d(*arys):
+    """Tensors of at least one dimension."""
+    made = [F.reshape(one, [1]) if one.ndim == 0 else one for one in map(tensor_of, arys)]
+    return made[0] if len(made) == 1 else made
+
+
+def concatenate(arrays, axis=0):
+    """Tensors one after the other along a dimension; in one row without an axis."""
+    parts = [tensor_of(one) for one in arrays]
+    return F.concat([ravel(one) for one in parts] if axis is None else parts, axis or 0)
+
+
+def stack(arrays, axis=0):
+    """Tensors one after the other along a new dimension."""
+    return F.stack([tensor_of(one) for one in arrays], axis)
+
+
+def hstack(tup):
+    """Tensors one after the other along the second dimension, or the only one."""
+    return F.hstack([tensor_of(one) for one in tup])
+
+
+def vstack(tup):
+    """Tensors one after the other along the first dimension; vectors are rows."""
+    return F.vstack([tensor_of(one) for one in tup])
+
+
+def column_stack(tup):
+    """Tensors one after the other along the second dimension; vectors are columns."""
+    parts = [tensor_of(one) for one in tup]
+    return F.concat([F.reshape(one, [-1, 1]) if one.ndim < 2 else one for one in parts], 1)
+
+
+def split(x, indices_or_sections, axis=0):
+    """Equal parts along a dimension, as a tuple, or those between places, as a list."""
+    x = tensor_of(x)
+    if isinstance(indices_or_sections, numbers.Integral):
+        size = x.shape[axis]
+        if size % indices_or_sections:
+            raise ValueError(f"[split] parts are not equal, got {indices_or_sections} of {size}, expected a divisor")
+        return F.split(x, size // indices_or_sections, axis)
+    return list(F.tensor_split(x, indices_or_sections, axis))
+
+
+def array_split(x, indices_or_sections, axis=0):
+    """Parts along a dimension, as a tuple, of which the first ones may be larger by one; those between places, as a
+    list."""
+    parts = F.tensor_split(tensor_of(x), indices_or_sections, axis)
+    return parts if isinstance(indices_or_sections, numbers.Integral) else list(parts)
+
+
+def tile(a, reps):
+    """The tensor several times along each dimension."""
+    return F.tile(tensor_of(a), (reps,) if isinstance(reps, numbers.Integral) else tuple(reps))
+
+
+def repeat(a, repeats, axis=None):
+    """Each element, along a dimension each slice, several times."""
+    return F.repeat_interleave(tensor_of(a), repeats, axis)
+
+
+def roll(a, shift, axis=None):
+    """The elements moved along dimensions, those beyond the last place to the first."""
+    x = tensor_of(a)
+    if not isinstance(shift, numbers.Integral) and isinstance(axis, numbers.Integral):
+        axis = [axis] * len(shift)
+    return F.roll(x, shift, axis)
+
+
+def flip(m, axis=None):
+    """The elements in the opposite order along dimensions, or all of them."""
+    x = tensor_of(m)
+    return F.flip(x, tuple(range(x.ndim)) if axis is None else axis)
+
+
+def fliplr(m):
+    """The columns in the opposite order."""
+    return F.flip(tensor_of(m), 1)
+
+
+def flipud(m):
+    """The rows in the opposite order."""
+    return F.flip(tensor_of(m), 0)
+
+
+def rot90(a, k=1, axes=(0, 1)):
+    """The elements turned by quarters in the plane of two dimensions, from the first to the second."""
+    x, (first, second) = tensor_of(a), axes
+    for _ in range(k % 4):
+        x = F.swapaxes(F.flip(x, second), first, second)
+    return x
+
+
+def pad(
+    arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even", **kwargs
+):
+    """More elements around all dimensions: an integer, a pair, or one for each; a number, or ("edge", "reflect",
+    "wrap") elements of the tensor."""
+    x = tensor_of(arr)
+    modes = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+    if mode not in modes or stat_length is not None or reflect_type != "even" or kwargs:
+        raise NotImplementedError(f"[pad] this mode is not supported, got {mode!r}, expected one of {list(modes)}")
+    if not isinstance(constant_values, numbers.Number):
+        raise NotImplementedError(f"[pad] several values are not supported, got {constant_values!r}, expected a number")
+    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    sizes = [one for pair in reversed(pairs) for one in pair]
+    return F.pad(x, sizes, modes[mode], constant_values if mode == "constant" else None)
+
+
+def ndim(a):
+    """The number of dimensions."""
+    return tensor_of(a).ndim
+
+
+def shape(a):
+    """The sizes of dimensions."""
+    return tensor_of(a).shape
+
+
+def size(a, axis=None):
+    """The number of elements, or of those along a dimension."""
+    x = tensor_of(a)
+    return x.size if axis is None else x.shape[axis]

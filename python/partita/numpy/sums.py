@@ -1,0 +1,152 @@
+"""Sums, extremes and products over dimensions, with the names of NumPy."""
+
+import numbers
+
+import numpy as np
+
+from partita.common.dtype import bool_, float16, float32, int32
+from partita.common.tensor import Tensor
+from partita.numpy.shapes import ravel
+from partita.numpy.tensors import tensor_of, typed
+from partita.ops import functional as F
+
+__all__ = (
+    "amax amin argmax argmin average count_nonzero cumsum diag diagonal dot inner max mean min norm outer std sum "
+    "tensordot trace var"
+).split()
+
+
+def tensordot(a, b, axes=2):
+    """Sums of products over the last `axes` dimensions of `a` and the first ones of `b`, or over those of a pair."""
+    return F.tensor_dot(tensor_of(a), tensor_of(b), axes)
+
+
+def sum(a, axis=None, dtype=None, keepdims=False, initial=None):
+    """The sum over dimensions, or of all elements."""
+    made = F.sum(tensor_of(a), axis, keepdims, dtype=dtype)
+    return made if initial is None else F.add(made, initial)
+
+
+def mean(a, axis=None, keepdims=False, dtype=None):
+    """The mean over dimensions, or of all elements."""
+    x = tensor_of(a)
+    return typed(F.reduce_mean(x, () if axis is None else axis, keepdims), x.dtype if dtype is None else dtype)
+
+
+def average(x, axis=None, weights=None, returned=False):
+    """The mean over dimensions, or of all elements. Weights have the shape of the tensor, or are of one dimension. With
+    `returned` the sum of weights comes second."""
+    x = tensor_of(x)
+    if weights is None:
+        made = mean(x, axis)
+        total = F.full(made.shape, x.size // (made.size or 1), dtype=made.dtype)
+        return (made, total) if returned else made
+    weights = tensor_of(weights)
+    if weights.shape != x.shape:
+        if weights.ndim != 1 or not isinstance(axis, numbers.Integral):
+            raise TypeError(
+                f"[average] weights do not fit, got shape {weights.shape} and axis {axis}, expected {x.shape}, or one"
+                " dimension and its axis"
+            )
+        place = axis % x.ndim
+        weights = F.reshape(weights, [-1 if i == place else 1 for i in range(x.ndim)])
+        weights = F.broadcast_to(weights, x.shape)
+    over = () if axis is None else axis
+    total = F.reduce_sum(weights, over)
+    made = F.div(F.reduce_sum(F.mul(x, weights), over), total)
+    return (made, total) if returned else made
+
+
+def _extreme(function, a, axis, keepdims, initial, where):
+    if initial is not None or where is not True:
+        raise NotImplementedError("[max] initial and where are not supported, got one of them, expected neither")
+    return function(tensor_of(a), () if axis is None else axis, keepdims)
+
+
+def max(a, axis=None, keepdims=False, initial=None, where=True):
+    """The largest element over dimensions, or of all."""
+    return _extreme(F.reduce_max, a, axis, keepdims, initial, where)
+
+
+def min(a, axis=None, keepdims=False, initial=None, where=True):
+    """The smallest element over dimensions, or of all."""
+    return _extreme(F.reduce_min, a, axis, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+def argmax(a, axis=None):
+    """Where the largest element is."""
+    return F.argmax(tensor_of(a), axis)
+
+
+def argmin(a, axis=None):
+    """Where the smallest element is."""
+    return F.argmin(tensor_of(a), axis)
+
+
+def var(x, axis=None, ddof=0, keepdims=False):
+    """The variance over dimensions, or of all elements."""
+    return F.var(tensor_of(x), axis, ddof, keepdims)
+
+
+def std(x, axis=None, ddof=0, keepdims=False):
+    """The standard deviation over dimensions, or of all elements."""
+    return F.std(tensor_of(x), axis, ddof, keepdims)
+
+
+def cumsum(a, axis=None, dtype=None):
+    """Sums of the elements up to each one; of all in one row without an axis."""
+    x = tensor_of(a)
+    x = F.cast(x, int32) if x.dtype == bool_ else x
+    return F.cumsum(ravel(x) if axis is None else x, 0 if axis is None else axis, dtype)
+
+
+def count_nonzero(x, axis=None, keepdims=False):
+    """The number of elements other than 0."""
+    return F.count_nonzero(tensor_of(x), () if axis is None else axis, keepdims)
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """The norm of vectors or matrices; of numbers of 16 bits as float32."""
+    x = tensor_of(x)
+    return F.norm(F.cast(x, float32) if x.dtype == float16 else x, ord, axis, keepdims)
+
+
+def dot(a, b):
+    """Sums of products over the last dimension of the first tensor and the last but one of the second."""
+    return F.dot(tensor_of(a), tensor_of(b))
+
+
+def inner(a, b):
+    """Sums of products over the last dimensions."""
+    return F.inner(tensor_of(a), tensor_of(b))
+
+
+def outer(a, b):
+    """The products of all pairs of elements."""
+    return F.outer(ravel(a), ravel(b))
+
+
+def diag(v, k=0):
+    """A diagonal of a matrix, or a matrix with a diagonal."""
+    x = tensor_of(v)
+    if x.ndim == 2:
+        return F.diagonal(x, k)
+    if x.ndim != 1:
+        raise ValueError(f"[diag] no vector or matrix, got shape {x.shape}, expected one or two dimensions")
+    size = x.shape[0] + (k if k > 0 else -k)
+    where_it_is = Tensor(np.eye(size, k=k, dtype=np.float32), x.dtype)
+    row = F.pad(x, (k, 0) if k > 0 else (0, -k))
+    return F.mul(where_it_is, row)
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """The elements whose places in two dimensions differ by `offset`."""
+    return F.diagonal(tensor_of(a), offset, axis1, axis2)
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
+    """The sum of a diagonal; of integers as int64."""
+    return F.sum(diagonal(a, offset, axis1, axis2), -1, dtype=dtype)

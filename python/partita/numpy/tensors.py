@@ -1,0 +1,31 @@
+"""Conversions that the functions with the names of NumPy share."""
+
+import numbers
+
+import numpy as np
+
+from partita.common.tensor import Tensor
+from partita.ops import functional as F
+
+
+def typed(x, dtype):
+    """The tensor with an element type, or as it is without one."""
+    return x if dtype is None else F.cast(x, dtype)
+
+
+def tensor_of(a, dtype=None):
+    """The tensor that an array is or holds; integers of Python are int32, numbers with a fraction float32."""
+    if not isinstance(a, Tensor):
+        if isinstance(a, (list, tuple)):
+            a = [one.asnumpy() if isinstance(one, Tensor) else one for one in a]
+        values = np.asarray(a)
+        if not isinstance(a, (np.ndarray, np.generic)):
+            kinds = {"i": np.int32, "f": np.float32}
+            values = values.astype(kinds.get(values.dtype.kind, values.dtype))
+        a = Tensor(values)
+    return typed(a, dtype)
+
+
+def sizes_of(shape):
+    """A shape as a list; one number is one dimension."""
+    return [shape] if isinstance(shape, numbers.Integral) else list(shape)

@@ -1,0 +1,282 @@
+"""Trainings of Model whose steps are calls of a cell, and evaluations by a network of their own. The cell is one that a
+script wrote, or has an optimizer whose `construct` makes the updates. Callbacks hear of each call."""
+
+import contextlib
+import itertools
+import math
+import time
+
+from partita import context
+from partita._program import Program
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+from partita.nn.optim import Optimizer
+from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
+from partita.train.callback import OnRequestExit
+from partita.train.callback_base import InternalCallbackParam, RunContext
+from partita.train.serialization import save_checkpoint
+
+
+def is_step(network):
+    """Whether a network is a step of a training itself."""
+    return isinstance(network, TrainOneStepCell)
+
+
+def updates_by_cell(optimizer):
+    """Whether a construct of its own changes the gradients, or makes the updates."""
+    return optimizer is not None and type(optimizer).construct is not Optimizer.construct
+
+
+def step_of(model):
+    """The cell whose calls are the steps of a model's training."""
+    if is_step(model._network):
+        return model._network
+    if model._precision and model._network._precision is None:
+        model._network._set_precision(model._precision)
+    optimizer, manager = model._optimizer, model._loss_scale_manager
+    network = model._network if model._loss_fn is None else WithLossCell(model._network, model._loss_fn)
+    if manager is None:
+        return TrainOneStepCell(network, optimizer)
+    update = manager.get_update_cell()
+    if update is None:
+        return TrainOneStepCell(network, optimizer, manager.get_loss_scale())
+    return TrainOneStepWithLossScaleCell(network, optimizer, update)
+
+
+class Sunk(Cell):
+    """The cell whose calls are steps, as callbacks see it where an epoch is one step: `network` is the cell."""
+
+    def __init__(self, network):
+        super().__init__(auto_prefix=False)
+        self.network = network
+
+    def construct(self, *inputs):
+        return self.network(*inputs)
+
+
+class _Arguments(InternalCallbackParam):
+    """The arguments of a run. The loss is read when it is asked for."""
+
+    def __missing__(self, name):
+        if name != "loss_value" or self.get("net_outputs") is None:
+            raise KeyError(name)
+        return loss_of(self["net_outputs"])
+
+
+def loss_of(outputs):
+    """The loss as a float: the first of several results, the mean of several elements."""
+    outputs = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+    return float(outputs.asnumpy().mean()) if isinstance(outputs, Tensor) else float(outputs)
+
+
+class Stepping:
+    """One such training. `epochs`: (epoch that callbacks count from, last epoch)."""
+
+    def __init__(self, model, step, dataset, callbacks, epochs, sink, sink_size, validate):
+        self._step, self._dataset, self.callbacks = step, dataset, callbacks
+        self._run_step = Program(step.__call__) if context.is_eager() else step
+        (self._first, self._last), self._sink, self._validate = epochs, sink, validate
+        for one in callbacks:
+            if isinstance(one, OnRequestExit):
+                raise NotImplementedError(
+                    "[OnRequestExit] a training by a cell of its own cannot be ended by a signal, got it among the "
+                    "callbacks, expected none"
+                )
+        self._count = sink_size or dataset.get_dataset_size()
+        shown = Sunk(step) if sink else step
+        optimizer = model._optimizer
+        self._begin = time.time()
+        self._args = _Arguments(
+            train_network=shown,
+            network=shown,
+            loss_fn=model._loss_fn,
+            optimizer=optimizer,
+            epoch_num=self._last,
+            batch_num=self._count,
+            train_dataset=dataset,
+            list_callback=callbacks,
+            mode="train",
+            dataset_sink_mode=sink,
+            parallel_mode=context.get_auto_parallel_context("parallel_mode"),
+            cur_epoch_num=self._first + 1,
+            cur_step_num=self._first * self._count,
+            last_step=self._last * self._count,
+            elapsed=0.0,
+            save_checkpoint=self._save,
+            net_outputs=None,
+        )
+        own = optimizer if optimizer is not None else getattr(step, "optimizer", None)
+        self._optimizer = own if isinstance(own, Optimizer) else None
+        if self._optimizer is not None:
+            self._args.set_learning_rate = self._set_learning_rate
+            self._note_rate()
+        self._context = RunContext(self._args)
+
+    def _set_learning_rate(self, rate):
+        self._optimizer.learning_rate = rate
+
+    def _note_rate(self):
+        steps = int(self._optimizer.global_step)
+        self._args.learning_rate = self._optimizer.rate_of(max(0, steps - 1))
+
+    def _save(self, path, own_part=False, background=False):
+        save_checkpoint(self._step, path, integrated_save=not own_part, async_save=background)
+
+    def _call(self, event):
+        for one in self.callbacks:
+            getattr(one, event)(self._context)
+
+    def _batches(self):
+        """Batches without end."""
+        for _ in itertools.count():
+            yield from self._dataset.create_tuple_iterator(num_epochs=1)
+
+    def run(self):
+        """Trains to the end, or until a callback requests a stop."""
+        self._step.set_train(True)
+        self._call("on_train_begin")
+        batches = self._batches()
+        for epoch in range(self._first + 1, self._last + 1):
+            self._args.cur_epoch_num = epoch
+            self._call("on_train_epoch_begin")
+            self._epoch(batches)
+            if self._validate is not None:
+                self._validate(self._args)
+            self._call("on_train_epoch_end")
+            if self._context.get_stop_requested():
+                break
+        self._call("on_train_end")
+
+    def _epoch(self, batches):
+        args = self._args
+        if self._sink:
+            args.cur_step_num += self._count
+            self._call("on_train_step_begin")
+        for _ in range(self._count):
+            if not self._sink:
+                args.cur_step_num += 1
+                self._call("on_train_step_begin")
+            args.net_outputs = self._run_step(*next(batches))
+            args.elapsed = time.time() - self._begin
+            if self._optimizer is not None:
+                self._note_rate()
+            if not self._sink:
+                self._end_step()
+                if self._context.get_stop_requested():
+                    return
+        if self._sink:
+            self._end_step()
+
+    def _end_step(self):
+        loss = loss_of(self._args.net_outputs)
+        scaled = isinstance(self._args.net_outputs, tuple)  # a step that may leave updates out
+        if not math.isfinite(loss) and not scaled and getattr(self._step, "loss_scaling_manager", None) is None:
+            raise ValueError(
+                f"[train] the loss is not finite, got {loss} at step {self._args.cur_step_num}, expected a number"
+            )
+        self._call("on_train_step_end")
+
+
+def evaluate(model, dataset, callbacks):
+    """The metrics of a model over the rows of a data set by its network for evaluations, as a dict by their names."""
+    network, indexes = model._eval_network, model._eval_indexes
+    args = InternalCallbackParam(
+        eval_network=network, valid_dataset=dataset, list_callback=callbacks, mode="eval", dataset_sink_mode=False,
+        batch_num=dataset.get_dataset_size(), cur_step_num=0,
+    )
+    run = RunContext(args)
+
+    def call(event):
+        for one in callbacks:
+            getattr(one, event)(run)
+
+    network.set_train(False)
+    metrics = model._metric_functions
+    for one in metrics.values():
+        one.clear()
+    call("on_eval_begin")
+    call("on_eval_epoch_begin")
+    for batch in dataset.create_tuple_iterator(num_epochs=1):
+        args.cur_step_num += 1
+        call("on_eval_step_begin")
+        args.net_outputs = outputs = network(*batch)
+        _update(metrics, outputs if isinstance(outputs, tuple) else (outputs,), indexes)
+        call("on_eval_step_end")
+        if run.get_stop_requested():
+            break
+    call("on_eval_epoch_end")
+    found = {name: one.eval() for name, one in metrics.items()}
+    args.metrics = args.eval_results = found
+    call("on_eval_end")
+    return found
+
+
+def _update(metrics, outputs, indexes):
+    """Gives the metrics the results of a batch: the loss to those that measure it, results and labels to others."""
+    if indexes is not None and len(outputs) < 3:
+        raise ValueError(f"[eval] the network gives too few results, got {len(outputs)}, expected 3 or more")
+    for one in metrics.values():
+        if indexes is None:
+            one.update(*outputs)
+        elif one.measured == "loss":
+            one.update(outputs[indexes[0]])
+        else:
+            one.update(outputs[indexes[1]], outputs[indexes[2]])
+
+
+def evaluated_by(network, indexes):
+    """The network of evaluations and the numbers of its results that are the loss, the output and the label. Raises
+    TypeError for what is no cell, ValueError for other than three numbers."""
+    if network is not None and not isinstance(network, Cell):
+        raise TypeError(f"[Model] eval_network is not a cell, got {type(network).__name__}, expected an nn.Cell")
+    if indexes is not None and not (isinstance(indexes, list) and len(indexes) == 3):
+        raise ValueError(f"[Model] bad eval_indexes, got {indexes!r}, expected a list of three numbers")
+    return network, indexes
+
+
+@contextlib.contextmanager
+def kept_modes(network, is_training):
+    """Within a training, what sets a network to evaluate leaves it as it was: callbacks may evaluate between epochs."""
+    modes = [(one, one.training) for _, one in network.cells_and_names()] if is_training else []
+    try:
+        yield
+    finally:
+        for one, training in modes:
+            if one.training != training:
+                one.training = training
+
+
+class SteppedModel:
+    """The part of Model that trains by calls of a cell."""
+
+    _is_training = False
+
+    @contextlib.contextmanager
+    def _within_training(self):
+        self._is_training = True
+        try:
+            yield
+        finally:
+            self._is_training = False
+
+    @property
+    def train_network(self):
+        return self._network if self._stepped is None else self._stepped
+
+    @property
+    def predict_network(self):
+        return self._network
+
+    @property
+    def eval_network(self):
+        return self._network if self._eval_network is None else self._eval_network
+
+    def _is_stepped(self):
+        """Whether the steps of trainings are calls of a cell."""
+        return is_step(self._network) or updates_by_cell(self._optimizer)
+
+    def _train_by_steps(self, dataset, callbacks, epochs, sink, sink_size, validate):
+        if self._stepped is None:
+            self._stepped = step_of(self)
+        options = callbacks, epochs, bool(sink), sink_size, validate
+        Stepping(self, self._stepped, dataset, *options).run()

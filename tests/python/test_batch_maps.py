@@ -1,0 +1,168 @@
+"""Maps of whole batches, samplers of Python, and the maps of automatic augmentation."""
+
+import json
+import os
+
+import numpy as np
+from support import Case
+
+import partita as ms
+from partita import dataset as ds
+from partita import nn, train
+from partita.dataset import vision
+
+X = np.random.default_rng(3).standard_normal((10, 3)).astype("f4")
+Y = np.arange(10, dtype="i4") % 4
+
+
+def rows(sampler=None):
+    return ds.NumpySlicesDataset((X, Y), ["x", "y"], shuffle=None if sampler else False, sampler=sampler)
+
+
+def read(data, epochs=1):
+    return [row for _ in range(epochs) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+
+
+class Maps(Case):
+    def test_of_several_columns(self):
+        mixed = rows().batch(4).map(lambda x, y: (x + x[::-1], np.eye(4, dtype="f4")[y]), ["x", "y"])
+        self.assertEqual((mixed.get_dataset_size(), mixed.get_batch_size()), (3, 4))
+        self.assertEqual(mixed.output_shapes(), [[4, 3], [4, 4]])
+        for first, row in zip((0, 4, 8), read(mixed)):
+            x = X[first : first + 4]
+            self.close(row["x"], x + x[::-1])
+            self.close(row["y"], np.eye(4)[Y[first : first + 4]])
+
+    def test_of_one_column_with_another_name_and_order(self):
+        mixed = rows().batch(5).map(lambda y: y * 2, "y", "twice", column_order=["twice", "x"])
+        self.assertEqual(mixed.get_col_names(), ["twice", "x"])
+        self.close(np.concatenate([row["twice"] for row in read(mixed)]), Y * 2)
+        typed = rows().batch(5).map(ds.transforms.TypeCast(ms.float32), "y")
+        self.assertEqual(read(typed)[0]["y"].dtype, np.float32)
+
+    def test_that_make_more_rows(self):
+        twice = rows().batch(4, drop_remainder=True).map(lambda x, y: (np.tile(x, (2, 1)), np.tile(y, 2)), ["x", "y"])
+        self.assertEqual((twice.get_dataset_size(), twice.get_batch_size()), (2, 8))
+        self.close(read(twice)[1]["x"], np.tile(X[4:8], (2, 1)))
+
+    def test_draw_anew_in_each_epoch(self):
+        drawn = np.random.default_rng(1)
+        noisy = rows().batch(5).map(lambda x: x + drawn.standard_normal(x.shape).astype("f4"), "x")
+        first, second, third, fourth = (row["x"] for row in read(noisy, 2))
+        self.assertGreater(np.abs(first - third).max(), 0.1)
+        self.assertGreater(np.abs(second - fourth).max(), 0.1)
+
+    def test_functions_that_batch_calls(self):
+        told = []
+
+        def changed(x, info):
+            told.append((info.get_epoch_num(), info.get_batch_num()))
+            return ([one * (info.get_batch_num() + 1) for one in x],)
+
+        data = rows().batch(4, per_batch_map=changed, input_columns=["x"])
+        self.close(np.concatenate([row["x"] for row in read(data)]), X * np.repeat([1, 2, 3], 4)[:10, None])
+        self.assertEqual(told[-3:], [(0, 0), (0, 1), (0, 2)])
+
+    def test_trainings_read_them(self):
+        def losses(data):
+            ms.set_seed(2)
+            net = nn.Dense(3, 4)
+            for one in net.get_parameters():
+                one.set_data(ms.Tensor(np.full(one.shape, 0.1, "f4")))
+            history = train.History()
+            loss = nn.CrossEntropyLoss()
+            train.Model(net, loss, nn.SGD(net.trainable_params(), 0.5)).train(2, data, callbacks=[history])
+            return history.epoch["net_output"]
+
+        mapped = rows().batch(5).map(lambda x, y: (x * 2, y), ["x", "y"])
+        before = rows().map(lambda x: x * 2, "x").batch(5)
+        self.assertEqual(losses(mapped), losses(before))
+
+    def test_refuse_other_numbers_of_rows(self):
+        with self.refuses(ValueError, "as many rows in each column", "expected a multiple of 5"):
+            rows().batch(5).map(lambda x: x[:3], "x")
+        data = rows().batch(4).map(lambda x: x if len(x) == 4 else x[:1], "x")
+        with self.refuses(ValueError, "gives other types than for the first batch"):
+            read(data)
+        with self.refuses(ValueError, "rows of different shapes"):
+            rows().batch(2, per_batch_map=lambda x, info: ([x[0], x[1][:1]],), input_columns=["x"])
+        with self.refuses(ValueError, "unknown column, got 'z'"):
+            rows().batch(5).map(lambda x: x, "z")
+
+
+class Samplers(Case):
+    def test_of_python(self):
+        class Backward:
+            epoch = 0
+
+            def __iter__(self):
+                self.epoch += 1
+                return iter([2, 1, 0] if self.epoch % 2 else [5, 5, 4])
+
+            def __len__(self):
+                return 3
+
+        data = rows(sampler=Backward())
+        self.close([row["x"] for row in read(data, 2)], X[[2, 1, 0, 5, 5, 4]])
+        self.close([row["x"] for row in read(rows(sampler=[3, 3, 9]), 1)], X[[3, 3, 9]])
+
+    def test_refused(self):
+        with self.refuses(TypeError, "bad sampler, got int"):
+            rows(sampler=3)
+        with self.refuses(ValueError, "bad numbers of rows in epoch 1"):
+            read(rows(sampler=[1, 10]))
+
+
+class Images(Case):
+    def _lines(self):
+        path = os.path.join(os.path.dirname(__file__), "image_values.txt")
+        with open(path, encoding="utf-8") as file:
+            for line in file.readlines()[1:]:
+                name, options, shape, values = line.rstrip("\n").split("\t")
+                values = np.frombuffer(bytes.fromhex(values), np.uint8).reshape(json.loads(shape))
+                yield name, json.loads(options), values
+
+    def test_numbers_are_the_documented_ones(self):
+        (_, _, image), *lines = self._lines()
+        exact = {"Invert", "Equalize", "RandomSolarize", "RandomPosterize", "RandomRotation", "RandomAffine"}
+        self.assertEqual(len(lines), 19)
+        for name, options, expected in lines:
+            with self.subTest(name, **options):
+                if "resample" in options:
+                    options["resample"] = vision.Inter[options["resample"]]
+                made = getattr(vision, name)(**options)(image)
+                self.assertEqual((made.dtype, made.shape), (np.uint8, expected.shape))
+                far = np.abs(made.astype(int) - expected)
+                self.assertLessEqual(far.max(), 0 if name in exact else 1)
+                self.assertLessEqual(np.mean(far > 0), 0.2)
+
+    def test_draw_within_their_intervals(self):
+        image = np.full((8, 8, 3), 100, np.uint8)
+        posterize, solarize = vision.RandomPosterize((1, 8)), vision.RandomSolarize((0, 255))
+        kept = {int(posterize(image)[0, 0, 0]) for _ in range(60)}
+        self.assertEqual(kept, {100 & (256 - (1 << (8 - bits))) for bits in range(1, 9)})
+        solarized = {int(solarize(image)[0, 0, 0]) for _ in range(30)}
+        self.assertEqual(solarized, {100, 155})
+        self.close(vision.RandomRotation(0.0)(image), image)
+        gray = np.random.default_rng(1).integers(0, 256, (6, 5)).astype(np.uint8)
+        for one in (vision.Equalize(), vision.RandomRotation(30), vision.RandomAffine(0, (0.1, 0.2)), vision.Invert()):
+            self.assertEqual(one(gray).shape, (6, 5))
+
+    def test_refuse_bad_settings(self):
+        for make, kind, text in (
+            (lambda: vision.AutoContrast(60), ValueError, "bad cutoff, got 60"),
+            (lambda: vision.AutoContrast(0, [300]), ValueError, "bad ignore"),
+            (lambda: vision.GaussianBlur(4), ValueError, "bad kernel_size, got 4"),
+            (lambda: vision.GaussianBlur(3, -1.0), ValueError, "bad sigma"),
+            (lambda: vision.RandomSolarize((0, 300)), ValueError, "bad threshold"),
+            (lambda: vision.RandomPosterize(9), ValueError, "bad bits, got (9, 9)"),
+            (lambda: vision.RandomRotation(-3), ValueError, "bad degrees, got -3"),
+            (lambda: vision.RandomRotation(3, resample=7), TypeError, "bad resample"),
+            (lambda: vision.RandomAffine(3, (2.0, 3.0)), ValueError, "bad translate"),
+            (lambda: vision.RandomAffine(3, shear=(1, 2, 3)), ValueError, "bad shear"),
+            (lambda: vision.RandomAffine(3, fill_value=300), ValueError, "bad fill_value, got 300"),
+            (lambda: vision.RandomColor((1.0, 0.5)), ValueError, "bad degrees"),
+            (lambda: vision.Invert()(X), TypeError, "the image is not of 8 bits, got float32"),
+        ):
+            with self.refuses(kind, text):
+                make()

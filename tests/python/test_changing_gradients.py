@@ -1,0 +1,175 @@
+"""Gradients of users that make other calls from step to step: each is called once in a step, also within another."""
+
+import random
+import unittest
+
+import numpy as np
+from support import Case, rng
+
+import partita as ms
+from partita import Tensor, nn, ops
+
+calls = []
+
+
+class Step(nn.Cell):
+    """x * 2, whose gradient is what `way(x, out, dout)` gives."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.__dict__["way"] = way
+
+    def construct(self, x):
+        return x * 2.0
+
+    def bprop(self, x, out, dout):
+        calls.append(self)
+        return self.way(x, out, dout)
+
+
+# (way of tensors, the same of arrays). Some read values, before or after they compute.
+WAYS = [
+    (lambda x, out, d: d * 2.0, lambda x, out, d: d * 2),
+    (lambda x, out, d: d * x + out, lambda x, out, d: d * x + out),
+    (lambda x, out, d: d * float(d.sum()), lambda x, out, d: d * d.sum()),
+    (lambda x, out, d: d * 3.0 if d.sum() > 1 else d * out, lambda x, out, d: d * 3 if d.sum() > 1 else d * out),
+    (lambda x, out, d: (d + 1.0) * float((d * 2.0).sum()), lambda x, out, d: (d + 1) * (d * 2).sum()),
+    (lambda x, out, d: d + Tensor(d.asnumpy() * 0.5), lambda x, out, d: d * 1.5),
+    (lambda x, out, d: d * 2.0 * float(x.sum()) * float(out.sum()), lambda x, out, d: d * 2 * x.sum() * out.sum()),
+]
+
+
+class OfOneStep(Case):
+    def setUp(self):
+        super().setUp()
+        del calls[:]
+
+    def test_random_ways(self):
+        """Three gradients one after the other, each with ways that change."""
+        for seed in range(2):
+            draws, now = random.Random(seed), [0, 0, 0]
+            cells = [Step(lambda x, out, d, i=i: WAYS[now[i]][0](x, out, d)) for i in range(3)]
+
+            def chain(x, cells=cells):
+                for cell in cells:
+                    x = ops.tanh(cell(x))
+                return x.sum()
+
+            gradient = ms.grad(chain)
+            for _ in range(16):
+                now[:] = [draws.choice(range(len(WAYS))) if draws.random() < 0.6 else one for one in now]
+                x = rng(draws.randrange(1000)).standard_normal(3)
+                del calls[:]
+                self.close(gradient(Tensor(x)), self.expected(x, now), 1e-9)
+                self.assertEqual(len(calls), 3)
+
+    @staticmethod
+    def expected(x, now):
+        kept = []
+        for _ in now:
+            out = x * 2
+            kept.append((x, out))
+            x = np.tanh(out)
+        d = np.ones_like(x)
+        for (x, out), way in zip(reversed(kept), reversed(now)):
+            d = WAYS[way][1](x, out, d * (1 - np.tanh(out) ** 2))
+        return d
+
+    def test_results_that_have_no_gradient(self):
+        """After such a gradient another number of gradients is called: all are called again."""
+        has = [True]
+        first = Step(lambda x, out, d: d * 3.0)
+        second = Step(lambda x, out, d: d * 5.0 if has[0] else (None,))
+        gradient = ms.grad(lambda a: (second(first(a)) + a).sum())
+        for one, expected in ((True, 16), (False, 1), (True, 16), (False, 1)):
+            has[0] = one
+            self.close(gradient(Tensor([1.0, 2.0])), [expected] * 2)
+
+    def test_alternating_ways_are_compiled_once(self):
+        now = [0]
+        cell = Step(lambda x, out, d: WAYS[now[0]][0](x, out, d))
+        gradient = ms.grad(lambda a: cell(a).sum())
+        counts = []
+        for i in range(24):
+            now[0] = i % 4
+            gradient(Tensor([1.0, 2.0]))
+            ((tree, _),) = gradient._trees.values()
+            counts.append(tree.compiled)
+        self.assertEqual(counts[11], counts[-1])
+        self.assertEqual(len(calls), 24)
+
+
+class Within(Case):
+    """Gradients within gradients."""
+
+    def setUp(self):
+        super().setUp()
+        del calls[:]
+
+    def test_read_values(self):
+        """The gradient of the outer cell differentiates the inner one, whose gradient reads values."""
+        for number, (way, of_arrays) in enumerate(WAYS):
+            inner = Step(way)
+
+            def outer_way(x, out, d, inner=inner):
+                return d * ms.grad(lambda a: (inner(a) * a).sum())(x)
+
+            outer = Step(outer_way)
+            gradient = ms.grad(lambda a, outer=outer: (outer(a) * 3.0).sum())
+            for seed in range(3):
+                x = rng(seed).standard_normal(3)
+                del calls[:]
+                with self.subTest(number, seed=seed):
+                    self.close(gradient(Tensor(x)), 3 * (of_arrays(x, 2 * x, x) + 2 * x), 1e-9)
+                    self.assertEqual(len(calls), 2)
+
+    def test_random_ways(self):
+        """Both gradients change, and the outer one reads before and after it differentiates the inner one twice."""
+        draws, now = random.Random(3), [0, False, 0]
+        inner = Step(lambda x, out, d: WAYS[now[0]][0](x, out, d))
+
+        def outer_way(x, out, d):
+            if now[1]:
+                d = d * float((d * 0.5).sum())
+            first = ms.grad(lambda a: (inner(a) * a).sum())(x)
+            second = ms.grad(lambda a: (inner(a) * 2.0).sum())(x * d)
+            made = first * second
+            return made * float(made.sum()) if now[2] else made + d
+
+        outer = Step(outer_way)
+        gradient = ms.grad(lambda a: (outer(ops.tanh(a)) * 3.0).sum())
+        for _ in range(24):
+            now[0] = draws.choice(range(len(WAYS)))
+            now[1:] = [draws.random() < 0.5, draws.randrange(2)]
+            x = rng(draws.randrange(100)).standard_normal(3)
+            del calls[:]
+            self.close(gradient(Tensor(x)), self.expected(x, now), 1e-8)
+            self.assertEqual(len(calls), 3)
+
+    @staticmethod
+    def expected(x, now):
+        way, y = WAYS[now[0]][1], np.tanh(x)
+        d = np.full_like(x, 3)
+        if now[1]:
+            d = d * (d * 0.5).sum()
+        first = way(y, 2 * y, y) + 2 * y
+        second = way(y * d, 2 * y * d, np.full_like(x, 2))
+        made = first * second
+        d = made * made.sum() if now[2] else made + d
+        return d * (1 - y * y)
+
+    def test_read_three_deep(self):
+        lowest = Step(lambda x, out, d: d * float((d + x).sum()))
+        middle = Step(lambda x, out, d: ms.grad(lambda a: (lowest(a) * d).sum())(x) * float(d.sum()))
+        highest = Step(lambda x, out, d: ms.grad(lambda a: (middle(a) * d).sum())(x) * float(x.sum()))
+        gradient = ms.grad(lambda a: (highest(a) * a).sum())
+        for seed in range(3):
+            x = rng(seed).standard_normal(3)
+            del calls[:]
+            d = x * (x + x).sum() * x.sum() * x.sum() + 2 * x
+            self.close(gradient(Tensor(x)), d, 1e-9)
+            self.assertEqual(len(calls), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
