@@ -94,8 +94,9 @@ class _Compiled(Executable):
 class Program:
     """A function that runs as one program. The first dimension of its tensors is the samples, and every process passes
     its own rows, unless `rows` is False. In a network that is being built it acts like any other function. With
-    `is_graph` it is traced once in any mode, unless its Python reads values: such a function is recorded in every step,
-    which a warning says. Threads that call it take turns. `kept` has what it shares with other functions."""
+    `is_graph` it is traced once in any mode, unless its Python reads values or sets parameters: such a function is
+    recorded in every step, which a warning says. Threads that call it take turns. `kept` has what it shares with
+    other functions."""
 
     is_program = True
 

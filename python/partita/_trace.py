@@ -43,6 +43,7 @@ class Building:
         self._outer = []  # what was built before each entry
 
     is_recorded = False  # whether its Python runs in every step
+    divides_batches = False  # whether its program is called with parts of batches
     is_mapping = False  # whether tensors stand for slices, see _mapping.py
     kept_call = None  # the last call of a cell that is to be differentiated: the cell, its arguments, its result
 

@@ -152,6 +152,8 @@ _NESTED = {
     "comm_fusion": ("openstate", "allreduce", "allgather", "reducescatter"),
 }
 
+_PIPELINE_STANDARDS = {"pipeline_interleave": False, "pipeline_scheduler": "1f1b"}
+
 _given = set()  # keys that the script set
 _context = {key: default for key, (default, _) in _CONTEXT.items()}
 _parallel = {}
@@ -262,7 +264,9 @@ def is_eager():
 
 
 def get_auto_parallel_context(attr_key):
-    """The value of a key of set_auto_parallel_context."""
+    """The value of a key of set_auto_parallel_context, or of one within pipeline_config."""
+    if attr_key in _PIPELINE_STANDARDS:
+        return get_auto_parallel_context("pipeline_config").get(attr_key, _PIPELINE_STANDARDS[attr_key])
     if attr_key not in _PARALLEL:
         _check("get_auto_parallel_context", _PARALLEL, {}, attr_key, None)
     name = _OLD_NAMES.get(attr_key, attr_key)

@@ -73,6 +73,8 @@ for ranks in 2 4; do
   prints $ranks "steps of processes: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
   prints $ranks "own numbers: ok" mpirun -n $ranks "$python" "$root/tests/python/eager_ranks.py" "$work/eager.npy"
 done
+"$python" "$root/tests/python/divided_ranks.py" "$work/divided.npy"
+prints 4 "parts of batches: ok" mpirun -n 4 "$python" "$root/tests/python/divided_ranks.py" "$work/divided.npy"
 "$python" "$root/tests/python/stage_calls.py" "$work/stages.npy"
 prints 2 "calls of stages: ok" mpirun -n 2 "$python" "$root/tests/python/stage_calls.py" "$work/stages.npy"
 prints 1 "calls of stages: ok" env PARTITA_RANKS=2 "$python" "$root/tests/python/stage_calls.py" "$work/stages.npy"

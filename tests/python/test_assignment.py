@@ -36,6 +36,73 @@ class Assigned(Case):
         other = other + 1.0
         self.close(row, [4, 6, 8, 3])
 
+    def test_items_of_items_of_tensors_write_through(self):
+        """The cases and numbers are those of MindSpore 2.10, at once and in functions that are differentiated."""
+        rows, columns = Tensor([2, 0], ms.int32), Tensor([1, 3], ms.int32)
+        mask, second = Tensor(np.array([True, False, True])), Tensor([1], ms.int32)
+
+        def of_rows(y):
+            found = y[rows]
+            y[:] = 3.0  # does not reach what was found before
+            found[0, 0] = 1.0
+
+        def chained(y):
+            found = y[rows][second]
+            found[:, 0] = 1.0
+
+        def of_slices(y):
+            found = y[1:][second]
+            found[0][2:] = 1.0
+
+        def assign(index, item):
+            def change(y):
+                y[index][item] = 1.0
+
+            return change
+
+        none, all_rows = [0, 0, 0, 0], (slice(None), 0)
+        cases = [
+            (assign((rows, columns), 0), [none, none, [0, 1, 0, 0]]),
+            (assign(mask, 0), [[1, 1, 1, 1], none, none]),
+            (assign([1, 2], all_rows), [none, [1, 0, 0, 0], [1, 0, 0, 0]]),
+            (assign((slice(1, None), columns), 0), [none, [0, 1, 0, 1], none]),
+            (assign(Tensor([1, 1], ms.int32), 0), [none, none, none]),  # of equal rows the last one stays
+            (of_rows, [[0, 0, 0, 0], [3, 3, 3, 3], [1, 0, 0, 0]]),
+            (chained, [[1, 0, 0, 0], none, none]),
+            (of_slices, [none, none, [0, 0, 1, 1]]),
+        ]
+        for change, expected in cases:
+            at_once = _zeros()
+            change(at_once)
+            self.close(at_once, expected)
+
+            def changed(x):
+                y = _zeros() * 1.0
+                change(y)
+                return (y * x).sum(), y
+
+            (_, y), gradient = ms.value_and_grad(changed, 0, None, has_aux=True)(Tensor(np.ones((3, 4), "f4")))
+            self.close(y, expected)
+            self.close(gradient, expected)
+
+    def test_results_of_ops_that_change_nothing_are_other_tensors(self):
+        ops_of = {
+            "Identity": ops.Identity(),
+            "dropout": lambda x: ops.dropout(x, p=0.0),
+            "pad": lambda x: ops.pad(x, (0, 0)),
+        }
+        for name, op in ops_of.items():
+
+            def kept(x):
+                z = x * 1.0
+                y = op(z)
+                y[..., 0] = z[..., 1] * 2.0
+                return (z * z).sum() + y.sum()
+
+            for call in (ms.grad(kept), ms.jit(ms.grad(kept))):
+                with self.subTest(name):
+                    self.close(call(Tensor([[1.0, 2.0]])), [[2.0, 7.0]])
+
     def gradient(self, function, given, expected):
         """Compares with the documented system, in steps and in programs."""
         x = Tensor(np.array(given, "f4"))

@@ -78,6 +78,18 @@ class Losses(Case):
         found = [float(step(Tensor(x[i : i + 24]), Tensor(y[i : i + 24]))) for i in (0, 24)]
         return found, net.weight.asnumpy().copy()
 
+    def test_cross_entropy_of_sigmoids(self):
+        rows = np.random.default_rng(4)
+        x, z = rows.standard_normal((3, 4)) * 4, rows.random((3, 4))
+        loss = ops.SigmoidCrossEntropyWithLogits()
+        share = 1 / (1 + np.exp(-x))
+        expected = -(z * np.log(share) + (1 - z) * np.log(1 - share))
+        logits, labels = Tensor(x, ms.float32), Tensor(z, ms.float32)
+        np.testing.assert_allclose(loss(logits, labels).asnumpy(), expected, rtol=1e-5, atol=1e-6)
+        of_logits, of_labels = ms.grad(loss, (0, 1))(logits, labels)
+        np.testing.assert_allclose(of_logits.asnumpy(), share - z, rtol=1e-5, atol=1e-6)
+        self.assertEqual(float(ops.abs(of_labels).sum()), 0)
+
     def test_of_ignored_labels_alone_is_nan_without_a_gradient(self):
         weights = Tensor(np.array([0.5, 1.0, 2.0], "f4"))
         for options in ({}, {"label_smoothing": 0.1}, {"weight": weights}):

@@ -96,8 +96,8 @@ class Groups(Case):
             nn.SGD([{"params": [a, b]}, {"order_params": [a]}])
         with self.refuses(ValueError, "bad weight_decay of a group, got -1"):
             nn.SGD([{"params": [a], "weight_decay": -1}])
-        with self.refuses(NotImplementedError, "a group cannot have a learning rate for each step, got 2"):
-            nn.SGD([{"params": [a], "lr": [0.1, 0.2]}])
+        with self.refuses(ValueError, "bad learning rate, got [0.1, -0.2], expected numbers from 0"):
+            nn.SGD([{"params": [a], "lr": [0.1, -0.2]}])
         with self.refuses(NotImplementedError, "grad_centralization is not supported"):
             nn.SGD([{"params": [a], "grad_centralization": True}])
         with self.refuses(RuntimeError, "two parameters have the same name, got 'a' again"):

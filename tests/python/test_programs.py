@@ -236,6 +236,22 @@ class Refusals(Case):
             ms.mint.squeeze(x, 5)
         self.assertEqual(ms.mint.ones(2, 3).shape, ms.mint.zeros((2, 3)).shape)
 
+    def test_of_parameters_set_in_a_network_that_is_compiled_once(self):
+        class Counting(ms.nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.w = ms.Parameter(Tensor(np.ones((2, 2), "f4")), name="w")
+
+            def construct(self, x):
+                return ms.ops.assign(self.w, x).sum()
+
+        net, x = Counting(), Tensor(np.full((2, 2), 3, "f4"))
+        with self.refuses(NotImplementedError, "[assign] a parameter cannot be changed within a program, got 'w'"):
+            ms.train.Model(net).predict(x)
+        np.testing.assert_array_equal(net.w.asnumpy(), np.ones((2, 2)))
+        self.assertEqual(float(ms.jit(net)(x)), 12)  # recorded in each step
+        np.testing.assert_array_equal(net.w.asnumpy(), np.full((2, 2), 3))
+
     def test_names_of_parallel(self):
         from partita.parallel import load_distributed_checkpoint, transform_checkpoints
 

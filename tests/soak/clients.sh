@@ -50,20 +50,60 @@ if [ -n "$documented" ]; then
   with mindcv "$python" "$own/mindcv_compare.py" "$folder/mindcv_repository" "$folder/compared" "$documented" \
     "$folder/mindcv:$folder/images:$folder/texts"
 fi
-echo "mindyolo, YOLOX:"
-with mindyolo "$python" -m partita.msrun "$own/train_mindyolo.py"
 echo "mindnlp, 43 trainings:"
 if [ -n "$documented" ] && [ ! -e "$folder/mindnlp_documented.npz" ]; then
   PYTHONPATH=$folder/mindnlp:$folder/texts:$folder/images timeout 3600 "$documented" "$own/train_mindnlp.py" "$folder" \
     documented > /dev/null 2> "$folder/mindnlp_documented.txt" || echo "mindnlp not by the documented system"
 fi
 with mindnlp "$python" -m partita.msrun "$own/train_mindnlp.py" "$folder" own 2> /dev/null || status=1
+if [ -n "$documented" ]; then
+  echo "mindcv, its optimizers:"
+  rm -f "$folder/optimizers.npz"
+  PYTHONPATH=$folder/mindcv:$folder/images "$documented" "$own/optimize_mindcv.py" "$folder/optimizers.npz" \
+    > /dev/null 2>&1
+  with mindcv "$python" -m partita.msrun "$own/optimize_mindcv.py" "$folder/optimizers.npz" || status=1
+fi
+for version in x 3 4 5 7 8; do
+  echo "mindyolo, version $version:"
+  with mindyolo "$python" -m partita.msrun "$own/train_mindyolo.py" $version | grep losses || status=1
+  [ -z "$documented" ] || (cd "$folder" && PYTHONPATH=$folder/mindyolo:$folder/texts:$folder/images "$documented" \
+    "$own/train_mindyolo.py" $version 2> /dev/null | grep losses || echo "not by the documented system")
+done
+
+on_ranks() { # NUMBER SCRIPT ARGUMENTS..: prints the losses; the library writes logs where it runs
+  (cd "$folder" && with mindformers mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$1" "$python" \
+    -m partita.msrun "$own/$2.py" "${@:3}" < /dev/null 2> /dev/null | grep "losses") || status=1
+}
+# Ranks of data, of the model and of pipelines; parts of a batch.
 for kind in llama gpt2; do
-  for cut in "1 1" "2 1" "1 2" "2 2"; do
-    read -r rows columns <<< "$cut"
-    echo "mindformers, $kind, $rows x $columns ranks:"
-    with mindformers mpirun --oversubscribe --allow-run-as-root -n $((rows * columns)) "$python" -m partita.msrun \
-      "$own/train_mindformers.py" "$kind" "$rows" "$columns" 2> /dev/null | grep losses || status=1
+  for cut in "1 1 1 1" "2 1 1 1" "1 2 1 1" "2 2 1 1" "1 1 1 2" "2 1 1 2" "1 1 2 2" "2 1 2 2" "1 2 2 2"; do
+    read -r rows columns stages parts <<< "$cut"
+    echo "mindformers, $kind, $rows x $columns x $stages ranks, $parts parts:"
+    on_ranks $((rows * columns * stages)) train_mindformers "$kind" $cut
   done
 done
+for cut in "1 1 1 1" "1 1 1 2" "1 1 2 2" "1 1 2 4" "2 1 2 2"; do
+  read -r rows columns stages parts <<< "$cut"
+  echo "mindformers, loss of tokens, $rows x $columns x $stages ranks, $parts parts:"
+  on_ranks $((rows * columns * stages)) train_mindformers llama $cut tokens
+done
+while read -r optimizer rate; do
+  for cut in "1 1" "2 1" "2 2"; do
+    read -r rows columns <<< "$cut"
+    echo "mindformers, $rows x $columns ranks:"
+    on_ranks $((rows * columns)) optimize_mindformers "$optimizer" "$rate" $cut
+  done
+done << PAIRS
+AdamW CosineWithWarmUpLR
+AdamW ConstantWarmUpLR
+FusedAdamWeightDecay LinearWithWarmUpLR
+FP32StateAdamWeightDecay PolynomialWithWarmUpLR
+FusedCastAdamWeightDecay CosineWithRestartsAndWarmUpLR
+Came CosineAnnealingLR
+Came:Ascend CosineAnnealingWarmRestarts
+AdamW layers
+FusedAdamWeightDecay layers
+FP32StateAdamWeightDecay layers
+PAIRS
+on_ranks 4 optimize_mindformers AdamW CosineWithWarmUpLR 2 1 2 2
 exit $status

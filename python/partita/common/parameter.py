@@ -1,13 +1,28 @@
 """Parameters: tensors with a name that a training updates."""
 
+import weakref
+
 from partita._current import current
+from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.dtype import to_dtype
 from partita.common.initializer import initializer
+from partita.common.param_info import ParamInfo
 from partita.common.tensor import Tensor
 from partita.common.values import Values
 
 DEFAULT_NAME = "Parameter"
+ACCUMULATED = "accu_grads"  # prefix of the clones that get the gradients of networks in micro-batches
+
+
+def _without_effect(name, value):
+    """A property that keeps its value, whatever it is set to."""
+
+    def set_value(self, given):
+        if given is not value and given != value and name != "is_init":
+            warn(f"[Parameter] this setting has no effect here, got {name}={given!r}")
+
+    return property(lambda self: value, set_value)
 
 
 class Parameter(Tensor):
@@ -23,10 +38,18 @@ class Parameter(Tensor):
         "box",
         "measures",
         "_holder",
+        "_accumulator",
+        "_info",
     )
     is_parameter = True
-    cache_enable = False  # there are no parameter servers, whose caches this would be
     inited_param = None  # drawn values are those of the parameter itself
+    # Of parameter servers, which are not there, and of other ways to share parameters; set without effect.
+    cache_enable = _without_effect("cache_enable", False)
+    cache_shape = _without_effect("cache_shape", ())
+    init_in_server = _without_effect("init_in_server", False)
+    is_init = _without_effect("is_init", False)
+    is_param_ps = _without_effect("is_param_ps", False)
+    requires_aggr = _without_effect("requires_aggr", True)
 
     def __init__(
         self,
@@ -39,7 +62,7 @@ class Parameter(Tensor):
         device=None,
     ):
         self._symbol = None
-        self._updates, self._holder = 0, None
+        self._updates, self._holder, self._accumulator, self._info = 0, None, None, None
         if isinstance(default_input, Parameter):
             name = name or default_input.name
         is_given = isinstance(default_input, Tensor)
@@ -144,6 +167,32 @@ class Parameter(Tensor):
             self._holder = self._holder if holder.keeps_values else None
         return super().array
 
+    @property
+    def param_info(self):
+        """Its name and settings, as an object: see ParamInfo."""
+        if self._info is None:
+            self._info = ParamInfo.of(self)
+        return self._info
+
+    @param_info.setter
+    def param_info(self, info):
+        info.belong_to(self)
+        self._info = info
+
+    def add_pipeline_stage(self, stage):
+        """Kept, without effect: parameters are on the stages of the cells that use them. Raises TypeError for what is
+        no integer, ValueError for a negative one."""
+        if not isinstance(stage, int) or isinstance(stage, bool):
+            raise TypeError(f"[Parameter] a stage is not an integer, got {stage!r}, expected one from 0")
+        if stage < 0:
+            raise ValueError(f"[Parameter] bad pipeline stage, got {stage}, expected an integer from 0")
+
+    @property
+    def accumulator(self):
+        """The parameter that gets the gradients of this one, of all parts of batches: the last clone of a tuple with
+        prefix "accu_grads", or None."""
+        return None if self._accumulator is None else self._accumulator()
+
     def clone(self, init="same"):
         """Returns a new parameter with a copy of the values, or with those of an initializer."""
         if isinstance(init, str) and init == "same":
@@ -203,5 +252,7 @@ class ParameterTuple(tuple):
         for one in self:
             clone = one.clone(init)
             clone.name = f"{prefix}.{one.name}"
+            if prefix == ACCUMULATED:
+                one._accumulator = weakref.ref(clone)
             made.append(clone)
         return ParameterTuple(made)

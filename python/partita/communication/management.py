@@ -81,8 +81,8 @@ def _ranks_of(where, group):
 
 
 def core_group(group):
-    """The name of a group in the library."""
-    return "world" if group in _WORLDS else group
+    """The name of a group in the library, which has no others in a process alone."""
+    return "world" if group in _WORLDS or not is_process() else group
 
 
 def get_rank(group=GlobalComm.WORLD_COMM_GROUP):

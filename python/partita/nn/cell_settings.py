@@ -54,6 +54,9 @@ class CellSettings:
         self._count_change()
         self.__dict__["_recompute"] = True
 
+    def _get_attr_from_cell(self, network):
+        """Kept, without effect: how a network is compiled does not depend on the cells around it."""
+
     @property
     def pipeline_stage(self):
         return self._stage

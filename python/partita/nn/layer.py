@@ -252,7 +252,7 @@ class Dropout(Cell):
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
 
     def construct(self, x):
-        return call_in(self, "dropout", F.dropout, x, self.p, self.training)
+        return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
 
 
 class Embedding(Cell):

@@ -20,15 +20,12 @@ def _refusing(name, instead):
 ABSENT = absent_all(
     __name__,
     {
-        "AdamWeightDecay": "nn.AdamWeightDecay",
         "ApplyRotaryPosEmb": "ops.rotary_position_embedding",
         "CudnnGRU": "nn.RNN cells that a script makes",
         "DSDMatmul": "ops.BatchMatMul",
         "DropoutGenMask": "ops.Dropout",
         "FlashAttentionScore": "ops.BatchMatMul and ops.Softmax, which become one op",
         "FlashAttentionScoreGrad": "grad",
-        "FusedAdaFactor": "nn.Adam",
-        "FusedCastAdamWeightDecay": "nn.AdamWeightDecay",
         "GroupedMatmul": "ops.BatchMatMul",
         "LRN": "ops.Pad and sums of slices",
         "MatmulDDS": "ops.BatchMatMul",

@@ -191,12 +191,15 @@ class GradOperation:
                 found = _gradients(build, total, inputs + wanted)
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:
+                _accumulate(fn, parameters, of_weights)
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
 
         key = "GradOperation", self.get_all, self.get_by_list, self.sens_param, _ids(weights, parameters)
         program = program_of(fn, key, gradients)
         if self.get_all or not self.get_by_list or not hasattr(type(fn), "take_gradients"):
+            return program
+        if _accumulates(fn, parameters):
             return program
 
         def call(*args):
@@ -208,6 +211,24 @@ class GradOperation:
             return program(*args) if made is None else _times(made[1], sens)
 
         return call
+
+
+def _accumulates(fn, parameters):
+    """Whether gradients of a function by parameters are added to their accumulators: it is a cell that divides its
+    batches, and clones of the parameters were made for this."""
+    if all([one.accumulator is None for one in parameters]) or not hasattr(type(fn), "cells_and_names"):
+        return False
+    return any(getattr(inner, "divides_batches", False) for _, inner in fn.cells_and_names())
+
+
+def _accumulate(fn, parameters, gradients):
+    """Adds gradients of a cell that divides its batches to the accumulators of the parameters, as its documented
+    program does."""
+    if not _accumulates(fn, parameters):
+        return
+    for one, gradient in zip(parameters, gradients):
+        if one.accumulator is not None:
+            one.accumulator.set_data(one.accumulator + gradient.astype(one.accumulator.dtype))
 
 
 def _times(gradients, sens):

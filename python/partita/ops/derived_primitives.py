@@ -65,6 +65,7 @@ __all__ = [
     "ImageSummary",
     "ScalarSummary",
     "ScalarToTensor",
+    "SigmoidCrossEntropyWithLogits",
     "Sort",
     "SplitWithSize",
     "TensorSummary",
@@ -75,6 +76,13 @@ __all__ = [
 for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in ("FloorDiv", "FloorMod", "Mod"), __name__)
+
+
+class SigmoidCrossEntropyWithLogits(Primitive):
+    """The binary cross entropy of each logit with its label, which has no gradient."""
+
+    def compute(self, logits, label):
+        return F.binary_cross_entropy_with_logits(logits, F.stop_gradient(label), reduction="none")
 
 
 class Addcmul(Primitive):

@@ -251,6 +251,12 @@ def cast(input, dtype):
     return run(lambda trace, x: F.cast(x, dtype.core), as_tensor(input, "cast"))
 
 
+def duplicate(input):
+    """The same values as another tensor: an assignment of items of one does not reach the other."""
+    shape = list(input.shape)
+    return run(lambda trace, x: F.reshape(x, shape), input)
+
+
 def gelu(input, approximate="none"):
     """x times the normal distribution function of x, or ("tanh") GPT-2's form of it."""
     if approximate not in ("none", "tanh"):

@@ -10,7 +10,7 @@ from partita._precision import is_half
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.elementwise import bias_add, cast, greater_equal, mul
+from partita.ops.elementwise import bias_add, cast, duplicate, greater_equal, mul
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, run
 
@@ -186,8 +186,10 @@ def dropout(input, p=0.5, training=True, seed=None):
     if not 0 <= p < 1:
         raise ValueError(f"[dropout] out of range, got {p}, expected 0 <= p < 1")
     build = _trace.current()
-    if not training or p == 0 or (build is not None and build.builds_network and not build.training):
+    if not training or (build is not None and build.builds_network and not build.training):
         return x
+    if p == 0:
+        return duplicate(x)
     if build is None:
         mask = Tensor(
             _core.initial("uniform", [0.0, 1.0], "f32", x.shape, seeds.seed_or_default(), seeds.next_name("dropout"))

@@ -61,19 +61,22 @@ class _Methods:
 
     def __getitem__(self, index):
         found = F.tensor_index(self, index)
-        if is_basic(index) and found is not self:
-            found._view = self, index
+        if found is self:
+            return found
+        found._view = self, index  # what is assigned to its items is assigned to those of this tensor
+        if is_basic(index):
             views = getattr(self, "_views", None)
             if views is None:
                 views = self._views = weakref.WeakSet()
             views.add(found)
-            build = current()
-            if build is not None and build.is_recorded:
-                build.viewed.append(weakref.ref(found))
+        build = current()
+        if build is not None and build.is_recorded:
+            build.viewed.append(weakref.ref(found))
         return found
 
     def __setitem__(self, index, value):
-        """Changes elements. What was indexed before by numbers and slices is a view: it changes, too."""
+        """Changes elements. What was indexed before by numbers and slices is a view: it changes, too. If this tensor is
+        itself what an index of another gave, the other one changes."""
         assign_item(self, index, value)
 
     def astype(self, dtype, copy=True):

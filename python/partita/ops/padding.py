@@ -5,7 +5,7 @@ import numbers
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
-from partita.ops.elementwise import cast
+from partita.ops.elementwise import cast, duplicate
 from partita.ops.reversal import reversed_along
 from partita.ops.shapes import concat, sliced
 from partita.ops.support import F, as_tensor, attributes, run
@@ -88,6 +88,8 @@ def pad(input_x, padding, mode="constant", value=None):
     cut = [(max(0, -before), n - max(0, -after)) for (before, after), n in zip(pairs, x.shape)]
     if any(end <= begin for begin, end in cut):
         raise ValueError(f"[pad] nothing is left, got padding {tuple(pairs)} of shape {x.shape}, expected less")
+    if not any(before or after for before, after in pairs):
+        return duplicate(x)
     x = sliced(x, cut)
     pairs = [(max(0, before), max(0, after)) for before, after in pairs]
     if mode == "constant" and not value and mstype.is_float(x.dtype):

@@ -68,7 +68,7 @@ _PLAIN = {
     "AddN": lambda inputs: _sum_of(inputs),
     "TensorAdd": F.add,
     "Gelu": None,
-    "Identity": lambda x: x,
+    "Identity": F.duplicate,
 }
 _OF_NUMBERS = """
     Add Sub Mul RealDiv Div Maximum Minimum Pow Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr

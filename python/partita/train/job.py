@@ -72,6 +72,7 @@ class NetworkJob:
 
     def _forward(self, trace, column, _):
         self._build = _trace.Build(trace, trace.training, self._trained, self._groups, self._precision, self._names)
+        self._build.divides_batches = True
         self._columns = {}
         if trace.training:
             self._trained_build = self._build, self._columns

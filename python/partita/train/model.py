@@ -11,7 +11,7 @@ from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
-from partita.nn.wrap import _Divided
+from partita.nn.wrap.divided import Divided
 from partita.train import stepping, strategy
 from partita.train.callback import Callback, OnRequestExit
 from partita.train.evaluation import (
@@ -111,7 +111,7 @@ class Model(stepping.SteppedModel):
     def _parallelism(self):
         micro_batches, cell = 1, self._network
         for _, inner in cell.cells_and_names():
-            if isinstance(inner, _Divided):
+            if isinstance(inner, Divided):
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 

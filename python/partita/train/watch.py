@@ -18,6 +18,8 @@ _WAYS_OUT = (
 class _Watched(Recording):
     """The calls of a network in one step."""
 
+    divides_batches = True
+
     def __init__(self, tree, arguments, build):
         super().__init__(tree, arguments)
         self.training = build.training

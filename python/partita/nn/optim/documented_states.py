@@ -7,6 +7,7 @@ from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita.nn.learning_rate_schedule import Scheduled
 
 # What precedes the name of a parameter in the states of all its optimizers.
 _PREFIXES = frozenset(_core.documented_state_prefixes())
@@ -25,6 +26,8 @@ def parameter_of(name, parameters):
 
 def is_of(optimizer, name):
     """Whether a name is one of a number or a state that an optimizer of these parameters has."""
+    if name in optimizer.own_states():
+        return True
     parameters = {one.name for one in optimizer.parameters}
     is_number = name in _NUMBERS or name in ("global_step", "learning_rate") or name.startswith("checkpoint.")
     return is_number or (name not in parameters and parameter_of(name, parameters) != "")
@@ -55,7 +58,10 @@ def missing(optimizer, given):
     """The names that a checkpoint of MindSpore has for the numbers and the states of an optimizer, without those that
     `given` has under one of their names."""
     kept = optimizer.kept_states() or ()
-    names = [("global_step", "checkpoint.position"), ("learning_rate", "checkpoint.learning_rate")]
+    names = [("global_step", "checkpoint.position")]
+    if not isinstance(optimizer.learning_rates, Scheduled):
+        names.append(("learning_rate", "checkpoint.learning_rate"))
+    names += [(name, name) for name in optimizer.own_states()]
     for state, prefix in optimizer.documented.items():
         if state in kept:
             names += [(f"{prefix}.{one.name}", f"{one.name}.{state}") for one in optimizer.parameters]
@@ -65,8 +71,12 @@ def missing(optimizer, given):
 def saved(optimizer):
     """(name, tensor) of the numbers and the states of an optimizer, as MindSpore names them. States that it lacks keep
     the names of this package."""
-    rates = optimizer.learning_rates if optimizer.is_scheduled else optimizer.rate_of(0)
-    named = [("global_step", np.array([optimizer.global_step], "i4")), ("learning_rate", np.array(rates, "f4"))]
+    named = [("global_step", np.array([int(optimizer.global_step)], "i4"))]
+    if not isinstance(optimizer.learning_rates, Scheduled):
+        rates = optimizer.learning_rates if optimizer.is_scheduled else optimizer.rate_of(0)
+        named.append(("learning_rate", np.array(rates, "f4")))
+    if optimizer.updates_itself():
+        return [(name, Tensor(one)) for name, one in named] + list(optimizer.own_states().items())
     named += _numbers_of(optimizer)
     arrays = [(name, Tensor(one)) for name, one in named]
     parameters = {one.name for one in optimizer.parameters}

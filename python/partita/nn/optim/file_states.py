@@ -48,18 +48,17 @@ class FileStates:
 
     def get_parameters(self, expand=True):
         """The states, and the number of steps taken, as files keep them."""
-        if self.updates_itself():
-            return iter(self._own_parameters())
-        steps = Parameter(Tensor(self.global_step, mstype.int32), "global_step", requires_grad=False)
-        return iter([*self.states.values(), steps])
+        count = int(self.global_step)
+        count = [count] if self.updates_itself() else count  # as the states that its script made
+        steps = Parameter(Tensor(count, mstype.int32), "global_step", requires_grad=False)
+        return iter([*self.states.values(), *self.own_states().values(), steps])
 
     def take_states(self, given):
         """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
-        if self.updates_itself():
-            return self._take_own_states(given)
         shapes, unused = {one.name: one.shape for one in self.parameters}, []
         given, documented = documented_states.in_own_names(self, given, shapes)
         kept, other = self.kept_states(), self._other_optimizer(given)
+        given = self._take_own_states(given)
         for name, one in given.items():
             if isinstance(one, str):
                 unused.append(name)

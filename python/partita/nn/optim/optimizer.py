@@ -3,8 +3,6 @@
 import functools
 import numbers
 
-import numpy as np
-
 from partita import _core, _trace, context
 from partita._captured import signature
 from partita._names import refuse_missing
@@ -14,22 +12,22 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
-from partita.nn.learning_rate_schedule import LearningRateSchedule, Scheduled
+from partita.nn.optim.by_hand import ByHand, updates_by_hand
 from partita.nn.optim.file_states import FileStates
-from partita.nn.optim.own_updates import OwnUpdates, require_steps
-from partita.nn.optim.steps import Steps
+from partita.nn.optim.rates import Rates, rates_of
 
-# Methods of the documented class that would have to be called for each parameter, or step.
+# Methods of the documented class that only a `construct` which updates parameters itself calls.
 _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
 
-class Optimizer(OwnUpdates, FileStates, Cell):
+class Optimizer(FileStates, Rates, ByHand, Cell):
     """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
     scales and offsets of norms.
 
     Parameters may come in groups, dicts of "params" and, where they are not those of the optimizer, their
-    "weight_decay", of all of them, and "lr", a number; {"order_params": parameters} gives their order.
+    "weight_decay", of all of them, and "lr", a number or one for each step. {"order_params": parameters} gives their
+    order.
     """
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
@@ -43,7 +41,7 @@ class Optimizer(OwnUpdates, FileStates, Cell):
                 )
         parameters, groups = list(parameters), {}
         if any(isinstance(one, dict) for one in parameters):
-            parameters, groups = _ungrouped(where, parameters, self.updates_itself())
+            parameters, groups = _ungrouped(where, parameters)
         for one in parameters:
             if not isinstance(one, Parameter):
                 raise TypeError(
@@ -65,20 +63,21 @@ class Optimizer(OwnUpdates, FileStates, Cell):
         self.__dict__["parameters"] = ParameterTuple(parameters)
         self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
-        self.__dict__["learning_rates"] = _rates(where, learning_rate)
+        self.__dict__["learning_rates"] = rates_of(where, learning_rate)
         self.__dict__["global_step"] = 0
         self.__dict__["_counts"] = False
         self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
         self._forget_loaded()
         self.__dict__["_scale_after"] = None
         if self.updates_itself():
-            self._begin_own_updates()
+            self._begin_by_hand()
 
     @classmethod
     def updates_itself(cls):
-        """Whether `construct` of a script's own makes the updates, and no other does."""
+        """Whether `construct` of the class makes the updates, instead of calling that of a class of the package."""
         names = ("construct", "update", "options")
-        return all((getattr(cls, name) is getattr(Optimizer, name)) != (name == "construct") for name in names)
+        is_only_own = all((getattr(cls, one) is getattr(Optimizer, one)) != (one == "construct") for one in names)
+        return is_only_own or updates_by_hand(cls, Optimizer)
 
     def options(self):
         """Options of the job, by their keys."""
@@ -106,7 +105,7 @@ class Optimizer(OwnUpdates, FileStates, Cell):
         "loaded_scale",
         "_scale_after",
         "_known_options",
-        "_own_rate",
+        "_rate",
         "_group_rates",
     }
 
@@ -141,8 +140,10 @@ class Optimizer(OwnUpdates, FileStates, Cell):
         """Whether updates depend on the number of steps. For updates made of ops this is known once they are built."""
         return self._counts
 
-    def __call__(self, gradients):
-        """Updates the parameters by their gradients, in their order."""
+    def __call__(self, gradients, *others):
+        """Updates the parameters by their gradients, in their order; a `construct` of one's own may take more."""
+        if self.updates_itself():
+            return self._call_by_hand(gradients, *others)
         return self._program("update", lambda: Program(self._construct, rows=False))(*gradients)
 
     def _construct(self, *gradients):
@@ -168,12 +169,15 @@ class Optimizer(OwnUpdates, FileStates, Cell):
                 f"[{where}] a gradient is not a tensor, got {type(gradients[i]).__name__}, expected one for "
                 f"'{parameters[i].name}'"
             )
+        own = self._rates_of_groups(parameters) if self.groups else {}
         if self.is_composed:
             for parameter, gradient in zip(parameters, gradients):
                 self._require_shape(parameter.name, parameter, gradient)
-                build.replace(parameter, self._composed(build, parameter.name, parameter, gradient, rate))
+                tensors, of_group = (parameter, gradient, rate), own.get(parameter.name)
+                build.replace(parameter, self._composed(build, parameter.name, *tensors, own=of_group))
         elif parameters:
-            made = build.do(*self._update_of(tuple([one.name for one in parameters])), *parameters, *gradients, rate)
+            action = self._update_of(tuple([one.name for one in parameters]))
+            made = build.do(*action, *parameters, *gradients, rate, *own.values())
             for parameter, value in zip(parameters, made):
                 build.replace(parameter, value)
         return _done()
@@ -231,7 +235,7 @@ class Optimizer(OwnUpdates, FileStates, Cell):
         return key, lambda build, *symbols: self._add_updates(build, names, options, factor, symbols)
 
     def _add_updates(self, build, names, options, factor, symbols):
-        rate, made = symbols[-1], []
+        rate, made, scheduled = symbols[2 * len(names)], [], iter(symbols[2 * len(names) + 1 :])
         for i, (name, texts) in enumerate(zip(names, options)):
             parameter, gradient = symbols[i], symbols[len(names) + i]
             self._require_shape(name, parameter, gradient)
@@ -239,17 +243,25 @@ class Optimizer(OwnUpdates, FileStates, Cell):
                 with _trace.InPhase(build.trace, "update"):
                     gradient = _core.functions.scale(gradient, factor, 0.0)
             own = self._group_of(name)[1] if self.groups else None
-            own = rate if own is None else build.trace.constant(own, "f32", [])
+            if own is None:
+                own = rate
+            elif len(own) > 1:
+                own = next(scheduled, None) or self._refuse_schedule(name)
+            else:
+                own = build.trace.constant(own[0], "f32", [])
             made.append(build.trace.update(texts, parameter, gradient, own))
         return made
 
-    def _composed(self, build, name, parameter, gradient, rate, factor=None):
-        """The new value of a parameter of this name, made of ops."""
-        own = self._group_of(name)[1] if self.groups else None
+    def _composed(self, build, name, parameter, gradient, rate, factor=None, own=None):
+        """The new value of a parameter of this name, made of ops; `own` is the rate of its group, if that has one for
+        each step."""
+        of_group = self._group_of(name)[1] if self.groups else None
+        if of_group is not None and own is None:
+            own = Tensor(of_group[0], mstype.float32) if len(of_group) == 1 else self._refuse_schedule(name)
         before, build.phase = build.phase, "update"
         states = _States(build, parameter, self._decay_of(name))
         factor = 1 / self.loss_scale if factor is None else factor
-        g, r = gradient if factor == 1 else gradient * factor, rate if own is None else Tensor(own, mstype.float32)
+        g, r = gradient if factor == 1 else gradient * factor, rate if own is None else own
         if self.decays_gradients and states.weight_decay:
             g = g + parameter * states.weight_decay
         following = self.update(parameter, g, r, states)
@@ -273,88 +285,24 @@ class Optimizer(OwnUpdates, FileStates, Cell):
 
     decays_gradients = True
 
-    def rate_of(self, step):
-        """The learning rate of a step, counted from 0; the last one of a list from its end on."""
-        rates = self.learning_rates
-        return rates[min(step, len(rates) - 1)]
-
     @property
-    def global_step(self):
-        """The number of steps taken."""
-        return Steps(self, self.__dict__["global_step"])
+    def target(self):
+        """The kind of device that updates run on: that of all ops."""
+        return context.get_context("device_target")
 
-    @global_step.setter
-    def global_step(self, value):
-        steps = int(np.asarray(value.asnumpy() if isinstance(value, Tensor) else value).reshape(()))
-        if steps < 0:
-            raise ValueError(f"[{type(self).__name__}] bad global_step, got {steps}, expected an integer from 0")
-        self.__dict__["global_step"] = steps
+    @target.setter
+    def target(self, value):
+        self._set_base_target(value)
 
-    @property
-    def dynamic_lr(self):
-        """Whether each step has a learning rate of its own: `learning_rate(step)`."""
-        rates = (one for _, one in self.groups.values() if isinstance(one, list))
-        return self.is_scheduled or any(len(one) > 1 for one in rates)
-
-    @property
-    def learning_rate(self):
-        """The learning rate of the next step, as a parameter that `set_data` sets. `set_data` raises ValueError if a
-        rate for each step was given."""
-        if not self.updates_itself():
-            return _Rate(self)
-        if self.is_group_lr:
-            return self._rates_of_groups()
-        if self.__dict__["_own_rate"] is None:  # programs know it by its identity
-            self.__dict__["_own_rate"] = _Rate(self)
-        return self.__dict__["_own_rate"]
-
-    @learning_rate.setter
-    def learning_rate(self, value):
-        self.__dict__["learning_rates"] = _rates(type(self).__name__, value)
-        self.__dict__["loaded_rate"] = None
-        if self.__dict__.get("_own_rate") is not None and float(self.__dict__["_own_rate"]) != self.learning_rates[0]:
-            self.__dict__["_own_rate"] = None
-
-    @property
-    def is_scheduled(self):
-        return len(self.learning_rates) > 1
+    def _set_base_target(self, value):
+        if value not in ("CPU", "GPU", "Ascend"):
+            raise ValueError(f"[{type(self).__name__}] unknown target, got {value!r}, expected CPU, GPU or Ascend")
+        if value != self.target:
+            warn(f"[{type(self).__name__}] updates run where the gradients are, got target {value}, no effect")
 
 
-class _Rate(Parameter):
-    """The learning rate of an optimizer, which hears of what is set."""
-
-    __slots__ = ("_optimizer",)
-
-    def __init__(self, optimizer):
-        super().__init__(Tensor(optimizer.rate_of(optimizer.global_step)), "learning_rate", requires_grad=False)
-        self._optimizer = optimizer
-
-    def set_data(self, data, slice_shape=False):
-        if self._optimizer.is_scheduled:
-            raise ValueError(
-                "[learning_rate] the rates of all steps are given already, got set_data, expected "
-                "optimizer.learning_rate = .."
-            )
-        super().set_data(data)
-        self._optimizer.learning_rate = float(self)
-        return self
-
-    def __call__(self, step):
-        """The learning rate of a step, counted from 0, as a tensor of shape [1]."""
-        require_steps("a learning rate")
-        return Tensor([self._optimizer.rate_of(int(step))])
-
-    def __setitem__(self, index, value):
-        super().__setitem__(index, value)
-        self.set_data(self)
-
-    def clone(self, init="same"):
-        return Parameter(Tensor(self.array), self.name, requires_grad=False)
-
-
-def _ungrouped(where, groups, has_rates=False):
-    """(parameters in their order, for each name its own (weight decay, learning rate), None where it has none). With
-    `has_rates` these are lists of rates, for each step."""
+def _ungrouped(where, groups):
+    """(parameters in their order, for each name its own (weight decay, learning rates), None where it has none)."""
     parameters, own, order = [], {}, None
     for group in groups:
         if not isinstance(group, dict):
@@ -377,13 +325,7 @@ def _ungrouped(where, groups, has_rates=False):
         if decay is not None and (isinstance(decay, bool) or not isinstance(decay, numbers.Real) or decay < 0):
             raise ValueError(f"[{where}] bad weight_decay of a group, got {decay!r}, expected a number from 0")
         if rate is not None:
-            rates = _rates(where, rate)
-            if len(rates) > 1 and not has_rates:
-                raise NotImplementedError(
-                    f"[{where}] a group cannot have a learning rate for each step, got {len(rates)} of them, expected "
-                    "one number"
-                )
-            rate = rates if has_rates else rates[0]
+            rate = rates_of(where, rate)
         for one in group["params"]:
             parameters.append(one)
             own[getattr(one, "name", "")] = (None if decay is None else float(decay), rate)
@@ -395,26 +337,6 @@ def _ungrouped(where, groups, has_rates=False):
             )
         parameters = order
     return parameters, own
-
-
-def _rates(where, given):
-    if isinstance(given, bool):
-        raise TypeError(f"[{where}] the learning rate is a bool, got {given}, expected a number")
-    if isinstance(given, LearningRateSchedule):
-        return Scheduled(where, given)
-    if isinstance(given, numbers.Real):
-        rates = [float(given)]
-    elif isinstance(given, Tensor):
-        rates = [float(one) for one in given.asnumpy().reshape(-1)]
-    elif isinstance(given, (list, tuple)) or hasattr(given, "__iter__"):
-        rates = [float(one) for one in given]
-    else:
-        raise TypeError(
-            f"[{where}] bad learning rate, got {type(given).__name__}, expected a number, or one for each step"
-        )
-    if not rates or any(not 0 <= one < float("inf") for one in rates):
-        raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
-    return rates
 
 
 @functools.lru_cache(maxsize=1)

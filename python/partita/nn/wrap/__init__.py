@@ -3,6 +3,7 @@
 from partita import _core
 from partita.common import dtype as mstype
 from partita.nn.cell import Cell
+from partita.nn.wrap.divided import Divided, MicroBatch as _MicroBatch  # noqa: F401
 from partita.nn.wrap.loss_scale import (  # noqa: F401
     DynamicLossScaleUpdateCell,
     FixedLossScaleUpdateCell,
@@ -44,26 +45,7 @@ class WithEvalCell(Cell):
         return self._loss_fn(outputs, label), outputs, label
 
 
-def _require_size(where, name, value):
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"[{where}] {name} is not an integer, got {value!r}, expected one from 1")
-    if value < 1:
-        raise ValueError(f"[{where}] bad {name}, got {value}, expected an integer from 1")
-
-
-class _Divided(Cell):
-    """A network whose batches are computed in parts; a training reads `micro_batches`."""
-
-    def __init__(self, network, micro_size):
-        super().__init__(auto_prefix=False)
-        _require_size(type(self).__name__, "micro_size", micro_size)
-        self.network, self.micro_batches = network, micro_size
-
-    def construct(self, *inputs):
-        return self.network(*inputs)
-
-
-class PipelineCell(_Divided):
+class PipelineCell(Divided):
     """A network in micro-batches over pipeline stages; `stage_config` names the stage of cells by their paths."""
 
     def __init__(self, network, micro_size, stage_config=None):
@@ -84,14 +66,14 @@ class PipelineCell(_Divided):
             cells[path].pipeline_stage = stage
 
 
-class GradAccumulationCell(_Divided):
+class GradAccumulationCell(Divided):
     """A network in micro-batches whose gradients are added up before the update."""
 
 
 GradAccumulation = GradAccumulationCell
 
 
-class MicroBatchInterleaved(_Divided):
+class MicroBatchInterleaved(Divided):
     """A network whose batch is computed in parts."""
 
     def __init__(self, network, interleave_num=2):
@@ -116,13 +98,3 @@ class _VirtualDatasetCell(Cell):
 
     def construct(self, *inputs):
         return self._backbone(*inputs)
-
-
-class _MicroBatch(Cell):
-    """Not there: see PipelineCell and GradAccumulationCell."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            "[_MicroBatch] parts of batches are not cut in scripts, got a call, expected PipelineCell, or "
-            "GradAccumulationCell"
-        )
