@@ -383,6 +383,13 @@ class Functions(Case):
             with self.refuses(IndexError, "outside"):
                 vmap(lambda a, i: ops.gather(a, i, 0), axes)(table if axes[0] == 0 else table[0], ids)
 
+    def test_of_scalars(self):
+        """The dimension of the slices is none of theirs."""
+        for op in ("softmax", "log_softmax", "cumsum", "argmax"):
+            with self.assertRaises((ValueError, IndexError)):
+                vmap(getattr(ops.registry, op))(Tensor([1.0, 2.0]))
+        self.close(vmap(lambda a: a.sum() + ops.reduce_max(a) + a.mean())(Tensor([1.0, 2.0])), [3, 6])
+
     def test_python_is_called_once_and_compiled_once(self):
         calls = []
 
