@@ -258,7 +258,9 @@ class Recording(Counting, Building):
 
         made = _Differentiation(choices, make)
         try:
-            for number in range(len(choices[0].gradients)):
+            for number in itertools.count():
+                if number == len(made.choices[0].gradients):
+                    break
                 GradientRecording(self, made, number).follow()
         except _Differs:  # others may follow: all are called again
             del self.values[end:]
@@ -441,6 +443,7 @@ class GradientRecording(Recording):
 
     def follow(self):
         """Makes the calls. Raises _Differs if gradients are called after this one of which the number is not known."""
+        before = self._made.choices
         if self._made.new is not None:
             self._begin_new()
         results, kinds = self._called_by_user()
@@ -451,7 +454,9 @@ class GradientRecording(Recording):
                 return
             self._begin_new()
         self._found.results, self._found.kinds = results, kinds
-        if kinds != self._made.choices[0].gradients[self._number].kinds:
+        # The same gradients come next as after one that had gradients for the same inputs.
+        self._made.choices = [one for one in before if one.gradients[self._number].kinds == kinds]
+        if not self._made.choices:
             raise _Differs
 
     def _is_all(self, found, results):
