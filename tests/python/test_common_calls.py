@@ -215,3 +215,16 @@ class Functions(Case):
         self.close(ops.nll_loss(Tensor(x), Tensor(classes), **options), each.sum() / share.sum(), 1e-5)
         self.close(ops.nll_loss(Tensor(x), Tensor(classes), reduction="none", **options), each, 1e-5)
         self.assertFalse(math.isnan(float(ops.nll_loss(Tensor(x), Tensor(classes), label_smoothing=0.1))))
+
+    def test_a_row_for_padding_begins_as_zeros(self):
+        table = nn.Embedding(5, 3, padding_idx=1).embedding_table.asnumpy()
+        self.assertEqual([bool(row.any()) for row in table], [True, False, True, True, True])
+        with self.refuses(ValueError, "[Embedding] bad padding_idx, got 5, expected an integer from 0 to 4"):
+            nn.Embedding(5, 3, padding_idx=5)
+        with self.refuses(NotImplementedError, "[Embedding] a row without gradients is not supported"):
+            mint.nn.Embedding(5, 3, padding_idx=1)
+
+    def test_what_is_cut_off_leaves_what_is_added(self):
+        self.close(ops.pad(Tensor(floats(1)), (-1, 2), value=1.5), [1.5, 1.5])
+        with self.refuses(ValueError, "[pad] nothing is left"):
+            ops.pad(Tensor(floats(1)), (-1, 0))

@@ -76,7 +76,7 @@ def gradient_by(system):
     def gradient(function, *inputs):
         places = tuple(i for i, one in enumerate(inputs) if is_float(one))
         weights = function.trainable_params() if isinstance(function, system.nn.Cell) else []
-        return system.grad(lambda *args: total(function(*args)), places, weights or None)(*inputs)
+        return system.grad(lambda *args: total(function(*args)), places or None, weights or None)(*inputs)
 
     return gradient
 
