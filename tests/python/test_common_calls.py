@@ -216,6 +216,17 @@ class Functions(Case):
         self.close(ops.nll_loss(Tensor(x), Tensor(classes), reduction="none", **options), each, 1e-5)
         self.assertFalse(math.isnan(float(ops.nll_loss(Tensor(x), Tensor(classes), label_smoothing=0.1))))
 
+    def test_labels_that_are_all_ignored_have_no_gradients(self):
+        x, classes = Tensor(floats(2, 3)), Tensor([0, 0], ms.int32)
+        for function in (ops.nll_loss, ops.cross_entropy):
+            for weight in (None, Tensor([0.5, 1.0, 2.0])):
+
+                def loss(a, function=function, weight=weight):
+                    return function(a, classes, weight, ignore_index=0)
+
+                self.assertTrue(math.isnan(float(loss(x))))
+                self.close(ms.grad(loss)(x), np.zeros((2, 3)))
+
     def test_a_row_for_padding_begins_as_zeros(self):
         table = nn.Embedding(5, 3, padding_idx=1).embedding_table.asnumpy()
         self.assertEqual([bool(row.any()) for row in table], [True, False, True, True, True])

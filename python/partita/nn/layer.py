@@ -259,7 +259,8 @@ class Dropout(Cell):
 def _without_row(table, row):
     """The table with zeros in a row."""
     if not isinstance(row, numbers.Integral) or not 0 <= row < table.shape[0]:
-        raise ValueError(f"[Embedding] bad padding_idx, got {row!r}, expected an integer from 0 to {table.shape[0] - 1}")
+        last = table.shape[0] - 1
+        raise ValueError(f"[Embedding] bad padding_idx, got {row!r}, expected an integer from 0 to {last}")
     values = table.init_data().asnumpy().copy()
     values[row] = 0
     return Tensor(values)

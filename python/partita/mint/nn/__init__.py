@@ -60,8 +60,8 @@ class Embedding(nn.Embedding):
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
         if padding_idx is not None:
             raise NotImplementedError(
-                f"[Embedding] a row without gradients is not supported, got padding_idx={padding_idx}, expected None: see"
-                " nn.Embedding"
+                f"[Embedding] a row without gradients is not supported, got padding_idx={padding_idx}, expected None:"
+                " see nn.Embedding"
             )
         super().__init__(num_embeddings, embedding_dim, False, Normal(1.0))
 
