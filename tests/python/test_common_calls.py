@@ -38,6 +38,11 @@ def windows(x, kernel, step, pad):
     return made
 
 
+def _of_degree_3(x):
+    """The gradient of the sums of |x|^3 to the power of 1/3."""
+    return np.sign(x) * x**2 / (np.abs(x) ** 3).sum(1, keepdims=True) ** (2 / 3)
+
+
 def pooled(x, kernel, step, pad, function):
     rows = [[function(part, count) for part, count in row] for row in windows(x, kernel, step, pad)]
     return np.moveaxis(np.array(rows), (0, 1), (2, 3))
@@ -199,6 +204,19 @@ class Functions(Case):
         self.assertTrue(np.isnan(made[:2]).all())
         self.close(Tensor(made[2:]), np.log1p(x[2:]), 1e-6)
         self.close(ms.grad(lambda a: ops.log1p(a).sum())(Tensor(x)), 1 / (1 + x), 1e-5)
+
+    def test_vectors_of_zeros_have_gradients(self):
+        zeros, x = Tensor(np.zeros((2, 3), "f4")), floats(2, 3)
+        for ord, dim in ((None, None), (None, 1), (2, 1), (3, 1), (1, 1), ("fro", (0, 1))):
+            gradient = ms.grad(lambda a, ord=ord, dim=dim: ops.norm(a, ord, dim).sum())(zeros)
+            self.close(gradient, np.zeros((2, 3)))
+        self.close(ms.grad(lambda a: ops.norm(a, 3, 1).sum())(Tensor(x)), _of_degree_3(x), 1e-4)
+        self.close(ms.grad(lambda a: (ops.clip_by_norm(a, 1.0) * Tensor(x)).sum())(zeros), x)
+        gradient = ms.grad(lambda a: ops.cosine_similarity(a, Tensor(x), eps=0.1).sum())(zeros)
+        self.close(gradient, x / 0.1, 1e-5)
+        short, other = floats(4, 1) * 0.05, floats(4, 1)
+        expected = short * other / np.maximum(np.abs(short * other), 0.1)
+        self.close(ops.cosine_similarity(Tensor(short), Tensor(other), 1, 0.1), expected[:, 0], 1e-5)
 
     def test_masked_select_has_gradients(self):
         x = floats(3, 4)

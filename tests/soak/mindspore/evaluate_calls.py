@@ -82,10 +82,10 @@ def gradient_by(system):
 
 
 def differences_by(system):
-    """The function `gradient` by central differences of float64, or of float32 for cells, whose parameters are that."""
+    """The function `gradient` by central differences of float64, or of float32 for cells with parameters."""
 
     def gradient(function, *inputs):
-        of_cell = isinstance(function, system.nn.Cell)
+        of_cell = isinstance(function, system.nn.Cell) and function.trainable_params()
         total, step = total_by(system, "f4" if of_cell else "f8"), 1e-2 if of_cell else 1e-5
         if not of_cell:
             inputs = [one.astype(system.float64) if is_float(one) else one for one in inputs]
