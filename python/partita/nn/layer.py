@@ -8,6 +8,7 @@ from partita import _core
 from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.nn import activations
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels
@@ -255,8 +256,18 @@ class Dropout(Cell):
         return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
 
 
+def _without_row(table, row):
+    """The table with zeros in a row."""
+    if not isinstance(row, numbers.Integral) or not 0 <= row < table.shape[0]:
+        last = table.shape[0] - 1
+        raise ValueError(f"[Embedding] bad padding_idx, got {row!r}, expected an integer from 0 to {last}")
+    values = table.init_data().asnumpy().copy()
+    values[row] = 0
+    return Tensor(values)
+
+
 class Embedding(Cell):
-    """Looks up rows of a table by their ids."""
+    """Looks up rows of a table by their ids. The row `padding_idx` begins as zeros."""
 
     gather, one_hot = LayerPrimitive(lambda self: P.Gather()), LayerPrimitive(lambda self: P.OneHot())
     array_mul = LayerPrimitive(lambda self: P.MatMul())
@@ -272,12 +283,11 @@ class Embedding(Cell):
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
+        table = initializer(embedding_table, [vocab_size, embedding_size], dtype)
         if padding_idx is not None:
-            raise ValueError(
-                f"[Embedding] a row for padding is not supported, got padding_idx={padding_idx}, expected None"
-            )
-        self.use_one_hot = use_one_hot
-        self.embedding_table = Parameter(initializer(embedding_table, [vocab_size, embedding_size], dtype))
+            table = _without_row(table, padding_idx)
+        self.use_one_hot, self.padding_idx = use_one_hot, padding_idx
+        self.embedding_table = Parameter(table)
 
     def construct(self, ids):
         if self.use_one_hot:
