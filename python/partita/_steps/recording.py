@@ -74,8 +74,7 @@ def _of_build(body):
 class Recording(Counting, Building):
     """The calls of one step, as they are made."""
 
-    builds_network = True
-    is_recorded = True
+    builds_network = is_recorded = True
 
     def __init__(self, tree, arguments):
         super().__init__(True, tree.groups, tree.precision, tree.scopes)
@@ -94,14 +93,13 @@ class Recording(Counting, Building):
         """Begins a segment: calls that become one program."""
         self.segment = Segment(self)
         self.root = self.call = root
-        self.calls = []
+        self.calls, self.count = [], 0  # how many results these have
         self.values = list(arguments)  # of externals
         self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
         self.viewed = []  # references to views of tensors
         self.assigned = {}  # (parameter, its value), by the identity of the parameter
         self.former = {}  # what parameters that were assigned stood for before, by their identity
         self.updated = {}  # parameters that the segment updates, by their identity
-        self.count = 0  # of results
         self._scratch = None
 
     def _added(self, body, operands):
