@@ -14,6 +14,7 @@ from partita._captured import _names
 _MANY = 64  # functions whose programs are kept, for each cell, and for those without one
 _MANY_AT_ONCE = 8  # functions of the same code that have calls of their own
 _MOST_DEPTH = 3  # of functions that functions use
+_MOST_ELEMENTS = 64  # of a list that is looked into
 
 
 class Kept:
@@ -103,5 +104,9 @@ def _add(value, parts, cells, depth):
         cells.append(value)
     elif getattr(kind, "is_parameter", False):
         parts.append(id(value))
+    elif kind in (list, tuple) and len(value) <= _MOST_ELEMENTS and depth < _MOST_DEPTH:
+        parts.append((kind, len(value)))
+        for one in value:
+            _add(one, parts, cells, depth + 1)
     elif depth >= _MOST_DEPTH or not _describe(value, parts, cells, depth + 1):
         parts.append(kind)
