@@ -161,6 +161,10 @@ class FollowWhatTheyCloseOver(Case):
             self.assertIn("of functions", nets[0].__dict__["_programs"])
             ((tree, _),) = slope._trees.values()
             self.assertEqual(tree.steps, 1)
+            second = ms.grad(lambda a, slope=slope: slope(a).sum())  # a gradient of a gradient function
+            second(Tensor([[1.0, 2.0, 3.0]]))
+            ((tree, _),) = second._trees.values()
+            self.assertEqual(tree.steps, 1)
 
     def test_single_weights_are_no_tuple(self):
         net = nn.Dense(3, 1)
