@@ -13,7 +13,8 @@ from partita._captured import _names
 
 _MANY = 64  # functions whose programs are kept, for each cell, and for those without one
 _MANY_AT_ONCE = 8  # functions of the same code that have calls of their own
-_MOST_DEPTH = 3  # of functions that functions use
+_MOST_DEPTH = 8  # of functions that functions use; a gradient function has three
+_MOST_ELEMENTS = 64  # of a list that is looked into
 
 
 class Kept:
@@ -49,10 +50,10 @@ _turn = threading.Lock()
 def kept_for(function, key):
     """The programs of a function that is used as `key` says. Those of a function that uses cells live as long as the
     first of these."""
-    parts, cells = [], []
-    if not _describe(function, parts, cells, 0):
+    described = _Description()
+    if not described.add_function(function, 0):
         return Kept()
-    known = (key, *parts)
+    known, cells = (key, *described.parts), described.cells
     with _turn:
         kept = _without_cells
         if cells:
@@ -69,39 +70,53 @@ def kept_for(function, key):
         return ones[-1].reserve()
 
 
-def _describe(function, parts, cells, depth):
-    """Adds to `parts` by what functions are known: code, and identities of what lives longer than a step. Returns
-    whether there is code."""
-    while getattr(type(function), "is_program", False):
-        function = function._function
-    if isinstance(function, types.MethodType):
-        parts.append(id(function.__self__))
-        _add(function.__self__, parts, cells, depth)
-        function = function.__func__
-    if not isinstance(function, types.FunctionType):
-        return False
-    code = function.__code__
-    parts.append(code)
-    for cell in function.__closure__ or ():
-        try:
-            _add(cell.cell_contents, parts, cells, depth)
-        except ValueError:
-            parts.append(None)  # not set yet
-    for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-        _add(one, parts, cells, depth)
-    known = function.__globals__
-    for name in sorted(_names(code)[0]):
-        if name in known and hasattr(type(known[name]), "take_gradients"):
-            _add(known[name], parts, cells, depth)
-    return True
+class _Description:
+    """By what functions are known: `parts` are code, and identities of what lives longer than a step. `cells` are those
+    that functions use."""
 
+    def __init__(self):
+        self.parts, self.cells, self._seen = [], [], {}
 
-def _add(value, parts, cells, depth):
-    kind = type(value)
-    if hasattr(kind, "take_gradients"):  # a cell
-        parts.append(id(value))
-        cells.append(value)
-    elif getattr(kind, "is_parameter", False):
-        parts.append(id(value))
-    elif depth >= _MOST_DEPTH or not _describe(value, parts, cells, depth + 1):
-        parts.append(kind)
+    def add_function(self, function, depth):
+        """Returns whether it has code."""
+        while getattr(type(function), "is_program", False):
+            function = function._function
+        if isinstance(function, types.MethodType):
+            self.parts.append(id(function.__self__))
+            self._add(function.__self__, depth)
+            function = function.__func__
+        if not isinstance(function, types.FunctionType):
+            return False
+        if function in self._seen:
+            self.parts.append(self._seen[function])
+            return True
+        self._seen[function] = len(self._seen)
+        self.parts.append(function.__code__)
+        for cell in function.__closure__ or ():
+            try:
+                self._add(cell.cell_contents, depth)
+            except ValueError:
+                self.parts.append(None)  # not set yet
+        for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._add(one, depth)
+        known = function.__globals__
+        for name in sorted(_names(function.__code__)[0]):
+            if name in known and hasattr(type(known[name]), "take_gradients"):
+                self._add(known[name], depth)
+        return True
+
+    def _add(self, value, depth):
+        kind = type(value)
+        if hasattr(kind, "take_gradients"):  # a cell
+            self.parts.append(id(value))
+            self.cells.append(value)
+        elif getattr(kind, "is_parameter", False):
+            self.parts.append(id(value))
+        elif depth >= _MOST_DEPTH:
+            self.parts.append(kind)
+        elif kind in (list, tuple) and len(value) <= _MOST_ELEMENTS:
+            self.parts.append((kind, len(value)))
+            for one in value:
+                self._add(one, depth + 1)
+        elif not self.add_function(value, depth + 1):
+            self.parts.append(kind)

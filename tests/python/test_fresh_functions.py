@@ -152,6 +152,20 @@ class FollowWhatTheyCloseOver(Case):
                 self.close(value, net(rows).asnumpy().sum(), 1e-5)
                 self.close(of_weight, rows.asnumpy().sum(0, keepdims=True), 1e-5)
 
+    def test_lists_of_networks(self):
+        """Functions that use other networks have other programs, also if these are in a list."""
+        for i in range(3):
+            nets = [nn.Dense(3, 1), nn.Dense(3, 1)]
+            slope = ms.grad(lambda a, nets=nets: sum(net(a).sum() for net in nets))
+            self.close(slope(Tensor([[1.0, 2.0, 3.0]])), sum(net.weight.asnumpy() for net in nets), 1e-5)
+            self.assertIn("of functions", nets[0].__dict__["_programs"])
+            ((tree, _),) = slope._trees.values()
+            self.assertEqual(tree.steps, 1)
+            second = ms.grad(lambda a, slope=slope: slope(a).sum())  # a gradient of a gradient function
+            second(Tensor([[1.0, 2.0, 3.0]]))
+            ((tree, _),) = second._trees.values()
+            self.assertEqual(tree.steps, 1)
+
     def test_single_weights_are_no_tuple(self):
         net = nn.Dense(3, 1)
         rows = Tensor(np.ones((4, 3), "f4"))
