@@ -67,6 +67,7 @@ class Numpy(Case):
                 ("clip below", mnp.clip(Tensor(x), None, 1), np.minimum(x, 1)),
                 ("mean", mnp.mean(Tensor(whole), 0), np.trunc(whole.mean(0)).astype("i4")),
                 ("norm", mnp.norm(Tensor(half)), np.linalg.norm(half.astype("f4"))),
+                ("norm of a matrix", mnp.norm(Tensor(half), 1), np.linalg.norm(half, 1).astype("f2")),
                 ("trace", mnp.trace(Tensor(whole), 1), np.trace(whole, 1).astype("i8")),
                 ("trace beyond", mnp.trace(Tensor(whole), 5), np.int64(0)),
                 ("asfarray", mnp.asfarray([1, 2], ms.int32), np.array([1, 2], "f4")),

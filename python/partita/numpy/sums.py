@@ -109,9 +109,11 @@ def count_nonzero(x, axis=None, keepdims=False):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    """The norm of vectors or matrices; of numbers of 16 bits as float32."""
+    """The norm of vectors, of 16 bits as float32, or of matrices."""
     x = tensor_of(x)
-    return F.norm(F.cast(x, float32) if x.dtype == float16 else x, ord, axis, keepdims)
+    axes = axis if isinstance(axis, (tuple, list)) else None if axis is None else (axis,)
+    is_vector = len(axes) == 1 if axes is not None else ord is None or x.ndim == 1
+    return F.norm(F.cast(x, float32) if is_vector and x.dtype == float16 else x, ord, axis, keepdims)
 
 
 def dot(a, b):
