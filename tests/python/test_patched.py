@@ -141,6 +141,18 @@ class Patched(Case):
         self.assertIs(net.apply(lambda cell: seen.append(type(cell).__name__)), net)
         self.assertEqual(seen, ["Dense", "ReLU", "SequentialCell", "SequentialCell"])
 
+    def test_parameters_that_a_library_lists_twice_are_saved_once(self):
+        class Tied(nn.Cell):
+            def get_parameters(self, expand=True):
+                return iter([self.weight, self.weight])
+
+        net = Tied()
+        net.weight = Parameter(Tensor([1.0, 2.0]), "weight")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.ckpt")
+            ms.save_checkpoint(net, path)
+            self.close(ms.load_checkpoint(path)["weight"], [1, 2])
+
     def test_take(self):
         x = rng(6).standard_normal((3, 4)).astype("f4")
         self.assertIsNone(Tensor(x).data_sync())
