@@ -136,6 +136,31 @@ class Patched(Case):
             self.close(tensor, expected)
         self.close(ms.grad(lambda a: (a * 2).mul_(3.0).sum())(Tensor(x)), np.full_like(x, 6))
 
+    def test_apply_reaches_inner_cells_first(self):
+        net, seen = nn.SequentialCell(nn.Dense(2, 3), nn.SequentialCell(nn.ReLU())), []
+        self.assertIs(net.apply(lambda cell: seen.append(type(cell).__name__)), net)
+        self.assertEqual(seen, ["Dense", "ReLU", "SequentialCell", "SequentialCell"])
+
+    def test_parameters_that_a_library_lists_twice_are_saved_once(self):
+        class Tied(nn.Cell):
+            def get_parameters(self, expand=True):
+                return iter([self.weight, self.weight])
+
+        net = Tied()
+        net.weight = Parameter(Tensor([1.0, 2.0]), "weight")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.ckpt")
+            ms.save_checkpoint(net, path)
+            self.close(ms.load_checkpoint(path)["weight"], [1, 2])
+
+    def test_take(self):
+        x = rng(6).standard_normal((3, 4)).astype("f4")
+        self.assertIsNone(Tensor(x).data_sync())
+        self.close(Tensor(x).take(Tensor([5, -1, 99])), [x[1, 1], x[2, 3], x[2, 3]])
+        self.close(Tensor(x).take(Tensor([[0, 5]]), 1, "wrap"), x[:, [[0, 1]]])
+        with self.refuses(ValueError, "[Tensor.take] unknown mode, got 'raise', expected clip or wrap"):
+            Tensor(x).take(Tensor([0]), mode="raise")
+
     def test_index_add_changes_parameters(self):
         table = Parameter(Tensor(np.zeros((3, 2), "f4")), "table")
         ops.index_add(table, Tensor([2, 2, -3], ms.int32), Tensor(np.ones((3, 2), "f4")), 0)

@@ -11,6 +11,13 @@ class CellSettings:
 
     _keeps_digits = False  # whether it computes in float32 also within cells of 16 bits
 
+    def apply(self, fn):
+        """Calls a function with each cell within this one, the inner ones first, and returns this one."""
+        for cell in self.cells():
+            cell.apply(fn)
+        fn(self)
+        return self
+
     def set_train(self, mode=True):
         """Whether dropout and statistics of the batch are on, here and in all cells within."""
         for _, cell in self.cells_and_names():

@@ -43,6 +43,9 @@ class Likenesses:
 
     reshape_as = view_as
 
+    def data_sync(self, to_host=True):
+        """Returns at once: values are where NumPy reads them."""
+
     def contiguous(self):
         """The tensor itself: elements stand one after the other."""
         return self

@@ -205,6 +205,17 @@ class _Methods:
         source = given["source"] if "source" in given else given["y"]
         return added_at(self, index, source if alpha == 1 else F.mul(source, alpha), axis)
 
+    def take(self, indices, axis=None, mode="clip"):
+        """The elements at places of all in one row, or of an axis, below 0 from its end. Places outside are moved to
+        the ends, or with "wrap" counted around."""
+        if mode not in ("clip", "wrap"):
+            raise ValueError(f"[Tensor.take] unknown mode, got {mode!r}, expected clip or wrap")
+        x, ids = (self.reshape(-1), 0) if axis is None else (self, axis), Tensor(indices)
+        (x, axis), size = x, x[0].shape[x[1]]
+        if mode == "wrap":
+            return F.gather(x, F.floor_mod(ids, size), axis)
+        return F.gather(x, F.clamp(F.select(ids < 0, ids + size, ids), 0, size - 1), axis)
+
     def movedim(self, source, destination):
         """The dimensions in another order: some of them at other places."""
         return F.moveaxis(self, source, destination)

@@ -77,7 +77,8 @@ def save_checkpoint(
     for name, one in named:
         if not isinstance(one, Tensor):
             raise TypeError(f"[save_checkpoint] '{name}' is not a tensor, got {type(one).__name__}, expected one")
-    save_parameters(path, named, texts, bool(crc_check))
+    tied = {(name, id(one)): (name, one) for name, one in named}  # a library may list a parameter twice
+    save_parameters(path, list(tied.values()), texts, bool(crc_check))
 
 
 _TEXT = "text:"  # begins the keys of metadata that are texts of the user
