@@ -90,4 +90,8 @@ FusedAdamWeightDecay layers
 FP32StateAdamWeightDecay layers
 PAIRS
 on_ranks 4 optimize_mindformers AdamW CosineWithWarmUpLR 2 1 2 2
+echo "mindformers, its Trainer:"
+rm -rf "$folder/trainer" && mkdir "$folder/trainer"
+(cd "$folder/trainer" && with mindformers "$python" -m partita.msrun "$own/trainer_mindformers.py" 2> /dev/null |
+  grep "losses\|checkpoints") || status=1
 exit $status
