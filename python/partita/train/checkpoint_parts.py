@@ -1,5 +1,5 @@
-"""The parts of ModelCheckpoint that subclasses of scripts use, such as the monitors of client libraries, which write files
-by a method `_save_ckpt` of their own."""
+"""The parts of ModelCheckpoint that subclasses of scripts use, such as the monitors of client libraries, which write
+files by a method `_save_ckpt` of their own."""
 
 import glob
 import os
@@ -45,7 +45,7 @@ class Files:
 
 
 class DocumentedParts:
-    """What a `_save_ckpt` of a script's own finds. `prefix`, `directory` and `config` are those of ModelCheckpoint."""
+    """Attributes that a `_save_ckpt` of a script's own reads. `prefix`, `directory` and `config` are those of ModelCheckpoint."""
 
     _need_flush_from_cache = False  # there are no parameter servers
     _directory = property(lambda self: self.directory)

@@ -103,8 +103,8 @@ def _appended(given):
 
 
 def _in_place_of(name, former, one):
-    """A number of `append_dict` with the shape and the element type of what it takes the place of. Raises ValueError for
-    what is no number."""
+    """A number of `append_dict` with the shape and the element type of what it takes the place of. Raises ValueError
+    for what is no number."""
     if isinstance(one, str) or one.size != 1 or former.size != 1:
         raise ValueError(
             f"[save_checkpoint] append_dict has a name that is taken, got '{name}', expected another name, or a number "
