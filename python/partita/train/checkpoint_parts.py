@@ -45,7 +45,8 @@ class Files:
 
 
 class DocumentedParts:
-    """Attributes that a `_save_ckpt` of a script's own reads. `prefix`, `directory` and `config` are those of ModelCheckpoint."""
+    """Attributes that a `_save_ckpt` of a script's own reads. `prefix`, `directory` and `config` are those of
+    ModelCheckpoint."""
 
     _need_flush_from_cache = False  # there are no parameter servers
     _directory = property(lambda self: self.directory)

@@ -1,7 +1,9 @@
-"""Trains Llama of two layers by the Trainer of mindformers, with its own callbacks, which write checkpoints below the
-folder where it runs. Prints the losses of its five steps, and those of the same steps by its step cell."""
+"""Trains Llama of two layers by the Trainer of mindformers: `trainer_mindformers.py [ROWS COLUMNS STAGES PARTS]`, as
+train_mindformers.py has them. Its own callbacks write checkpoints below the folder where it runs. Prints the losses of
+its five steps and, on one process, those of the same steps by its step cell."""
 
 import os
+import sys
 
 import numpy as np
 from train_mindformers import BATCH, fill, network_of, number, step_of, words
@@ -9,6 +11,7 @@ from train_mindformers import BATCH, fill, network_of, number, step_of, words
 import mindspore as ms
 from mindspore import dataset as ds
 from mindspore import nn
+from mindspore.communication import get_rank
 from mindspore.train import Callback
 
 STEPS, RATE = 5, 1e-2
@@ -27,12 +30,21 @@ class Losses(Callback):
         self.rates.append(number(result[3]))
 
 
-def made():
+def made(rows=1, columns=1, stages=1, parts=1):
     from mindformers.modules.transformer.transformer import TransformerOpParallelConfig
 
-    network = network_of("llama", TransformerOpParallelConfig())
+    cut = {"data_parallel": rows, "model_parallel": columns, "pipeline_stage": stages, "micro_batch_num": parts}
+    network = network_of("llama", TransformerOpParallelConfig(**cut, vocab_emb_dp=stages == 1), BATCH // parts)
     fill(network)
     return network
+
+
+def begin_on_ranks(stages):
+    from mindformers import ContextConfig, ParallelContextConfig, init_context
+
+    parallel = {"parallel_mode": "SEMI_AUTO_PARALLEL", "full_batch": True, "gradients_mean": True}
+    parallel_config = ParallelContextConfig(**parallel, pipeline_stages=stages)
+    init_context(use_parallel=True, context_config=ContextConfig(mode=ms.GRAPH_MODE), parallel_config=parallel_config)
 
 
 def by_step(rates):
@@ -47,22 +59,34 @@ def by_step(rates):
 
 
 def main():
+    rows, columns, stages, parts = (int(one) for one in sys.argv[1:5]) if len(sys.argv) > 1 else (1, 1, 1, 1)
     from mindformers import Trainer, TrainingArguments
 
     ms.set_context(mode=ms.GRAPH_MODE)
-    rows = np.tile(words().asnumpy(), (STEPS, 1))
-    data = ds.NumpySlicesDataset((rows,), ["input_ids"], shuffle=False).batch(BATCH)
-    arguments = TrainingArguments(num_train_epochs=1, batch_size=BATCH, learning_rate=RATE, sink_mode=False)
-    trainer = Trainer(arguments, "text_generation", made(), "llama2_7b", train_dataset=data)
+    many = rows * columns * stages > 1
+    if many:
+        begin_on_ranks(stages)
+    data = ds.NumpySlicesDataset((np.tile(words().asnumpy(), (STEPS, 1)),), ["input_ids"], shuffle=False).batch(BATCH)
+    arguments = {"num_train_epochs": 1, "batch_size": BATCH // parts // rows, "learning_rate": RATE, "sink_mode": False}
+    if many:
+        arguments.update(use_parallel=True, data_parallel=rows, model_parallel=columns)
+        arguments.update(pipeline_stage=stages, micro_batch_num=parts)
+    network = made(rows, columns, stages, parts)
+    trainer = Trainer(TrainingArguments(**arguments), "text_generation", network, "llama2_7b", train_dataset=data)
     heard = Losses()
     trainer.callbacks = [heard]
     trainer.train()
+    losses = [one / parts for one in heard.losses]
+    if many:
+        if get_rank() == 0:
+            print("losses", losses, flush=True)
+        return
     again = by_step(heard.rates)
-    print("losses", heard.losses)
+    print("losses", losses)
     print("losses by the step", again)
     found = [name for _, _, names in os.walk("output") for name in names if name.endswith(".ckpt")]
     print("checkpoints", sorted(found))
-    np.testing.assert_allclose(heard.losses, again, rtol=1e-5)
+    np.testing.assert_allclose(losses, again, rtol=1e-5)
     assert len(found) == 2, found
 
 
