@@ -11,6 +11,7 @@ from partita._names import missing as _missing
 from partita.common import Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor  # noqa: F401
 from partita.common.sparse import COOTensor, CSRTensor, RowTensor  # noqa: F401
 from partita.common.dtype import (  # noqa: F401
+    TensorType,
     complex64,
     complex128,
     int8,
@@ -76,11 +77,11 @@ from partita.train.distributed import (  # noqa: F401
     unified_safetensors,
 )
 from partita.train.serialization import sync_pipeline_shared_parameters  # noqa: F401
-from partita.train.step import JitConfig, jit, jit_class, lazy_inline, ms_function  # noqa: F401
+from partita.train.step import JitConfig, jit, jit_class, lazy_inline, ms_function, mutable  # noqa: F401
 from partita.version import __version__  # noqa: F401
 
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
-_LATER = ("amp", "boost", "dataset", "hal", "log", "mint", "numpy", "parallel", "profiler", "runtime", "train", "utils")
+_LATER = "amp boost dataset hal log mint numpy parallel profiler runtime scipy train utils".split()
 _exit.install()
 
 

@@ -213,6 +213,30 @@ def twice(x):
     return x, x
 
 
+def _check_3d_int_or_tuple(
+    arg_name,
+    arg_value,
+    prim_name,
+    allow_five=False,
+    ret_five=False,
+    greater_zero=True,
+    third_one=False,
+    three_input=False,
+    pad_value=1,
+):
+    """Three integers of volumes: one for all, three, or with `allow_five` the last three of five. With `ret_five` two
+    of `pad_value` stand before them. Raises TypeError for other types, ValueError for numbers out of range: those below
+    1, or below 0 unless `greater_zero`, and with `third_one` a depth other than 1."""
+    _require(_is_kind(arg_value, (int, tuple)), prim_name, arg_name, arg_value, "an integer or a tuple", TypeError)
+    values = (arg_value,) * 3 if isinstance(arg_value, int) else arg_value
+    sizes = values[2:] if allow_five and len(values) == 5 else values
+    lowest = 1 if greater_zero else 0
+    fits = len(sizes) == 3 and all(_is_kind(one, int) and one >= lowest for one in sizes)
+    _require(fits, prim_name, arg_name, arg_value, f"an integer from {lowest}, or three of them", ValueError)
+    _require(not third_one or sizes[0] == 1, prim_name, f"depth of {arg_name}", sizes[0], "1", ValueError)
+    return (pad_value, pad_value, *sizes) if ret_five else tuple(sizes)
+
+
 def args_type_check(*type_args, **type_kwargs):
     """A decorator: calls of the function raise TypeError for arguments of other types than the given ones. None is any
     type's."""

@@ -24,6 +24,19 @@ def set_current(build):
     _threads.build = build
 
 
+class outside:
+    """Within it no network is built and no step is recorded: what is called runs at once."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self):
+        self._before = current()
+        set_current(None)
+
+    def __exit__(self, *_):
+        set_current(self._before)
+
+
 def user_line():
     """(file, line) of the innermost call that is not of this package. Of the file its name alone: processes may have
     copies of a script in folders of their own."""

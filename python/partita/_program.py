@@ -104,6 +104,7 @@ class Program:
         functools.update_wrapper(self, function, updated=())
         self._function, self._rows, self._is_graph = function, rows, is_graph
         self._kept = Kept() if kept is None else kept
+        self._kept.belong_to(self)
         self._compiled, self._trees, self._turn = self._kept.compiled, self._kept.trees, self._kept.turn
         self._of_owners = {}  # of a method: programs of objects without attributes of their own
 

@@ -11,6 +11,16 @@ GRAPH_MODE, PYNATIVE_MODE = 0, 1
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 
+class _Context:
+    """The context of the documented system, as far as libraries set it by hand."""
+
+    def set_backend_policy(self, policy):
+        """Kept without effect: there is one way to run programs."""
+
+
+K_CONTEXT = _Context()
+
+
 class ParallelMode:
     """How ranks share the work."""
 

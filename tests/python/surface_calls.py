@@ -14,8 +14,14 @@ def operands(system):
     def tensor(*rows, dtype="f4"):
         return system.Tensor(np.array(rows[0] if len(rows) == 1 else rows, dtype))
 
+    def filled(cell):
+        for one in cell.get_parameters():
+            one.set_data(tensor((np.arange(one.size).reshape(one.shape) % 7 - 3) / 7))
+        return cell
+
     return {
         "__name__": "surface_calls",
+        "filled": filled,
         "ms": system,
         "np": np,
         "ops": system.ops,

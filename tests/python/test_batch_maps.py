@@ -45,6 +45,15 @@ class Maps(Case):
         self.assertEqual((twice.get_dataset_size(), twice.get_batch_size()), (2, 8))
         self.close(read(twice)[1]["x"], np.tile(X[4:8], (2, 1)))
 
+    def test_that_join_columns(self):
+        split = rows().map(ds.transforms.Duplicate(), "x", ["x", "z"]).map(lambda z: z * 2, "z")
+        self.assertEqual(split.get_col_names(), ["x", "z", "y"])
+        joined = split.batch(5, drop_remainder=True).map(
+            lambda x, z, y: (np.concatenate((x, z)), np.tile(y, 2)), ["x", "z", "y"], ["x", "y"]
+        )
+        self.assertEqual((joined.get_col_names(), joined.get_batch_size()), (["x", "y"], 10))
+        self.close(read(joined)[1]["x"], np.concatenate((X[5:], X[5:] * 2)))
+
     def test_draw_anew_in_each_epoch(self):
         drawn = np.random.default_rng(1)
         noisy = rows().batch(5).map(lambda x: x + drawn.standard_normal(x.shape).astype("f4"), "x")

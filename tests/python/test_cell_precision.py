@@ -480,3 +480,49 @@ class Programs(Case):
                 np.testing.assert_allclose(found, expected, rtol=1e-3)
             with_loss = nn.WithLossCell(made(change), loss)
             self.assertEqual(losses_of_model("", with_loss)[0], expected)
+
+
+class ResultsOf16Bits(Case):
+    """Cells that cast results to 16 bits, as scripts do around norms of networks in 16 bits."""
+
+    def test_reach_layers_with_parameters(self):
+        class Cast(nn.Cell):
+            def __init__(self, cell):
+                super().__init__()
+                self.cell = cell.to_float(ms.float32)
+
+            def construct(self, x):
+                return ops.cast(self.cell(x), ms.float16)
+
+        x = np.random.default_rng(2).standard_normal((3, 4)).astype("f4")
+        dense = nn.Dense(4, 5).to_float(ms.float16)
+        net = nn.SequentialCell(Cast(nn.LayerNorm((4,))), dense)
+        normed = rounded((x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-7), "f16")
+        for mode in (ms.GRAPH_MODE, ms.PYNATIVE_MODE):
+            ms.set_context(mode=mode)
+            result = net(Tensor(x))
+            self.assertEqual(result.dtype, ms.float32)
+            self.close(result, product(normed, dense.weight.asnumpy(), "f16") + dense.bias.asnumpy(), 2e-3)
+
+    def test_meet_others(self):
+        class Joined(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.token = ms.Parameter(Tensor(np.ones((1, 2), "f4")))
+
+            def construct(self, x):
+                joined = ops.concat((self.token, ops.cast(x, ms.float16)))
+                return ops.matmul(ops.cast(x, ms.float16), joined.T)
+
+        x = np.array([[1.0, 2.0], [0.5, 4.0]], "f4")
+        result = Joined().to_float(ms.float16)(Tensor(x))
+        self.close(result, x @ np.concatenate([np.ones((1, 2)), x]).T, 1e-3)
+        with self.refuses(TypeError, "[matmul] operands differ in element type"):
+            ops.matmul(Tensor(x), Tensor(x.astype("f2")))
+
+    def test_are_joined_in_the_widest_type(self):
+        parts = {"f2": Tensor(np.ones(2, "f2")), "f4": Tensor(np.ones(2, "f4")), "i4": Tensor(np.ones(2, "i4"))}
+        for first, second, dtype in (("f2", "f4", ms.float32), ("i4", "f2", ms.float16), ("f4", "i4", ms.float32)):
+            self.assertEqual(ops.concat((parts[first], parts[second])).dtype, dtype)
+        both = ops.concat((parts["f2"], Tensor(np.ones(2, "f4")).astype(ms.bfloat16)))
+        self.assertEqual(both.dtype, ms.float32)

@@ -77,13 +77,71 @@ class OfOneStep(Case):
 
     def test_results_that_have_no_gradient(self):
         """After such a gradient another number of gradients is called: all are called again."""
-        has = [True]
-        first = Step(lambda x, out, d: d * 3.0)
+        has, factors, numbers = [True], [3.0], [2.0]
+        first = Step(lambda x, out, d: d * factors[0])
         second = Step(lambda x, out, d: d * 5.0 if has[0] else (None,))
-        gradient = ms.grad(lambda a: (second(first(a)) + a).sum())
-        for one, expected in ((True, 16), (False, 1), (True, 16), (False, 1)):
-            has[0] = one
-            self.close(gradient(Tensor([1.0, 2.0])), [expected] * 2)
+        slope = ms.grad(lambda a: (second(first(a)) + a).sum())
+        step = ms.value_and_grad(lambda a: slope(a).sum() * numbers[0])
+        draws = random.Random(1)
+        for order in ([True, False] * 6, [False, True] * 6, [draws.random() < 0.5 for _ in range(12)]):
+            for has[0] in order:
+                factors[0], numbers[0] = draws.random(), draws.random()
+                expected = 5 * factors[0] + 1 if has[0] else 1
+                self.close(step(Tensor([1.0, 2.0]))[0], 2 * expected * numbers[0], 1e-6)
+
+    def test_random_inputs_without_gradients(self):
+        """Three gradients of two inputs, of which either or both may have none, with numbers that change."""
+
+        class Pair(nn.Cell):
+            def __init__(self, number):
+                super().__init__()
+                self.__dict__["number"] = number
+
+            def construct(self, x, y):
+                return x * 2.0 + y
+
+            def bprop(self, x, y, out, dout):
+                found = dout * factors[self.number]
+                if reads[0]:
+                    found = found * float(dout.sum())
+                return tuple(found * (i + 1.0) if one else None for i, one in enumerate(has[self.number]))
+
+        draws = random.Random(7)
+        cells = [Pair(i) for i in range(3)]
+        has, factors, reads, number = [None] * 3, [0.0] * 3, [False], [1.0]
+
+        def total(x, y):
+            first = cells[0](x, y)
+            return (cells[2](cells[1](first, y), first) * Tensor([1.0, -0.5])).sum() + (x * y).sum()
+
+        slope = ms.grad(total, (0, 1))
+        step = ms.value_and_grad(lambda x, y: (slope(x, y)[0].sum() + slope(x, y)[1].sum() * 2.0) * number[0])
+        for _ in range(60):
+            for i, one in enumerate(has):
+                if one is None or draws.random() < 0.5:
+                    has[i] = draws.random() < 0.7, draws.random() < 0.7
+            factors[:], number[0] = [draws.random() for _ in range(3)], draws.random()
+            reads[0] = draws.random() < 0.3
+            x, y = rng(draws.randrange(99)).standard_normal((2, 2))
+            d_x, d_y = self.of_pairs(x, y, has, factors, reads[0])
+            got = step(Tensor(x), Tensor(y))[0]
+            self.close(got, (d_x.sum() + 2 * d_y.sum()) * number[0], 1e-9)
+
+    @staticmethod
+    def of_pairs(x, y, has, factors, reads):
+        def back(number, d):
+            found = d * factors[number] * (d.sum() if reads else 1)
+            return [found * (i + 1) * one for i, one in enumerate(has[number])]
+
+        d_second, d_first = back(2, np.array([1, -0.5]))
+        d_x, d_y = y.copy(), x.copy()
+        if has[2][0]:  # else the gradient of the second is not called
+            more, d = back(1, d_second)
+            d_first, d_y = d_first + more, d_y + d
+        if has[2][1] or (has[2][0] and has[1][0]):
+            d, more = back(0, d_first)
+            d_x, d_y = d_x + d, d_y + more
+        return d_x, d_y
 
     def test_alternating_ways_are_compiled_once(self):
         now = [0]

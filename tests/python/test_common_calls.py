@@ -38,6 +38,11 @@ def windows(x, kernel, step, pad):
     return made
 
 
+def _of_degree_3(x):
+    """The gradient of the sums of |x|^3 to the power of 1/3."""
+    return np.sign(x) * x**2 / (np.abs(x) ** 3).sum(1, keepdims=True) ** (2 / 3)
+
+
 def pooled(x, kernel, step, pad, function):
     rows = [[function(part, count) for part, count in row] for row in windows(x, kernel, step, pad)]
     return np.moveaxis(np.array(rows), (0, 1), (2, 3))
@@ -200,6 +205,19 @@ class Functions(Case):
         self.close(Tensor(made[2:]), np.log1p(x[2:]), 1e-6)
         self.close(ms.grad(lambda a: ops.log1p(a).sum())(Tensor(x)), 1 / (1 + x), 1e-5)
 
+    def test_vectors_of_zeros_have_gradients(self):
+        zeros, x = Tensor(np.zeros((2, 3), "f4")), floats(2, 3)
+        for ord, dim in ((None, None), (None, 1), (2, 1), (3, 1), (1, 1), ("fro", (0, 1))):
+            gradient = ms.grad(lambda a, ord=ord, dim=dim: ops.norm(a, ord, dim).sum())(zeros)
+            self.close(gradient, np.zeros((2, 3)))
+        self.close(ms.grad(lambda a: ops.norm(a, 3, 1).sum())(Tensor(x)), _of_degree_3(x), 1e-4)
+        self.close(ms.grad(lambda a: (ops.clip_by_norm(a, 1.0) * Tensor(x)).sum())(zeros), x)
+        gradient = ms.grad(lambda a: ops.cosine_similarity(a, Tensor(x), eps=0.1).sum())(zeros)
+        self.close(gradient, x / 0.1, 1e-5)
+        short, other = floats(4, 1) * 0.05, floats(4, 1)
+        expected = short * other / np.maximum(np.abs(short * other), 0.1)
+        self.close(ops.cosine_similarity(Tensor(short), Tensor(other), 1, 0.1), expected[:, 0], 1e-5)
+
     def test_masked_select_has_gradients(self):
         x = floats(3, 4)
         gradient = ms.grad(lambda a: (ops.masked_select(a, a > 0) ** 2).sum())(Tensor(x))
@@ -215,3 +233,27 @@ class Functions(Case):
         self.close(ops.nll_loss(Tensor(x), Tensor(classes), **options), each.sum() / share.sum(), 1e-5)
         self.close(ops.nll_loss(Tensor(x), Tensor(classes), reduction="none", **options), each, 1e-5)
         self.assertFalse(math.isnan(float(ops.nll_loss(Tensor(x), Tensor(classes), label_smoothing=0.1))))
+
+    def test_labels_that_are_all_ignored_have_no_gradients(self):
+        x, classes = Tensor(floats(2, 3)), Tensor([0, 0], ms.int32)
+        for function in (ops.nll_loss, ops.cross_entropy):
+            for weight in (None, Tensor([0.5, 1.0, 2.0])):
+
+                def loss(a, function=function, weight=weight):
+                    return function(a, classes, weight, ignore_index=0)
+
+                self.assertTrue(math.isnan(float(loss(x))))
+                self.close(ms.grad(loss)(x), np.zeros((2, 3)))
+
+    def test_a_row_for_padding_begins_as_zeros(self):
+        table = nn.Embedding(5, 3, padding_idx=1).embedding_table.asnumpy()
+        self.assertEqual([bool(row.any()) for row in table], [True, False, True, True, True])
+        with self.refuses(ValueError, "[Embedding] bad padding_idx, got 5, expected an integer from 0 to 4"):
+            nn.Embedding(5, 3, padding_idx=5)
+        with self.refuses(NotImplementedError, "[Embedding] a row without gradients is not supported"):
+            mint.nn.Embedding(5, 3, padding_idx=1)
+
+    def test_what_is_cut_off_leaves_what_is_added(self):
+        self.close(ops.pad(Tensor(floats(1)), (-1, 2), value=1.5), [1.5, 1.5])
+        with self.refuses(ValueError, "[pad] nothing is left"):
+            ops.pad(Tensor(floats(1)), (-1, 0))

@@ -4,7 +4,7 @@ import contextlib
 import io
 
 import numpy as np
-from support import Case, labelled
+from support import Case, labelled, warned
 from test_events import Net, rows
 
 import partita as ms
@@ -254,3 +254,42 @@ class Steps(Case):
         self.assertEqual(one._optimizer.global_step, 6)
         self.assertFalse(nn.SGD(Net().trainable_params(), 0.1).dynamic_lr)
         np.testing.assert_array_equal(one._optimizer.global_step.value().asnumpy(), [6])
+
+
+class Losses(Case):
+    def test_know_whether_they_are_of_a_training(self):
+        class Both(nn.LossBase):
+            def construct(self, logits, labels):
+                return ms.ops.cross_entropy(logits, labels) + (100.0 if self.training else 1.0)
+
+        rows = np.ones((8, 3), "f4"), np.zeros(8, "i4")
+        data = ms.dataset.NumpySlicesDataset(rows, ["x", "y"], shuffle=False).batch(4)
+        net, history = nn.Dense(3, 2), train.History()
+        model = train.Model(net, Both(), nn.SGD(net.trainable_params(), 0.0), {"loss"})
+        model.train(1, data, callbacks=[history])
+        self.assertGreater(history.epoch["net_output"][0], 100)
+        self.assertLess(model.eval(data)["loss"], 10)
+        model.fit(2, data, data, callbacks=[history])
+        self.assertGreater(history.epoch["net_output"][-1], 100)
+
+    def test_of_results_that_are_not_finite(self):
+        rows = np.ones((8, 3), "f4"), np.zeros(8, "i4")
+        bad = rows[0].copy()
+        bad[5] = np.nan
+        data, worse = (
+            ms.dataset.NumpySlicesDataset((x, rows[1]), ["x", "y"], shuffle=False).batch(4) for x in (rows[0], bad)
+        )
+        net, found = nn.Dense(3, 2), []
+        model = train.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1), {"loss", "acc"})
+
+        class Evaluates(train.Callback):
+            def on_train_epoch_end(self, run_context):
+                found.append(model.eval(worse))
+
+        with warned() as lines:
+            model.train(2, data, callbacks=Evaluates())
+        self.assertTrue(all(np.isnan(one["loss"]) and 0 <= one["acc"] <= 1 for one in found))
+        self.assertEqual(len(found), 2)
+        self.assertIn("the training goes on", "".join(lines))
+        with self.refuses(ValueError, "the results are not finite"):
+            model.eval(worse)

@@ -169,6 +169,18 @@ class FollowWhatTheyCloseOver(Case):
             made = ms.value_and_grad(lambda a, i=i: (a.sum(), *[i] * i), 0, None, i > 0)(X)[0]
             self.assertEqual(len(made) if isinstance(made, tuple) else 1, 1 + i)
 
+    def test_functions_that_stay_have_programs_of_their_own(self):
+        """Twenty functions of the same code, which take other elements, in turn."""
+        functions = [ms.grad(lambda a, i=i: (a[i % 3 :] ** (i + 1)).sum()) for i in range(20)]
+        with warned() as lines:
+            for turn in range(4):
+                with counted() as programs:
+                    for i, function in enumerate(functions):
+                        expected = (i + 1) * X.asnumpy().astype("f8") ** i
+                        expected[: i % 3] = 0
+                        np.testing.assert_allclose(function(X).asnumpy(), expected, rtol=1e-5)
+        self.assertEqual((programs.count, lines), (0, []))
+
     def test_threads(self):
         found = {}
 

@@ -216,7 +216,7 @@ def described(function):
 
 def found_for(about, name):
     name = NAMES.get(name, name)
-    for place in (*PLACES.get(about, ()), "", "parallel", "nn", "ops", "Tensor", "Parameter"):
+    for place in (*PLACES.get(about, (about,)), "", "parallel", "nn", "ops", "Tensor", "Parameter"):
         try:
             found = count_names.resolved(f"{place}.{name}".lstrip("."))
         except (AttributeError, ImportError):

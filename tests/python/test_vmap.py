@@ -8,7 +8,7 @@ import numpy as np
 from support import Case, rng, warned
 
 import partita as ms
-from partita import Parameter, Tensor, nn, ops, vmap
+from partita import Parameter, Tensor, _core, nn, ops, vmap
 from partita._sliced import rules
 
 SIZE = 3
@@ -85,6 +85,11 @@ AT_ONCE = {
     ),
     "convolution": (lambda a, w: ops.conv2d(a, w), [IMAGES, _floats(4, 3, 2, 2)]),
     "convolution in groups": (lambda a, w: ops.conv2d(a, w, groups=2), [_floats(2, 4, 5, 5), _floats(6, 2, 2, 2)]),
+    "convolution in steps": (
+        lambda a, w: ops.conv2d(a, w, stride=2, pad_mode="pad", padding=(1, 0, 2, 1), dilation=2),
+        [IMAGES, _floats(4, 3, 2, 2)],
+    ),
+    "integers": (lambda i, k: i * k + ops.gather(k, i, 0) // 2, [_integers(4, 4), _integers(9, 4)]),
     "bias": (lambda a, b: ops.bias_add(a, b), [_floats(2, 3, 4, 4), _floats(3)]),
     "largest of windows": (lambda a: ops.max_pool2d(a, 2, 2), [IMAGES]),
     "mean of windows": (lambda a: ops.avg_pool2d(a, 2, 1), [IMAGES]),
@@ -126,8 +131,8 @@ def arguments(makers, axes, numbers):
 
 
 def ways(makers):
-    """Axes of arguments: with slices along the first one or the last one, or without, at least one with."""
-    choices = [(None, 0, -1)] * len(makers)
+    """Axes of arguments: with slices along the first or the last one, or without, at least one with."""
+    choices = [(None, 0, -1) if len(makers) < 3 else (None, 0)] * len(makers)
     return [one for one in itertools.product(*choices) if any(axis is not None for axis in one)]
 
 
@@ -188,6 +193,33 @@ class Slices(Case):
                 self.close(got, np.stack([np.stack(row) for row in rows]), 1e-9)
                 got = vmap(vmap(function), 1, 1)(*args)  # along the other dimension first
                 self.close(got, np.stack([np.stack(row) for row in rows]), 1e-9)
+
+    def test_of_outer_slices(self):
+        """An inner function uses slices of the outer one besides its arguments."""
+        numbers = rng(4)
+        a, b = numbers.standard_normal((3, 2, 4)), numbers.standard_normal((5, 4, 2))
+
+        def outer(x, ys):
+            return vmap(lambda y: ops.tanh(ops.matmul(x, y)) * x.sum() + ops.matmul(y.T, x.T))(ys)
+
+        expected = np.stack([[np.tanh(x @ y) * x.sum() + y.T @ x.T for y in b] for x in a])
+        self.close(vmap(outer, (0, None))(Tensor(a), Tensor(b)), expected, 1e-9)
+        weight = numbers.standard_normal(expected.shape)
+        for place, (x, y) in enumerate([(a, b)] * 2):
+            total = lambda p, q: (vmap(outer, (0, None))(p, q) * Tensor(weight)).sum()  # noqa: E731
+            of_pair = lambda x, y: ops.tanh(ops.matmul(x, y)) * x.sum() + ops.matmul(y.T, x.T)  # noqa: E731
+            plain = lambda p, q: sum(  # noqa: E731
+                (of_pair(p[i], q[k]) * Tensor(weight[i, k])).sum() for i in range(3) for k in range(5)
+            )
+            got, other = (ms.grad(way, place)(Tensor(x), Tensor(y)) for way in (total, plain))
+            self.close(got, other.asnumpy(), 1e-9)
+
+    def test_functions_without_a_rule(self):
+        """A function of the library without a rule is computed slice by slice. This is the list of these."""
+        sets = rules._OF_ELEMENTS, rules._OF_ROWS, rules._OF_AXIS, rules._REDUCTIONS
+        names = {one for one in dir(_core.functions) if not one.startswith("_")}
+        ruled = {one for one in names if any(one in ones for ones in sets) or hasattr(rules.Rules, f"_{one}")}
+        self.assertEqual(names - ruled, {"apply", "host_function", "rounded"})
 
     def test_in_programs(self):
         for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
@@ -350,6 +382,13 @@ class Functions(Case):
         for axes in ((0, 0), (None, 0)):
             with self.refuses(IndexError, "outside"):
                 vmap(lambda a, i: ops.gather(a, i, 0), axes)(table if axes[0] == 0 else table[0], ids)
+
+    def test_of_scalars(self):
+        """The dimension of the slices is none of theirs."""
+        for op in ("softmax", "log_softmax", "cumsum", "argmax"):
+            with self.assertRaises((ValueError, IndexError)):
+                vmap(getattr(ops.registry, op))(Tensor([1.0, 2.0]))
+        self.close(vmap(lambda a: a.sum() + ops.reduce_max(a) + a.mean())(Tensor([1.0, 2.0])), [3, 6])
 
     def test_python_is_called_once_and_compiled_once(self):
         calls = []

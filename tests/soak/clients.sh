@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Published client libraries of the documented system, unchanged: clients.sh FOLDER [DOCUMENTED_PYTHON].
 # FOLDER gets the libraries and what they import. With the Python of a virtual environment that has mindspore 2.10 and
-# NumPy 1.26, models of mindcv are compared with it (an hour on two cores). Run by hand; it needs a network and mpirun.
+# NumPy 1.26, models and trainings of mindcv and mindnlp are compared with it (three hours on two cores). Run by hand; it
+# needs a network and mpirun.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mkdir -p "${1:?clients.sh FOLDER [DOCUMENTED_PYTHON]}" && cd "$1" && pwd)
@@ -16,9 +17,12 @@ fetch() { # NAME PACKAGES..: into a folder of its own, once
 fetch mindcv --no-deps mindcv==0.3.0
 fetch mindformers --no-deps mindformers==1.3.2
 fetch mindyolo --no-deps mindyolo==0.5.0
+fetch mindnlp --no-deps mindnlp==0.2.4
 fetch images numpy==1.26.4 pillow tqdm scipy
 fetch texts numpy==1.26.4 pyyaml regex ftfy jieba rouge_chinese nltk pyarrow==12.0.1 tokenizers==0.15.0 datasets==2.18.0 \
   tiktoken jinja2 setproctitle safetensors sentencepiece addict ml-dtypes opencv-python-headless==4.9.0.80 mindpet==1.0.4
+[ -e "$folder/mindcv_repository" ] ||
+  git clone -q --depth 1 --branch v0.3.0 https://github.com/mindspore-lab/mindcv "$folder/mindcv_repository"
 with() { # LIBRARY COMMAND..: with the library, what it imports, and the package
   PYTHONPATH=$package:$folder/$1:$folder/texts:$folder/images "${@:2}"
 }
@@ -40,6 +44,18 @@ status=0
 
 echo "mindcv, in graph mode, the data set sunk:"
 with mindcv "$python" -m partita.msrun "$own/train_mindcv.py" "$own/train_mindcv.yaml" "$folder/training"
+echo "mindcv, train.py with each file of settings, by its own model if that ends in 90 s:"
+with mindcv "$python" "$own/mindcv_yamls.py" "$folder/mindcv_repository" "$folder/yamls" --every --own 90 || status=1
+if [ -n "$documented" ]; then
+  with mindcv "$python" "$own/mindcv_compare.py" "$folder/mindcv_repository" "$folder/compared" "$documented" \
+    "$folder/mindcv:$folder/images:$folder/texts"
+fi
+echo "mindnlp, 43 trainings:"
+if [ -n "$documented" ] && [ ! -e "$folder/mindnlp_documented.npz" ]; then
+  PYTHONPATH=$folder/mindnlp:$folder/texts:$folder/images timeout 3600 "$documented" "$own/train_mindnlp.py" "$folder" \
+    documented > /dev/null 2> "$folder/mindnlp_documented.txt" || echo "mindnlp not by the documented system"
+fi
+with mindnlp "$python" -m partita.msrun "$own/train_mindnlp.py" "$folder" own 2> /dev/null || status=1
 if [ -n "$documented" ]; then
   echo "mindcv, its optimizers:"
   rm -f "$folder/optimizers.npz"

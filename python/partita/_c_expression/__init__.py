@@ -1,10 +1,20 @@
 """Names of the documented system's library that client libraries import."""
 
+import numpy as np
+
 from partita._c_expression import typing  # noqa: F401
 from partita._names import absent, refuse_missing
 from partita.common.tensor import Tensor  # noqa: F401
 
 swap_cache = absent("swap_cache", __name__, "blocks of keys and values that a script copies")
+
+
+def _random_normal(seed, array, mean, sigma):
+    """Fills an array of NumPy with numbers of a normal distribution."""
+    array[...] = np.random.default_rng(seed).normal(mean, sigma, array.shape)
+
+
+random_normal = _random_normal  # its name in earlier versions
 
 
 class MSContext:

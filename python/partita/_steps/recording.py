@@ -13,6 +13,7 @@ from partita._captured import Same
 from partita._current import user_line
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, GradientCalls, Recorded, Replay, is_shared, listed, require_values
+from partita._steps.counting import Counting
 from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -70,11 +71,10 @@ def _of_build(body):
     return lambda build, *symbols: body(build.trace, *symbols)
 
 
-class Recording(Building):
+class Recording(Counting, Building):
     """The calls of one step, as they are made."""
 
-    builds_network = True
-    is_recorded = True
+    builds_network = is_recorded = True
 
     def __init__(self, tree, arguments):
         super().__init__(True, tree.groups, tree.precision, tree.scopes)
@@ -93,17 +93,16 @@ class Recording(Building):
         """Begins a segment: calls that become one program."""
         self.segment = Segment(self)
         self.root = self.call = root
-        self.calls = []
+        self.calls, self.count = [], 0  # how many results these have
         self.values = list(arguments)  # of externals
         self.slots = {id(one): -1 - i for i, one in reversed(list(enumerate(arguments)))}
         self.viewed = []  # references to views of tensors
         self.assigned = {}  # (parameter, its value), by the identity of the parameter
         self.former = {}  # what parameters that were assigned stood for before, by their identity
         self.updated = {}  # parameters that the segment updates, by their identity
-        self.count = 0  # of results
         self._scratch = None
 
-    def run(self, body, operands):
+    def _added(self, body, operands):
         closure = body.__closure__
         key = (body.__code__, [cell.cell_contents for cell in closure]) if closure else body.__code__
         return self._called(key, operands, body, True)
@@ -257,7 +256,9 @@ class Recording(Building):
 
         made = _Differentiation(choices, make)
         try:
-            for number in range(len(choices[0].gradients)):
+            for number in itertools.count():
+                if number == len(made.choices[0].gradients):
+                    break
                 GradientRecording(self, made, number).follow()
         except _Differs:  # others may follow: all are called again
             del self.values[end:]
@@ -322,7 +323,7 @@ class Recording(Building):
         if id(parameter) in self.updated:
             self.commit()
         dtype, shape, functions = parameter.dtype.core, list(parameter.shape), _core.functions
-        value = self.run(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
+        value = self._added(lambda trace, x: functions.cast(functions.reshape(x, shape), dtype), [value])
         # What uses the parameter from here on has gradients by it, not by what its value was made of.
         if mstype.is_float(parameter.dtype):
             value = self.with_gradient("assign", lambda x: x, lambda x, out, dout: (None,), [value])
@@ -440,6 +441,7 @@ class GradientRecording(Recording):
 
     def follow(self):
         """Makes the calls. Raises _Differs if gradients are called after this one of which the number is not known."""
+        before = self._made.choices
         if self._made.new is not None:
             self._begin_new()
         results, kinds = self._called_by_user()
@@ -450,7 +452,9 @@ class GradientRecording(Recording):
                 return
             self._begin_new()
         self._found.results, self._found.kinds = results, kinds
-        if kinds != self._made.choices[0].gradients[self._number].kinds:
+        # The same gradients come next as after one that had gradients for the same inputs.
+        self._made.choices = [one for one in before if one.gradients[self._number].kinds == kinds]
+        if not self._made.choices:
             raise _Differs
 
     def _is_all(self, found, results):

@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from partita import _core, context
-from partita._current import current, set_current
+from partita._current import outside
 from partita._executable import Executable, feeders, is_alone, require_rows, statistics_groups
 from partita._ranks import is_begun
 from partita._steps.agreement import agree, digest_of, stable
@@ -156,19 +156,6 @@ def _copied(symbol):
     return _core.functions.reshape(symbol, list(symbol.shape))
 
 
-class _outside:
-    """Within it no step is recorded: what is called runs at once."""
-
-    __slots__ = ("_before",)
-
-    def __enter__(self):
-        self._before = current()
-        set_current(None)
-
-    def __exit__(self, *_):
-        set_current(self._before)
-
-
 class Step(Recording):
     """A step that is recorded, and what of it is known."""
 
@@ -195,7 +182,7 @@ class Step(Recording):
     def need(self, slot):
         if slot is None:
             return self.commit()
-        with _outside():
+        with outside():
             asked = agree(self, (slot,), True) if self.is_shared else (slot,)
             self.segment.arrays.update(zip(asked, self._program(asked, True).take(self)))
         self._begin_rest()
@@ -206,7 +193,7 @@ class Step(Recording):
         self.beginnings += (self.begun,)
 
     def commit(self):
-        with _outside():
+        with outside():
             self._run()
         if self.call.continued is None:
             self.call.continued = Call()
@@ -242,7 +229,7 @@ class Step(Recording):
         segment.recording = None
 
     def need_of_gradient(self, path, slot):
-        with _outside():
+        with outside():
             calls_of = [(number, [stable(one.key) for one in calls]) for _, number, calls in path]
             if self.is_shared:
                 agree(self, (slot,), True, digest_of(self.call.digest, calls_of, slot))

@@ -61,6 +61,10 @@ def _kind(name, members, doc):
     return Kind(name, (), {"__doc__": doc, "__module__": __name__})
 
 
+class TensorType:
+    """The type of tensors in annotations of the documented system: no value is of it."""
+
+
 Type = DType
 Float = _kind("Float", (float16, float32, float64), "Float16, float32 and float64.")
 BFloat = _kind("BFloat", (bfloat16,), "Bfloat16.")

@@ -2,13 +2,30 @@
 
 import math
 
+import numpy as np
+
 from partita import _core
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
+from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 
 _registry = {}
 _NOTHING_BEYOND = 6  # standard deviations, of which a network does not draw such numbers
+
+
+def _assignment(arr, num):
+    """Writes a number, or an array of NumPy, into an array of NumPy, and returns it."""
+    arr[...] = num
+    return arr
+
+
+def _calculate_fan_in_and_fan_out(shape):
+    """Returns how many elements each output of such a weight sums, and into how many each input goes. Raises ValueError
+    for fewer than two dimensions."""
+    if len(shape) < 2:
+        raise ValueError(f"[initializer] a weight has no such counts, got {len(shape)} dimensions, expected 2 or more")
+    return _core.fans(list(shape))
 
 
 def _named(*names):
@@ -21,10 +38,31 @@ def _named(*names):
 
 
 class Initializer:
-    """A distribution: `rule(shape)` gives its kind in the library and the arguments of that."""
+    """A distribution: `rule(shape)` gives its kind in the library and the arguments of that. A class of a script's own
+    has a method `_initialize(array)` instead, which fills an array of NumPy."""
+
+    def __init__(self, **kwargs):
+        self._kwargs = kwargs
+
+    def __call__(self, arr):
+        return self._initialize(arr)
 
     def rule(self, shape):
         raise NotImplementedError
+
+    def _initialize(self, arr):
+        kind, args = self.rule(arr.shape)
+        drawn = _core.initial(kind, args, "f32", arr.shape, _seed.seed_or_default(), _seed.next_name("tensor"))
+        _assignment(arr, np.asarray(drawn))
+
+    def values_of(self, shape, dtype, stream):
+        """The values as an array of the library; `stream` names the numbers that are drawn."""
+        if type(self)._initialize is Initializer._initialize:
+            kind, args = self.rule(shape)
+            return _core.initial(kind, args, dtype.core, shape, _seed.seed_or_default(), stream)
+        values = np.zeros(shape, np.float32 if dtype.numpy is None else dtype.numpy)
+        self._initialize(values)
+        return _core.Array(values).cast(dtype.core)
 
 
 class _Fixed(Initializer):

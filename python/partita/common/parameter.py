@@ -42,6 +42,7 @@ class Parameter(Tensor):
         "_info",
     )
     is_parameter = True
+    inited_param = None  # drawn values are those of the parameter itself
     # Of parameter servers, which are not there, and of other ways to share parameters; set without effect.
     cache_enable = _without_effect("cache_enable", False)
     cache_shape = _without_effect("cache_shape", ())

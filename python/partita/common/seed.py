@@ -27,6 +27,12 @@ def seed_or_default():
     return 1 if _seed is None else _seed
 
 
+def _get_graph_seed(op_seed, kernel_name):
+    """Two seeds of an op of the documented system: that of the script, or 0, and that of the op. What is drawn here
+    follows from `set_seed` alone."""
+    return (0 if _seed is None else _seed), op_seed
+
+
 def next_name(kind):
     """A name of its own for numbers that no parameter owns."""
     global _drawn

@@ -27,7 +27,9 @@ class Tensor:
     # _updates: changes in place; _view: (tensor, index) of which it is a view; _views: views of it; _hooks: (identity
     # of the symbol that they belong to, hooks of its gradient); _is_shared: whether NumPy may write to it
     __slots__ = ("_array", "_symbol", "_init", "_updates", "_view", "_views", "_hooks", "_is_shared", "__weakref__")
+    __slots__ += ("__dict__",)  # attributes that scripts and libraries give tensors
     is_parameter = False
+    init_flag = is_init = False  # of tensors that parameter servers draw
     __array_priority__ = 1000  # NumPy leaves operators with tensors to them
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
@@ -116,8 +118,7 @@ class Tensor:
         """Draws the values that an initializer stands for."""
         if self._array is None and self._init is not None:
             init, own, dtype = self._init
-            kind, args = init.rule(own)
-            self._array = _core.initial(kind, args, dtype.core, own, _seed.seed_or_default(), self._stream())
+            self._array = init.values_of(own, dtype, self._stream())
         return self
 
     def _stream(self):

@@ -1,7 +1,7 @@
 """Data sets: sources, views, transforms."""
 
 from partita._names import absent, refuse_missing
-from partita.dataset import config, transforms, vision  # noqa: F401
+from partita.dataset import audio, config, core, text, transforms, vision  # noqa: F401
 from partita.dataset.engine import (
     BatchDataset,
     Dataset,
@@ -9,6 +9,7 @@ from partita.dataset.engine import (
     RepeatDataset,
     SourceDataset,
     TakeDataset,
+    TextBaseDataset,
     VisionBaseDataset,
     zip,
 )

@@ -60,8 +60,8 @@ class Dataset:
             self._built[shard] = self._source(shard)
         return self._built[shard]
 
-    def _view(self, change, **attrs):
-        return _View(self, change, **attrs)
+    def _view(self, change, kind=None, **attrs):
+        return (kind or _View)(self, change, **attrs)
 
     # What there is.
 
@@ -122,19 +122,11 @@ class Dataset:
         ratio = change.probe(self.rows())
         return self._view(change, batch_size=self._batch_size * ratio)
 
-    def batch(
-        self,
-        batch_size,
-        drop_remainder=False,
-        num_parallel_workers=None,
-        per_batch_map=None,
-        input_columns=None,
-        output_columns=None,
-        **kwargs,
-    ):
+    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
         `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. Raises TypeError or
         ValueError for bad sizes, NotImplementedError for batches of batches."""
+        changed, *columns = (kwargs.pop(name, None) for name in ("per_batch_map", "input_columns", "output_columns"))
         _refuse_unknown("batch", kwargs)
         if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
             raise TypeError(f"[batch] batch_size is not an integer, got {batch_size!r}, expected one from 1")
@@ -146,10 +138,10 @@ class Dataset:
                 f"{self._batch_size}), expected one of them"
             )
         size, drops = int(batch_size), bool(drop_remainder)
-        batched = self._view(lambda rows, seed: rows, batch_size=size, drop_remainder=drops)
-        if per_batch_map is None:
+        batched = self._view(lambda rows, seed: rows, BatchDataset, batch_size=size, drop_remainder=drops)
+        if changed is None:
             return batched
-        return batched.map(OfRows(per_batch_map), input_columns or self.get_col_names(), output_columns)
+        return batched.map(OfRows(changed), columns[0] or self.get_col_names(), columns[1])
 
     def shuffle(self, buffer_size):
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer. Raises
@@ -170,7 +162,7 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[repeat] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: self._whole(rows).repeat(count))
+        return self._view(lambda rows, seed: self._whole(rows).repeat(count), RepeatDataset)
 
     def take(self, count=-1):
         """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
@@ -178,7 +170,7 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[take] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()))
+        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()), TakeDataset)
 
     def skip(self, count):
         """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
@@ -361,6 +353,18 @@ class _View(Dataset):
         return self._change(self._parent.rows(shard), _seed.seed_or_default() + 7919 * self._depth)
 
 
+class BatchDataset(_View):
+    """Rows in batches: the result of `batch`."""
+
+
+class RepeatDataset(_View):
+    """Rows that are repeated: the result of `repeat`."""
+
+
+class TakeDataset(_View):
+    """The first rows: the result of `take`."""
+
+
 class _Joined(Dataset):
     def __init__(self, parts, join):
         super().__init__()
@@ -494,4 +498,4 @@ class _Applied:
         return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
 
 
-MappableDataset = SourceDataset = VisionBaseDataset = BatchDataset = RepeatDataset = TakeDataset = Dataset
+MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset

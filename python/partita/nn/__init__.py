@@ -1,7 +1,7 @@
 """Cells, layers, losses, optimizers."""
 
-from partita._names import refuse_missing
-from partita.nn import cell, layer, learning_rate_schedule, loss, optim  # noqa: F401
+from partita._names import absent_all, refuse_missing
+from partita.nn import cell, layer, learning_rate_schedule, loss, optim, probability  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
     GELU,
@@ -31,7 +31,9 @@ from partita.nn.activations import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
+from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
+from partita.nn.recurrent import *  # noqa: F401,F403
 from partita.nn.transposed import *  # noqa: F401,F403
 from partita.nn.loss import (
     BCEWithLogitsLoss,
@@ -59,6 +61,18 @@ from partita.nn.wrap import (
     WithLossCell,
 )
 
+globals().update(
+    absent_all(
+        __name__,
+        {
+            name: "a cell of nn.Dense, ops.matmul and ops.softmax"
+            for name in (
+                "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder"
+                " TransformerEncoderLayer"
+            ).split()
+        },
+    )
+)
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES
 __getattr__ = refuse_missing(globals())

@@ -4,10 +4,11 @@ that stay float32."""
 import math
 import numbers
 
-from partita import _core, _trace
+from partita import _core
 from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.nn import activations
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels
@@ -255,8 +256,18 @@ class Dropout(Cell):
         return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
 
 
+def _without_row(table, row):
+    """The table with zeros in a row."""
+    if not isinstance(row, numbers.Integral) or not 0 <= row < table.shape[0]:
+        last = table.shape[0] - 1
+        raise ValueError(f"[Embedding] bad padding_idx, got {row!r}, expected an integer from 0 to {last}")
+    values = table.init_data().asnumpy().copy()
+    values[row] = 0
+    return Tensor(values)
+
+
 class Embedding(Cell):
-    """Looks up rows of a table by their ids."""
+    """Looks up rows of a table by their ids. The row `padding_idx` begins as zeros."""
 
     gather, one_hot = LayerPrimitive(lambda self: P.Gather()), LayerPrimitive(lambda self: P.OneHot())
     array_mul = LayerPrimitive(lambda self: P.MatMul())
@@ -272,12 +283,11 @@ class Embedding(Cell):
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
+        table = initializer(embedding_table, [vocab_size, embedding_size], dtype)
         if padding_idx is not None:
-            raise ValueError(
-                f"[Embedding] a row for padding is not supported, got padding_idx={padding_idx}, expected None"
-            )
-        self.use_one_hot = use_one_hot
-        self.embedding_table = Parameter(initializer(embedding_table, [vocab_size, embedding_size], dtype))
+            table = _without_row(table, padding_idx)
+        self.use_one_hot, self.padding_idx = use_one_hot, padding_idx
+        self.embedding_table = Parameter(table)
 
     def construct(self, ids):
         if self.use_one_hot:
@@ -367,67 +377,12 @@ class _BatchNorm(Cell):
         if x.dtype != self.gamma.dtype:  # an input of 16 bits
             return F.cast(self.construct(F.cast(x, self.gamma.dtype)), x.dtype)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        build = _trace.current()
-        if build is not None and build.builds_network:
-            return self._in_network(build, x, of_batch and build.training)
-        return self._at_once(x, of_batch)
+        statistics = self.moving_mean, self.moving_variance
 
-    def _in_network(self, build, x, of_batch):
-        moving_mean, moving_variance = self.moving_mean, self.moving_variance
-        epsilon, momentum = self.eps, self.momentum
-        values = x.size // x.shape[1]
+        def call(name, function, *inputs):
+            return call_in(self, name, function, *inputs)
 
-        def add(build, a, gamma, beta):
-            trace = build.trace
-            mean, variance = build.statistic(moving_mean), build.statistic(moving_variance)
-            if not of_batch:
-                return _apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=epsilon)[0]
-            groups = trace.statistics_groups()
-            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=epsilon, groups=groups)
-            running = _apply(
-                trace,
-                "running_statistics",
-                [mean, variance, batch_mean, rstd],
-                momentum=1.0 - momentum,
-                epsilon=epsilon,
-                count=values // groups,
-            )
-            build.update_statistic(moving_mean, running[0])
-            build.update_statistic(moving_variance, running[1])
-            return y
-
-        statistics = _trace.Same(moving_mean), _trace.Same(moving_variance)
-        key = "batch_norm", *statistics, epsilon, momentum, of_batch
-        name = "bn_train" if of_batch else "bn_infer"
-        result = call_in(self, name, lambda *inputs: build.do(key, add, *inputs), x, self.gamma, self.beta)
-        if of_batch:
-            build.moved(moving_mean, moving_variance)
-        return result
-
-    def _at_once(self, x, of_batch):
-        epsilon, momentum, count = self.eps, self.momentum, x.size // x.shape[1]
-
-        def body(trace, a, gamma, beta, mean, variance):
-            if not of_batch:
-                return (_apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=epsilon)[0],)
-            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=epsilon, groups=1)
-            return (
-                y,
-                *_apply(
-                    trace,
-                    "running_statistics",
-                    [mean, variance, batch_mean, rstd],
-                    momentum=1.0 - momentum,
-                    epsilon=epsilon,
-                    count=count,
-                ),
-            )
-
-        results = F.run(body, x, self.gamma, self.beta, self.moving_mean, self.moving_variance)
-        if of_batch and _trace.current() is None:
-            self.moving_mean.set_data(results[1])
-            self.moving_variance.set_data(results[2])
-        return results[0]
+        return F.normalized(x, self.gamma, self.beta, *statistics, of_batch, self.eps, self.momentum, call)
 
     def extend_repr(self):
         return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"

@@ -54,6 +54,13 @@ def _quotient(x1, x2):
     return F.div(x1, x2)
 
 
+def _product(x1, x2):
+    """The product, in which a tensor without dimensions decides about the type like any other."""
+    if (x1.ndim == 0) != (x2.ndim == 0):
+        x1, x2 = (F.reshape(one, [1]) if one.ndim == 0 else one for one in (x1, x2))
+    return F.mul(x1, x2)
+
+
 def _of_type_of_array(function):
     """A function of two tensors whose result has the type of the one that is an array, if the other is a number."""
 
@@ -110,7 +117,7 @@ _BINARY = {
     "maximum": (_of_type_of_array(F.maximum), "The larger of each pair."),
     "minimum": (_of_type_of_array(F.minimum), "The smaller of each pair."),
     "mod": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
-    "multiply": (F.mul, "Product, broadcast."),
+    "multiply": (_product, "Product, broadcast."),
     "not_equal": (F.not_equal, "Whether elements differ."),
     "power": (F.pow, "A power, broadcast."),
     "remainder": (F.floor_mod, "x1 - floor(x1 / x2) x2."),

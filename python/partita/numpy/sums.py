@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 
-from partita.common.dtype import bool_, float16, float32, int32
+from partita.common.dtype import bool_, float16, float32, int32, uint8
 from partita.common.tensor import Tensor
 from partita.numpy.shapes import ravel
 from partita.numpy.tensors import tensor_of, typed
@@ -99,7 +99,7 @@ def std(x, axis=None, ddof=0, keepdims=False):
 def cumsum(a, axis=None, dtype=None):
     """Sums of the elements up to each one; of all in one row without an axis."""
     x = tensor_of(a)
-    x = F.cast(x, int32) if x.dtype == bool_ else x
+    x = F.cast(x, int32) if x.dtype in (bool_, uint8) and dtype is None else x
     return F.cumsum(ravel(x) if axis is None else x, 0 if axis is None else axis, dtype)
 
 

@@ -1,6 +1,21 @@
 """Ops that client libraries import for other devices."""
 
 from partita._names import absent_all
+from partita.ops.primitive import Primitive
+
+
+def _refusing(name, instead):
+    """The class of an op that libraries make when they are imported: a call of the op raises NotImplementedError."""
+
+    def init(self, *args, **kwargs):
+        Primitive.__init__(self)
+
+    def compute(self, *args):
+        raise NotImplementedError(f"[{name}] this op is not supported, got a call, expected {instead}")
+
+    members = {"__init__": init, "compute": compute, "__doc__": f"Not there: see {instead}.", "__module__": __name__}
+    return type(name, (Primitive,), members)
+
 
 ABSENT = absent_all(
     __name__,
@@ -24,4 +39,17 @@ ABSENT = absent_all(
         "inner_comm_irecv_op": "pipeline stages",
         "inner_comm_isend_op": "pipeline stages",
     },
+)
+ABSENT.update(
+    {
+        name: _refusing(name, instead)
+        for name, instead in {
+            "AdaptiveAvgPool3D": "ops.reduce_mean over parts",
+            "AdaptiveMaxPool2D": "nn.MaxPool2d with windows that divide",
+            "Complex": "two tensors, of real and of imaginary parts",
+            "FFTWithSize": "numpy.fft on asnumpy()",
+            "Imag": "a tensor of imaginary parts",
+            "Real": "a tensor of real parts",
+        }.items()
+    }
 )

@@ -162,7 +162,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     x = x if dtype is None else cast(x, dtype)
     axes = None if dim is None else tuple([dim] if isinstance(dim, numbers.Integral) else dim)
     if ord is None:
-        return sqrt(reduce_sum(square(x), axes or (), keepdim))
+        return _root(reduce_sum(square(x), axes or (), keepdim))
     if axes is None:
         if x.ndim not in (1, 2):
             raise ValueError(f"[norm] no vector or matrix, got shape {x.shape} with ord={ord!r}, expected dim")
@@ -181,17 +181,24 @@ def _norm_of_vectors(x, ord, axes, keepdim):
     if ord == 0:
         return reduce_sum(cast(not_equal(x, 0.0), x.dtype), axes, keepdim)
     if ord == 2:
-        return sqrt(reduce_sum(square(x), axes, keepdim))
+        return _root(reduce_sum(square(x), axes, keepdim))
     if ord == 1:
         return reduce_sum(size, axes, keepdim)
     if not isinstance(ord, numbers.Real):
         raise ValueError(f"[norm] unknown norm of vectors, got ord={ord!r}, expected a number")
-    return pow(reduce_sum(pow(size, float(ord)), axes, keepdim), 1.0 / ord)
+    return _root(reduce_sum(pow(size, float(ord)), axes, keepdim), 1.0 / ord)
+
+
+def _root(total, power=0.5):
+    """The root of sums; that of 0 has a gradient of 0."""
+    none = equal(total, 0.0)
+    safe = select(none, full([], 1.0, dtype=total.dtype), total)
+    return select(none, total, sqrt(safe) if power == 0.5 else pow(safe, power))
 
 
 def _norm_of_matrices(x, ord, axes, keepdim):
     if ord == "fro":
-        return sqrt(reduce_sum(square(x), tuple(axes), keepdim))
+        return _root(reduce_sum(square(x), tuple(axes), keepdim))
     if ord not in (1, -1, math.inf, -math.inf):
         raise NotImplementedError(
             f"[norm] singular values are not supported, got ord={ord!r} of matrices, expected 'fro', 1, -1, inf or -inf"
@@ -230,10 +237,10 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
-    """The cosine of the angle between vectors along a dimension."""
+    """The cosine of the angle between vectors along a dimension: their product over that of their lengths, which is at
+    least `eps`."""
     a, b = as_float(as_tensor(x1, "cosine_similarity")), as_float(as_tensor(x2, "cosine_similarity"))
-    first, second = (larger(norm(one, None, dim, True), eps) for one in (a, b))
-    return reduce_sum(mul(div(a, first), div(b, second)), dim)
+    return div(reduce_sum(mul(a, b), dim), larger(mul(norm(a, None, dim), norm(b, None, dim)), eps))
 
 
 def std_mean(input, axis=None, ddof=0, keepdims=False):

@@ -6,7 +6,7 @@ from partita.ops.reductions import reduce_sum
 from partita.ops.shapes import reshape, transpose
 from partita.ops.support import as_tensor
 
-__all__ = ("einsum", "mm", "mv", "addmm", "baddbmm", "tensor_dot", "inner", "dot")
+__all__ = "addbmm addmm addmv addr baddbmm dot einsum inner mm mv tensor_dot".split()
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -160,3 +160,23 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 def baddbmm(input, batch1, batch2, beta=1, alpha=1):
     """beta input + alpha batch1 batch2, of batches of matrices."""
     return addmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta input + alpha times the sum over the batch of batch1 batch2."""
+    return add(mul(input, beta), mul(reduce_sum(matmul(batch1, batch2), 0), alpha))
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta input + alpha mat vec."""
+    return add(mul(input, beta), mul(mv(mat, vec), alpha))
+
+
+def addr(x, vec1, vec2, *, beta=1, alpha=1):
+    """beta x + alpha times the products of all pairs of elements of two vectors."""
+    a, b = as_tensor(vec1, "addr"), as_tensor(vec2, "addr")
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(
+            f"[addr] operands are not vectors, got shapes {a.shape} and {b.shape}, expected one dimension each"
+        )
+    return add(mul(x, beta), mul(mul(reshape(a, [-1, 1]), reshape(b, [1, -1])), alpha))

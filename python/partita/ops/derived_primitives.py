@@ -1,15 +1,21 @@
 """More ops that are objects: of functions that are made of others."""
 
+import functools
+
 import numpy as np
 
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
+from partita.ops.recurrent import flat_weights, over_steps
 from partita.ops.transposed import input_gradient
 
 _PLAIN = {
     "Assign": F.assign,
+    "Dense": F.dense,
+    "MaskedSelect": F.masked_select,
     "Ceil": F.ceil,
     "Cos": F.cos,
     "Expm1": F.expm1,
@@ -40,6 +46,7 @@ _PLAIN = {
 __all__ = [
     *_PLAIN,
     "Addcmul",
+    "BatchNorm",
     "Conv2DBackpropInput",
     "Conv2DTranspose",
     "DType",
@@ -49,15 +56,21 @@ __all__ = [
     "KLDivLoss",
     "L2Normalize",
     "LpNorm",
+    "LSTM",
     "Meshgrid",
+    "NLLLoss",
     "Pad",
+    "Partial",
     "ResizeNearestNeighbor",
     "ImageSummary",
     "ScalarSummary",
+    "ScalarToTensor",
     "SigmoidCrossEntropyWithLogits",
     "Sort",
     "SplitWithSize",
     "TensorSummary",
+    "Tril",
+    "UniformReal",
     "Unstack",
 ]
 for _name, _function in _PLAIN.items():
@@ -80,6 +93,24 @@ class Addcmul(Primitive):
 
     def compute(self, input_data, x1, x2, value):
         return F.addcmul(input_data, x1, x2, value)
+
+
+class BatchNorm(Primitive):
+    """(x[n, c, ..], gamma, beta, mean, variance) gives (normalized x, mean, variance, mean, variance): by the given
+    statistics, or with `is_training` by those of the batch, whose share `momentum` the given ones take."""
+
+    def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
+        super().__init__()
+        F.require_nchw("BatchNorm", data_format)
+        self.is_training, self.epsilon, self.momentum = bool(is_training), float(epsilon), float(momentum)
+
+    def compute(self, x, scale, bias, mean, variance):
+        found = mean, variance
+        if self.is_training:
+            axes = tuple(i for i in range(x.ndim) if i != 1)
+            found = F.reduce_mean(x, axes), F.var(x, axes)
+        y = F.batch_norm(x, mean, variance, scale, bias, self.is_training, self.momentum, self.epsilon)
+        return y, *found, *found
 
 
 class Conv2DTranspose(Primitive):
@@ -223,6 +254,31 @@ class LpNorm(Primitive):
         return F.sqrt(total) if self.p == 2 else total if self.p == 1 else F.pow(total, 1 / self.p)
 
 
+class LSTM(Primitive):
+    """(x[steps, n, input_size], h, c, weights in one row) gives (states of all steps, last h, last c) and two tensors
+    of one element, where the documented system keeps what its gradient needs."""
+
+    def __init__(self, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
+        super().__init__()
+        if num_layers != 1 or dropout or proj_size:
+            raise ValueError(
+                f"[LSTM] more than a layer, got num_layers={num_layers}, dropout={dropout} and proj_size={proj_size}, "
+                "expected 1, 0 and 0: see nn.LSTM"
+            )
+        self.input_size, self.hidden_size, self.has_bias = input_size, hidden_size, bool(has_bias)
+        self.directions = 2 if bidirectional else 1
+
+    def compute(self, x, h, c, w):
+        sizes = self.input_size, self.hidden_size, self.directions, self.has_bias
+        made, last = [], []
+        for k, weights in enumerate(flat_weights(w, "LSTM", *sizes)):
+            y, state = over_steps("LSTM", x, (h[k], c[k]), weights, backwards=k == 1)
+            made.append(y)
+            last.append(state)
+        nothing = F.zeros((1, 1), x.dtype)
+        return F.concat(made, -1), *(F.stack(one, 0) for one in zip(*last)), nothing, nothing
+
+
 class Meshgrid(Primitive):
     """The coordinates of the points of a grid, from a tuple of those along each of its dimensions."""
 
@@ -245,6 +301,33 @@ class Pad(Primitive):
         if len(self.paddings) != x.ndim:
             raise ValueError(f"[Pad] wrong number of pairs, got {len(self.paddings)}, expected {x.ndim}")
         return F.pad(x, [one for pair in reversed(self.paddings) for one in pair])
+
+
+class NLLLoss(Primitive):
+    """(log-probabilities, classes, weights of the classes) gives (the loss, the sum of the weights that count)."""
+
+    def __init__(self, reduction="mean", ignore_index=-100):
+        super().__init__()
+        self.reduction, self.ignore_index = reduction, ignore_index
+
+    def compute(self, logits, labels, weight):
+        losses = F.nll_loss(logits, labels, weight, self.ignore_index, self.reduction)
+        counts = F.not_equal(labels, self.ignore_index)
+        own = F.gather(weight, F.select(counts, labels, F.zeros_like(labels)), 0)
+        return losses, F.reduce_sum(F.mul(own, F.cast(counts, own.dtype)))
+
+
+class Partial(Primitive):
+    """(function, first arguments): the function of the others."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, function, *args, **kwargs):
+        return functools.partial(function, *args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        return self.compute(*args, **kwargs)
 
 
 class ResizeNearestNeighbor(Primitive):
@@ -270,6 +353,16 @@ class ResizeNearestNeighbor(Primitive):
         scale = (size - 1) / (wanted - 1) if wanted > 1 else size / wanted
         found = np.floor(np.arange(wanted, dtype=np.float32) * np.float32(scale) + np.float32(0.5))
         return np.minimum(found, size - 1).astype(np.int32)
+
+
+class ScalarToTensor(Primitive):
+    """(number, element type): the number as a tensor."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, input_x, dtype=mstype.float32):
+        return F.scalar_to_tensor(input_x, dtype)
 
 
 class ScalarSummary(Primitive):
@@ -319,6 +412,27 @@ class StandardNormal(Primitive):
 
     def compute(self, shape):
         return F.standard_normal(shape)
+
+
+class Tril(Primitive):
+    """The elements of matrices on and below a diagonal, and 0 above it."""
+
+    def __init__(self, diagonal=0):
+        super().__init__()
+        self.diagonal = diagonal
+
+    def compute(self, x):
+        return F.tril(x, self.diagonal)
+
+
+class UniformReal(Primitive):
+    """Numbers from 0 to 1, of a shape."""
+
+    def __init__(self, seed=0, seed2=0):
+        super().__init__()
+
+    def compute(self, shape):
+        return F.rand(*shape)
 
 
 class Unstack(Primitive):

@@ -12,8 +12,11 @@ from partita.ops.shapes import *  # noqa: F401,F403
 from partita.ops.activations import *  # noqa: F401,F403
 from partita.ops.arithmetic import *  # noqa: F401,F403
 from partita.ops.arranged import *  # noqa: F401,F403
+from partita.ops.batches import *  # noqa: F401,F403
+from partita.ops.bits import *  # noqa: F401,F403
 from partita.ops.contractions import *  # noqa: F401,F403
 from partita.ops.drawn import *  # noqa: F401,F403
+from partita.ops.lines import *  # noqa: F401,F403
 from partita.ops.older_names import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 from partita.ops.padding import *  # noqa: F401,F403
@@ -25,4 +28,5 @@ from partita.ops.reversal import *  # noqa: F401,F403
 from partita.ops.scattered import *  # noqa: F401,F403
 from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.trigonometry import *  # noqa: F401,F403
+from partita.ops.searched import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

@@ -6,12 +6,19 @@ import numbers
 import numpy as np
 
 from partita import _core, _trace
+from partita._precision import is_half
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import bias_add, cast, duplicate, greater_equal, mul
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, run
+
+
+def _rounds_operands():
+    """Whether products are computed from operands of 16 bits here."""
+    build = _trace.current()
+    return build is not None and is_half(build.here.precision)
 
 
 def matmul(input, other, transpose_a=False, transpose_b=False):
@@ -24,6 +31,8 @@ def matmul(input, other, transpose_a=False, transpose_b=False):
         y = matmul(a, b, transpose_a and not row, transpose_b and not column)
         shape = list(y.shape[:-2]) + ([] if row else [y.shape[-2]]) + ([] if column else [y.shape[-1]])
         return reshape(y, shape)
+    if a.dtype != b.dtype and _rounds_operands() and mstype.is_float(a.dtype) and mstype.is_float(b.dtype):
+        a, b = cast(a, mstype.float32), cast(b, mstype.float32)  # products round them
     if a.dtype != b.dtype:
         raise TypeError(
             f"[matmul] operands differ in element type, got {a.dtype} and {b.dtype}, expected one: see ops.cast"

@@ -1,5 +1,6 @@
 """The operators of tensors, and their methods that compute: functions of this package, which installs them."""
 
+import builtins
 import numbers
 import types
 import weakref
@@ -9,6 +10,8 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item, is_basic
+from partita.ops.likenesses import InPlace, Likenesses
+from partita.ops.scattered import added_at
 
 # Operators of two operands by the functions that they call; those of arithmetic also swap their operands.
 _ARITHMETIC = {
@@ -21,7 +24,7 @@ _ARITHMETIC = {
     "floordiv": "floor_div",
     "mod": "floor_mod",
 }
-_LOGIC = {"and": "logical_and", "or": "logical_or"}
+_LOGIC = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 _COMPARISONS = {  # operators, and methods of these names
     "eq": "equal",
     "ne": "not_equal",
@@ -39,6 +42,8 @@ _NAMED_AS_FUNCTIONS = """
     swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip roll
     moveaxis argmin sort argsort diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
     amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
+    addbmm addmv addr bmm bincount bitwise_and bitwise_or bitwise_xor count_nonzero isinf isnan is_floating_point
+    multiply outer scatter searchsorted swapdims t true_divide unique
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
@@ -78,7 +83,8 @@ class _Methods:
         return F.cast(self, dtype)
 
     def to(self, dtype):
-        return self.astype(dtype)
+        """The elements in another element type. The name of a kind of device leaves them where they are."""
+        return self if isinstance(dtype, str) and dtype in ("CPU", "GPU", "Ascend") else self.astype(dtype)
 
     def float(self):
         return self.astype(mstype.float32)
@@ -150,6 +156,59 @@ class _Methods:
         """The elements repeated along dimensions of one element, so that the shape is that of another tensor."""
         return F.broadcast_to(self, other.shape)
 
+    def expand(self, *size):
+        """The elements repeated along dimensions of one element, and along new ones in front; -1 keeps a size."""
+        return F.broadcast_to(self, _shape_of(size))
+
+    def repeat(self, *repeats, axis=None):
+        """The tensor several times along each dimension, and along new ones in front. With `axis` each slice along it
+        several times, as in earlier versions of the documented system."""
+        if axis is not None:
+            return F.repeat_interleave(self, *repeats, axis)
+        counts = _shape_of(repeats)
+        if len(counts) < self.ndim:
+            raise ValueError(
+                f"[Tensor.repeat] too few numbers of copies, got {tuple(counts)}, expected one for each of "
+                f"{self.ndim} dimensions"
+            )
+        return F.tile(self, tuple(counts))
+
+    def stride(self):
+        """By how many elements each dimension advances."""
+        return [one // self.itemsize for one in self.strides]
+
+    @property
+    def strides(self):
+        """By how many bytes each dimension advances."""
+        found, step = [], self.itemsize
+        for size in reversed(self.shape):
+            found.append(step)
+            step *= size
+        return tuple(reversed(found))
+
+    def __contains__(self, value):
+        """Whether an element is equal to the value."""
+        return builtins.bool(F.any(F.equal(self, value)))
+
+    def gather(self, *args, **kwargs):
+        """(places, axis): the slices at these places. (axis, places): the elements at places along an axis."""
+        if "dim" in kwargs or "index" in kwargs or (args and isinstance(args[0], builtins.int)):
+            return F.gather_elements(self, *args, **kwargs)
+        return F.gather(self, *args, **kwargs)
+
+    def index_add(self, *args, alpha=1, **kwargs):
+        """(axis, places, slices) or (places, slices, axis): the tensor with slices, times alpha, added at places."""
+        names = ("dim", "index", "source") if args and isinstance(args[0], builtins.int) else ("indices", "y", "axis")
+        given = dict(zip(names, args)) | kwargs
+        axis = given["dim"] if "dim" in given else given["axis"]
+        index = given["index"] if "index" in given else given["indices"]
+        source = given["source"] if "source" in given else given["y"]
+        return added_at(self, index, source if alpha == 1 else F.mul(source, alpha), axis)
+
+    def movedim(self, source, destination):
+        """The dimensions in another order: some of them at other places."""
+        return F.moveaxis(self, source, destination)
+
     def repeat_interleave(self, repeats, dim=None):
         """Each element, along a dimension each slice, several times."""
         return F.repeat_interleave(self, repeats, dim)
@@ -186,7 +245,8 @@ def _method(function):
 
 def _install():
     """Gives `Tensor` its operators and methods."""
-    found = {name: one for name, one in vars(_Methods).items() if isinstance(one, (property, types.FunctionType))}
+    members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods)}
+    found = {name: one for name, one in members.items() if isinstance(one, (property, types.FunctionType))}
     found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())
     found.update((f"__{name}__", _method(getattr(F, function))) for name, function in _OF_ONE.items())
     for name, function in {**_ARITHMETIC, **_LOGIC, **_COMPARISONS}.items():

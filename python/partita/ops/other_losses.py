@@ -1,5 +1,6 @@
 """More losses of two tensors. The cells of `nn.other_losses` are made of them."""
 
+import math
 import numbers
 
 from partita.common import dtype as mstype
@@ -120,7 +121,15 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
         each = x if weight is None else mul(x, as_tensor(weight))
         smooth = neg(mul(reduce_sum(each, -1), cast(counts, x.dtype)))
         losses = add(mul(losses, 1.0 - label_smoothing), mul(smooth, label_smoothing / x.shape[-1]))
-    return div(reduce_sum(losses), reduce_sum(shares)) if reduction == "mean" else reduced(losses, reduction)
+    return _mean_over(losses, shares) if reduction == "mean" else reduced(losses, reduction)
+
+
+def _mean_over(losses, shares):
+    """The sum of losses over that of shares; without shares it is NaN, and has gradients of 0."""
+    total, zero = reduce_sum(shares), _zero(shares)
+    none = equal(total, 0.0)
+    mean = div(reduce_sum(losses), select(none, Tensor(1.0, total.dtype), total))
+    return add(mean, select(none, Tensor(math.nan, mean.dtype), cast(zero, mean.dtype)))
 
 
 @_with_digits

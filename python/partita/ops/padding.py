@@ -87,6 +87,9 @@ def pad(input_x, padding, mode="constant", value=None):
     pairs = _pairs(x, padding)
     cut = [(max(0, -before), n - max(0, -after)) for (before, after), n in zip(pairs, x.shape)]
     if any(end <= begin for begin, end in cut):
+        sizes = [n + before + after for n, (before, after) in zip(x.shape, pairs)]
+        if mode == "constant" and min(sizes) > 0:  # what was there is cut off
+            return full(sizes, value or 0, dtype=x.dtype)
         raise ValueError(f"[pad] nothing is left, got padding {tuple(pairs)} of shape {x.shape}, expected less")
     if not any(before or after for before, after in pairs):
         return duplicate(x)

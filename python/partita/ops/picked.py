@@ -57,18 +57,20 @@ def index_select(input, axis, index):
     return gather(input, index, axis_of("index_select", axis, as_tensor(input, "index_select").ndim))
 
 
-def _known(where, *tensors):
-    if _trace.current() is not None or any(one._symbol is not None for one in tensors):
+def require_known(where, *tensors):
+    """Raises NotImplementedError where values are not known: in programs that are compiled once. In a step whose Python
+    runs every time they are."""
+    build = _trace.current()
+    if (build is not None and not build.is_recorded) or any(one._is_symbolic for one in tensors):
         raise NotImplementedError(
-            f"[{where}] the shape of the result depends on data, got a call within a program, expected one outside of"
-            " it, or ops.select"
+            f"[{where}] the result needs values, got a call within a program, expected one outside of it, or ops.select"
         )
 
 
 def nonzero(input, *, as_tuple=False):
     """The places of the elements other than 0, a row for each, or a tensor for each dimension."""
     x = as_tensor(input, "nonzero")
-    _known("nonzero", x)
+    require_known("nonzero", x)
     places = np.nonzero(x.asnumpy())
     if as_tuple:
         return tuple(Tensor(one.astype(np.int64)) for one in places)
@@ -79,7 +81,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """The elements without those that are equal to the one before, in one row or of slices along a dimension; also
     which of them each element is, and how many there are of each, as int64."""
     x = as_tensor(input, "unique_consecutive")
-    _known("unique_consecutive", x)
+    require_known("unique_consecutive", x)
     values = x.asnumpy()
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
     flat = rows.reshape(len(rows), -1)
@@ -100,6 +102,6 @@ def masked_select(input, mask):
     x, chosen = as_tensor(input, "masked_select"), as_tensor(mask, "masked_select")
     build = _trace.current()
     if build is None or not build.is_recorded:  # a program whose shapes are those of its values at this time
-        _known("masked_select", x, chosen)
+        require_known("masked_select", x, chosen)
     shape = np.broadcast_shapes(x.shape, chosen.shape) or (1,)
     return tensor_index(broadcast_to(x, shape), broadcast_to(chosen, shape))

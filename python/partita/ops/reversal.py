@@ -4,7 +4,7 @@ import numbers
 
 from partita.ops.support import F, as_tensor, attributes, axis_of, run
 
-__all__ = ("flip", "fliplr", "flipud")
+__all__ = ("flip", "fliplr", "flipud", "reverse")
 
 
 def reversed_along(x, axis):
@@ -29,3 +29,8 @@ def flipud(input):
 def fliplr(input):
     """The columns in the opposite order."""
     return flip(input, 1)
+
+
+def reverse(x, axis):
+    """The elements in the opposite order along the dimensions of a tuple or list."""
+    return flip(x, axis)

@@ -5,13 +5,14 @@ import numpy as np
 from partita import _trace
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.ops.creation import assign, one_hot
+from partita.ops.creation import assign, full, one_hot
 from partita.ops.elementwise import add, cast, greater, mul, select
+from partita.ops.layers import matmul
 from partita.ops.reductions import argmax, reduce_sum
 from partita.ops.shapes import expand_dims, swapaxes
 from partita.ops.support import as_tensor, axis_of
 
-__all__ = "assign_add assign_sub scatter_nd_update tensor_scatter_elements".split()
+__all__ = "assign_add assign_sub index_add scatter scatter_nd_update tensor_scatter_elements".split()
 
 
 def assign_add(variable, value):
@@ -57,6 +58,38 @@ def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none")
     else:
         made = _replaced(x, hot, new)
     return swapaxes(made, axis, last) if axis != last else made
+
+
+def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):
+    """The tensor with slices along an axis added to those at places; a parameter has the values from then on."""
+    made = added_at(x, indices, y, axis)
+    return assign(x, made) if isinstance(x, Parameter) else made
+
+
+def added_at(x, indices, y, axis):
+    """A tensor with slices along an axis added to those at places."""
+    own, ids, new = (as_tensor(one, "index_add") for one in (x, indices, y))
+    axis = axis_of("index_add", axis, own.ndim)
+    if ids.ndim != 1 or new.ndim != own.ndim or new.shape[axis] != ids.shape[0]:
+        raise ValueError(
+            f"[index_add] the shapes do not fit, got places {ids.shape} and slices {new.shape} along axis {axis} of "
+            f"{own.shape}, expected a place for each slice"
+        )
+    last = own.ndim - 1
+    ids = select(ids < 0, ids + own.shape[axis], ids)
+    hot = cast(one_hot(ids, own.shape[axis], 1.0, 0.0), own.dtype)  # [k, size]
+    turned = swapaxes(new, axis, last) if axis != last else new
+    added = matmul(cast(turned, own.dtype), hot)
+    return add(own, swapaxes(added, axis, last) if axis != last else added)
+
+
+def scatter(input, axis, index, src):
+    """The tensor with elements at places along an axis replaced by others, or by a number."""
+    ids = as_tensor(index, "scatter")
+    new = src if isinstance(src, Tensor) else full(ids.shape, src, dtype=input.dtype)
+    if new.shape != ids.shape:
+        raise ValueError(f"[scatter] the shapes do not fit, got {ids.shape} and {new.shape}, expected the same")
+    return tensor_scatter_elements(input, ids, new, axis)
 
 
 def _replaced(x, hot, new):

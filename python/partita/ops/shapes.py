@@ -113,13 +113,30 @@ def broadcast_to(input, shape):
     return run(lambda trace, a: F.apply(trace, "broadcast_to", [a], attributes(shape=sizes))[0], x)
 
 
+def _of_one_type(parts):
+    """Tensors in the type that holds the elements of all: with floats the widest float."""
+    types = {one.dtype for one in parts}
+    if len(types) < 2:
+        return parts
+    floats = {one for one in types if mstype.is_float(one)}
+    if floats and floats != {mstype.float16, mstype.bfloat16}:
+        order = (mstype.float64, mstype.float32, mstype.float16, mstype.bfloat16)
+        wanted = next(one for one in order if one in floats)
+    elif floats:
+        wanted = mstype.float32
+    else:
+        wanted = mstype.to_dtype(np.result_type(*(one.numpy for one in types)))
+    return [one if one.dtype == wanted else cast(one, wanted) for one in parts]
+
+
 def concat(tensors, axis=0):
-    """Concatenates tensors along an axis. Raises TypeError unless they are in a tuple or list that is not empty."""
+    """Concatenates tensors along an axis, in the type that holds the elements of all. Raises TypeError unless they are
+    in a tuple or list that is not empty."""
     if not isinstance(tensors, (list, tuple)) or not tensors:
         raise TypeError(
             f"[concat] not a list of tensors, got {type(tensors).__name__}, expected a tuple or list of tensors"
         )
-    parts = [as_tensor(one, "concat") for one in tensors]
+    parts = _of_one_type([as_tensor(one, "concat") for one in tensors])
     axis = axis_of("concat", axis, parts[0].ndim)
     return run(lambda trace, *xs: F.apply(trace, "concat", list(xs), attributes(axis=axis))[0], *parts)
 

@@ -50,10 +50,10 @@ def validated(model, dataset, epochs, callbacks):
             return
         if not made:
             made.append(Evaluation(model, dataset))
-        model.train_network.set_train(False)
+        model._set_train(False)
         own = Arguments(args)
         made[0].run(callbacks, own)
-        model.train_network.set_train(True)
+        model._set_train(True)
         kept = ("cur_step_num", "batch_num", "mode", "dataset_sink_mode")
         args.update((name, one) for name, one in own.items() if name not in kept)
 

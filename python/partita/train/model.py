@@ -234,7 +234,7 @@ class Model(stepping.SteppedModel):
             raise ValueError(f"[{where}] too few rows, got {len(rows)}, expected at least one batch of {batch}")
         if len(rows) % batch and not dataset._drop_remainder:
             warn(f"[{where}] the last batch is not full and is dropped, got {len(rows)} rows in batches of {batch}")
-        self._network.set_train(True)
+        self._set_train(True)
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
         purposes = ["training", "evaluation"] if is_validated else ["training"]
         batches = parallelism.batches(dataset)
@@ -253,17 +253,21 @@ class Model(stepping.SteppedModel):
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
         with self._settings(), contextlib.ExitStack() as stack, _naming_wide_columns(valid_dataset):
-            stack.enter_context(stepping.kept_modes(self._network, self._is_training))
+            stack.enter_context(stepping.kept_modes(self._own_cells(), self._is_training))
             callbacks = entered(stack, _listed(callbacks))
             if self._eval_network is not None:
-                return stepping.evaluate(self, valid_dataset, callbacks)
+                of_network = self._eval_network, self._eval_indexes, self._metric_functions
+                return stepping.evaluate(*of_network, valid_dataset, callbacks)
             args = Arguments(network=self._network, list_callback=callbacks)
-            return self._measured(Evaluation(self, valid_dataset).run(callbacks, args))
+            try:
+                return self._measured(Evaluation(self, valid_dataset).run(callbacks, args))
+            except ValueError as error:
+                return self._evaluated_anyway(error, valid_dataset)
 
     def _evaluation_job(self, valid_dataset):
         """(a job that evaluates the network, its rows, how many a batch has)."""
         names = self._columns(valid_dataset, "eval")
-        self._network.set_train(False)
+        self._set_train(False)
         parallelism = self._parallelism()
         rows = valid_dataset.rows() if valid_dataset._batch_size is not None else valid_dataset.rows().unbatch()
         parts, cut = parallelism.feeders(valid_dataset)

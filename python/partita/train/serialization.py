@@ -4,7 +4,7 @@
 import os
 
 from partita import _core
-from partita._names import refuse_missing
+from partita._names import absent, refuse_missing
 from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
@@ -342,6 +342,13 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
 
 def sync_pipeline_shared_parameters(net):
     """Kept, without effect: parameters of several stages are one."""
+
+
+_exec_save = absent("_exec_save", __name__, "save_checkpoint")
+_load_map_parameter = absent("_load_map_parameter", __name__, "load_checkpoint")
+_parse_ckpt_proto = absent("_parse_ckpt_proto", __name__, "load_checkpoint")
+tensor_to_ms_type = {one.name: one for one in mstype.number_type}
+tensor_to_np_type = {one.name: one.numpy.type for one in mstype.number_type if one.numpy is not None}
 
 
 def export(net, *inputs, file_name, file_format, **kwargs):

@@ -5,6 +5,7 @@ import functools
 from partita import common
 from partita._program import Program
 from partita.common import api
+from partita.common.tensor import Tensor
 
 
 def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgraph=False, backend="", **others):
@@ -14,6 +15,16 @@ def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgra
 
 
 ms_function = jit
+
+
+def mutable(input_data, dynamic_len=False):
+    """The data itself: tensors in tuples, lists and dicts are inputs of programs in any case."""
+    if not isinstance(input_data, (tuple, list, dict, int, float, Tensor)):
+        raise TypeError(
+            f"[mutable] bad input_data, got {type(input_data).__name__}, expected a tensor, a number, or a tuple, list "
+            "or dict of them"
+        )
+    return input_data
 
 
 def jit_class(cls):

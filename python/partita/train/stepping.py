@@ -8,12 +8,14 @@ import time
 
 from partita import context
 from partita._program import Program
+from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer
 from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
 from partita.train.callback import OnRequestExit
 from partita.train.callback_base import InternalCallbackParam, RunContext
+from partita.train.metrics import Loss, Top1CategoricalAccuracy, Top5CategoricalAccuracy
 from partita.train.serialization import save_checkpoint
 
 
@@ -177,9 +179,12 @@ class Stepping:
         self._call("on_train_step_end")
 
 
-def evaluate(model, dataset, callbacks):
-    """The metrics of a model over the rows of a data set by its network for evaluations, as a dict by their names."""
-    network, indexes = model._eval_network, model._eval_indexes
+_OF_KIND = {"loss": Loss, "accuracy": Top1CategoricalAccuracy, "top_accuracy": Top5CategoricalAccuracy}
+
+
+def evaluate(network, indexes, metrics, dataset, callbacks=()):
+    """Metrics over the rows of a data set by a network for evaluations, or a function, as a dict by their names.
+    `indexes`: the numbers of the results that are the loss, the output and the label; None: metrics get all results."""
     args = InternalCallbackParam(
         eval_network=network, valid_dataset=dataset, list_callback=callbacks, mode="eval", dataset_sink_mode=False,
         batch_num=dataset.get_dataset_size(), cur_step_num=0,
@@ -190,8 +195,8 @@ def evaluate(model, dataset, callbacks):
         for one in callbacks:
             getattr(one, event)(run)
 
-    network.set_train(False)
-    metrics = model._metric_functions
+    if isinstance(network, Cell):
+        network.set_train(False)
     for one in metrics.values():
         one.clear()
     call("on_eval_begin")
@@ -235,9 +240,9 @@ def evaluated_by(network, indexes):
 
 
 @contextlib.contextmanager
-def kept_modes(network, is_training):
-    """Within a training, what sets a network to evaluate leaves it as it was: callbacks may evaluate between epochs."""
-    modes = [(one, one.training) for _, one in network.cells_and_names()] if is_training else []
+def kept_modes(cells, is_training):
+    """Within a training, an evaluation leaves cells as they were: callbacks may evaluate between epochs."""
+    modes = [(one, one.training) for cell in cells for _, one in cell.cells_and_names()] if is_training else []
     try:
         yield
     finally:
@@ -250,6 +255,29 @@ class SteppedModel:
     """The part of Model that trains by calls of a cell."""
 
     _is_training = False
+
+    def _evaluated_anyway(self, error, dataset):
+        """The metrics of an evaluation within a training whose results are not finite: the training goes on, as
+        documented. Raises other errors, and those of other evaluations."""
+        if not self._is_training or self._loss_fn is None or "results are not finite" not in str(error):
+            raise error
+        warn(f"[eval] the training goes on: {error}")
+        self._set_train(False)
+
+        def results(data, label):
+            logits = self._network(data)
+            return self._loss_fn(logits, label), logits, label
+
+        metrics = {name: _OF_KIND[kind]() for name, kind in self._metrics.items()}
+        return evaluate(results, [0, 1, 2], metrics, dataset)
+
+    def _own_cells(self):
+        """The cell that is trained, or the network and its loss."""
+        return [one for one in (self.train_network, self._loss_fn) if isinstance(one, Cell)]
+
+    def _set_train(self, training):
+        for one in self._own_cells():
+            one.set_train(training)
 
     @contextlib.contextmanager
     def _within_training(self):

@@ -45,15 +45,17 @@ def write_images(folder):
 
 
 def shortened(told, images, folder, own, family):
-    """The settings with few small rows; every other one is as it was. Models of their own train for one epoch."""
+    """The settings with few small rows; every other one is as it was. Models of their own train for one epoch, with a
+    learning rate in proportion to the batch."""
+    told_batch = told.get("batch_size", 128)
     told = dict(told, data_dir=images, ckpt_save_dir=folder, batch_size=4, num_parallel_workers=1, log_interval=1)
     told.update(epoch_size=2, warmup_epochs=min(1, told.get("warmup_epochs", 3)), decay_epochs=1, num_classes=CLASSES)
     if not own:
         told.update(model="soak_tiny", image_resize=SMALL)
     elif family in ANY_SIZE:
         told.update(image_resize=ANY_EDGE)
-    if own:
-        told.update(epoch_size=1, warmup_epochs=0)
+    if own:  # its rate is that of larger batches
+        told.update(epoch_size=1, warmup_epochs=0, lr=float(told.get("lr", 0.001)) * 4 / told_batch)
     return told
 
 
@@ -92,9 +94,24 @@ def trained(repository, told, folder, seconds):
     return losses, ""
 
 
+def name_of(repository, path):
+    """The name of a file of settings."""
+    return os.path.relpath(path, os.path.join(repository, "configs"))[: -len(".yaml")]
+
+
+def trained_before(folder, kind):
+    """Names of the files that an earlier run has trained by models of this kind."""
+    try:
+        with open(os.path.join(folder, "lines.json")) as file:
+            lines = [json.loads(line) for line in file]
+    except OSError:
+        return set()
+    return {one["name"] for one in lines if one["losses"] and one["by"] == kind}
+
+
 def line_of(args, path, images):
     """The line of one file."""
-    name = os.path.relpath(path, os.path.join(args.repository, "configs"))[: -len(".yaml")]
+    name = name_of(args.repository, path)
     with open(path) as file:
         told = yaml.safe_load(file)
     folder = os.path.join(args.folder, name.replace("/", "_"))
@@ -129,9 +146,10 @@ def main():
         with open(path) as file:
             groups.setdefault(group_of(yaml.safe_load(file)), []).append(path)
     print(f"{len(paths)} files, {len(groups)} groups", flush=True)
-    lines = []
+    lines, known = [], trained_before(args.folder, "own" if args.own else "substitute")
+    paths = paths if args.every else [members[0] for members in groups.values()]
     with open(os.path.join(args.folder, "lines.json"), "a") as file:
-        for path in paths if args.every else [members[0] for members in groups.values()]:
+        for path in [one for one in paths if name_of(args.repository, one) not in known]:
             lines.append(line_of(args, path, images))
             print(json.dumps(lines[-1]), file=file, flush=True)
             if not lines[-1]["losses"]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Layers, ops, optimizers, data pipelines, losses, 1,500 random calls and 300 random trainings beside those of MindSpore
+# Layers, ops, optimizers, data pipelines, losses, 3,000 random calls and 300 random trainings beside those of MindSpore
 # 2.10 on a CPU: compare.sh PYTHON, where PYTHON is that of a virtual environment with `pip install mindspore==2.10.0 numpy==1.26.4`
 # (with NumPy 2 MindSpore fails at random), of the version that the package in build/release/python is built for. Run by
 # hand; it takes ten minutes.
@@ -13,5 +13,6 @@ for part in ops optimizers pipelines networks; do
 done
 MINDSPORE_PYTHON=$python "$python" tests/soak/portions/compare.py  # twelve scripts, unchanged
 MINDSPORE_PYTHON=$python tests/mindspore/compare.sh  # files, in both directions
+"$python" tests/soak/mindspore/common_names.py  # of which random calls are made
 "$python" tests/soak/mindspore/compare_calls.py --seed "${SEED:-1}"
 "$python" tests/soak/mindspore/compare_steps.py --seed "${SEED:-1}"

@@ -123,11 +123,12 @@ def call_of(space, name, text):
 
 
 def gradient_of(call):
-    """The same call as one of its gradients by all its tensors of float32, or None without these."""
+    """The same call as one of its gradients by all its tensors of float32, and by the parameters of a layer; None
+    without either."""
     found = [one[0] for one in FLOAT_TENSOR.finditer(call)]
-    if not found or "Parameter(" in call:  # a parameter is no function of what is differentiated
-        return None
     head = re.match(r"given\((.*?\))\)\((?=t\()", call)
+    if not (found or head) or "Parameter(" in call:  # a parameter is no function of what is differentiated
+        return None
     if head and call.endswith(")") and all(one in call[head.end() :] for one in found):
         return f"gradient({head[0][:-1]}, {call[head.end():-1]})"
     names = iter(range(len(found)))

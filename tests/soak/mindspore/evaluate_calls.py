@@ -76,16 +76,16 @@ def gradient_by(system):
     def gradient(function, *inputs):
         places = tuple(i for i, one in enumerate(inputs) if is_float(one))
         weights = function.trainable_params() if isinstance(function, system.nn.Cell) else []
-        return system.grad(lambda *args: total(function(*args)), places, weights or None)(*inputs)
+        return system.grad(lambda *args: total(function(*args)), places or None, weights or None)(*inputs)
 
     return gradient
 
 
 def differences_by(system):
-    """The function `gradient` by central differences of float64, or of float32 for cells, whose parameters are that."""
+    """The function `gradient` by central differences of float64, or of float32 for cells with parameters."""
 
     def gradient(function, *inputs):
-        of_cell = isinstance(function, system.nn.Cell)
+        of_cell = isinstance(function, system.nn.Cell) and function.trainable_params()
         total, step = total_by(system, "f4" if of_cell else "f8"), 1e-2 if of_cell else 1e-5
         if not of_cell:
             inputs = [one.astype(system.float64) if is_float(one) else one for one in inputs]

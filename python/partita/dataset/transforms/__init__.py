@@ -1,5 +1,6 @@
 """Maps of columns: those of the library, and functions of Python."""
 
+import enum
 import sys
 
 import numpy as np
@@ -63,6 +64,13 @@ class Compose:
         return value
 
 
+class Duplicate:
+    """A column as two."""
+
+    def __call__(self, value):
+        return value, np.array(value)
+
+
 def flattened(operations):
     """The list of operations, with those of Compose in its place."""
     if not isinstance(operations, (list, tuple)):
@@ -82,10 +90,21 @@ def flattened(operations):
     return result
 
 
+class Implementation(enum.Enum):
+    """The language of a map: C++, whose `parse` gives the operation, or Python, whose `execute_py` is called."""
+
+    C = 0
+    PY = 1
+
+
 class PyTensorOperation:
-    """The base of maps in Python: `parse` or `__call__` gives the new value of a row."""
+    """The base of maps in Python: `execute_py`, `parse` or `__call__` gives the new value of a row."""
+
+    implementation = None
 
     def __call__(self, *values):
+        if self.implementation is not Implementation.C and hasattr(self, "execute_py"):
+            return self.execute_py(*values)
         return self.parse(*values)
 
     def parse(self, *values):

@@ -58,7 +58,12 @@ class Embedding(nn.Embedding):
     """Rows of a table by their numbers, drawn from a normal distribution."""
 
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
-        super().__init__(num_embeddings, embedding_dim, False, Normal(1.0), padding_idx=padding_idx)
+        if padding_idx is not None:
+            raise NotImplementedError(
+                f"[Embedding] a row without gradients is not supported, got padding_idx={padding_idx}, expected None:"
+                " see nn.Embedding"
+            )
+        super().__init__(num_embeddings, embedding_dim, False, Normal(1.0))
 
 
 __getattr__ = refuse_missing(globals())

@@ -1,0 +1,91 @@
+"""Vocabularies."""
+
+import enum
+
+from partita._names import refuse_missing
+
+
+class NormalizeForm(enum.IntEnum):
+    """Forms of Unicode."""
+
+    NONE = 0
+    NFC = 1
+    NFKC = 2
+    NFD = 3
+    NFKD = 4
+
+
+class Vocab:
+    """Words and their numbers, made by `from_list`, `from_dict` or `from_file`."""
+
+    def __init__(self):
+        self._numbers, self._words = {}, {}
+
+    @classmethod
+    def from_dict(cls, word_dict):
+        """The vocabulary of {word: number}. Raises ValueError for numbers below 0."""
+        for word, number in word_dict.items():
+            if not isinstance(word, str) or isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"[Vocab] not a word and its number, got {word!r}: {number!r}, expected str: int")
+            if not 0 <= number < 2**31:
+                raise ValueError(f"[Vocab] number out of range, got {number} for '{word}', expected 0 to {2**31 - 1}")
+        made = cls()
+        made._numbers = dict(word_dict)
+        made._words = {number: word for word, number in word_dict.items()}
+        return made
+
+    @classmethod
+    def from_list(cls, word_list, special_tokens=None, special_first=True):
+        """The vocabulary of a list of words, numbered in its order, with other words before or after them. Raises
+        ValueError for a word that stands twice."""
+        special = list(special_tokens or [])
+        words = special + list(word_list) if special_first else list(word_list) + special
+        for i, word in enumerate(words):
+            if not isinstance(word, str):
+                raise TypeError(f"[Vocab] not a word, got {word!r}, expected str")
+        if len(set(words)) < len(words):
+            twice = next(word for word in words if words.count(word) > 1)
+            raise ValueError(f"[Vocab] a word stands twice, got '{twice}', expected each once")
+        return cls.from_dict({word: i for i, word in enumerate(words)})
+
+    @classmethod
+    def from_file(cls, file_path, delimiter="", vocab_size=None, special_tokens=None, special_first=True):
+        """The vocabulary of a file with a word in each line: what stands before the delimiter, if one is given. Takes
+        the first `vocab_size` lines, or all."""
+        if vocab_size is not None and vocab_size < 1:
+            raise ValueError(f"[Vocab] bad vocab_size, got {vocab_size}, expected an integer from 1")
+        with open(file_path, encoding="utf-8") as file:
+            lines = [line.rstrip("\r\n") for line in file]
+        words = [line.split(delimiter)[0] if delimiter else line for line in lines]
+        return cls.from_list([word for word in words if word][:vocab_size], special_tokens, special_first)
+
+    @classmethod
+    def from_dataset(cls, *args, **kwargs):
+        """Not there: data sets have no columns of words."""
+        raise NotImplementedError(
+            "[Vocab.from_dataset] data sets have no columns of words, got a call, expected Vocab.from_list"
+        )
+
+    def vocab(self):
+        """{word: number}."""
+        return dict(self._numbers)
+
+    def tokens_to_ids(self, tokens):
+        """The number of a word, or of each of a list; -1 for unknown ones."""
+        if isinstance(tokens, str):
+            return self._numbers.get(tokens, -1)
+        return [self._numbers.get(str(one), -1) for one in tokens]
+
+    def ids_to_tokens(self, ids):
+        """The word of a number, or of each of a list; empty for unknown ones."""
+        if isinstance(ids, int):
+            return self._words.get(ids, "")
+        return [self._words.get(int(one), "") for one in ids]
+
+    @property
+    def c_vocab(self):
+        """The vocabulary itself, which operations of `_c_dataengine` take."""
+        return self
+
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,6 @@
+"""Distributions, by the names that libraries import. They are not there: ops draw numbers."""
+
+from partita._names import refuse_missing
+from partita.nn.probability import bijector, distribution  # noqa: F401
+
+__getattr__ = refuse_missing(globals())
