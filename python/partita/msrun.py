@@ -91,6 +91,15 @@ def _parser():
     return parser
 
 
+def _tell_place(place):
+    """Sets the variables in which the documented launcher tells the processes of a job who they are, unless they are
+    set."""
+    if place.ranks > 1:
+        told = {"RANK_ID": place.rank, "RANK_SIZE": place.ranks, "DEVICE_ID": place.local_rank}
+        for name, value in {**told, "MS_NODE_ID": place.rank, "MS_WORKER_NUM": place.ranks}.items():
+            os.environ.setdefault(name, str(value))
+
+
 def main():
     flags = _parser().parse_args()
     local = flags.local_worker_num or flags.worker_num
@@ -127,6 +136,7 @@ def main():
                 *flags.arguments,
             ],
         )
+    _tell_place(_core.this_place())
     install()
     sys.argv = [flags.script, *flags.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(flags.script)))

@@ -5,10 +5,13 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import types
+import unittest.mock
 
 from support import Case
 
 import partita as ms
+from partita import msrun
 from partita.version import INTERFACE
 
 
@@ -35,3 +38,13 @@ class Scripts(Case):
             """)
         self.assertEqual(found, [INTERFACE] * 3 + ["True"])
         self.assertNotEqual(ms.__version__, INTERFACE)
+
+    def test_know_their_place(self):
+        place = types.SimpleNamespace(rank=3, ranks=4, local_rank=1)
+        with unittest.mock.patch.dict(os.environ, {"DEVICE_ID": "7"}, clear=True):
+            msrun._tell_place(place)
+            told = {"RANK_ID": "3", "RANK_SIZE": "4", "DEVICE_ID": "7", "MS_NODE_ID": "3", "MS_WORKER_NUM": "4"}
+            self.assertEqual(dict(os.environ), told)
+        with unittest.mock.patch.dict(os.environ, {}, clear=True):
+            msrun._tell_place(types.SimpleNamespace(rank=0, ranks=1, local_rank=0))
+            self.assertEqual(dict(os.environ), {})

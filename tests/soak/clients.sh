@@ -106,4 +106,12 @@ FusedAdamWeightDecay layers
 FP32StateAdamWeightDecay layers
 PAIRS
 on_ranks 4 optimize_mindformers AdamW CosineWithWarmUpLR 2 1 2 2
+echo "mindformers, its Trainer:"
+rm -rf "$folder/trainer" && mkdir "$folder/trainer"
+(cd "$folder/trainer" && with mindformers "$python" -m partita.msrun "$own/trainer_mindformers.py" 2> /dev/null |
+  grep "losses\|checkpoints") || status=1
+for cut in "2 1 1 1" "1 1 2 2" "2 1 2 2"; do
+  read -r rows columns stages parts <<< "$cut"
+  on_ranks $((rows * columns * stages)) trainer_mindformers $cut
+done
 exit $status

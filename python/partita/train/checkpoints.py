@@ -11,6 +11,7 @@ from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.communication import management as ranks
 from partita.train.callback_base import Callback
+from partita.train.checkpoint_parts import DocumentedParts
 
 
 class CheckpointConfig:
@@ -66,6 +67,7 @@ class CheckpointConfig:
         self.keep_checkpoint_max = keep_checkpoint_max
         self.keep_checkpoint_per_n_minutes = 0 if keep_checkpoint_max else keep_checkpoint_per_n_minutes
         self.integrated_save, self.async_save, self.format = bool(integrated_save), bool(async_save), format
+        self.append_info, self.saved_network, self.enc_key, self.enc_mode = append_info, None, None, enc_mode
 
 
 def _is_started_again():
@@ -146,7 +148,7 @@ class _OwnFolder:
             self._file = None
 
 
-class ModelCheckpoint(Callback):
+class ModelCheckpoint(DocumentedParts, Callback):
     """Writes PREFIX-EPOCH_STEP.ckpt into a folder, and removes the oldest beyond those to keep: whole tensors or, with
     `integrated_save=False`, what this process holds of them."""
 
@@ -161,10 +163,11 @@ class ModelCheckpoint(Callback):
         self.config = config or CheckpointConfig()
         self._files, self._folder = [], None
         self._replaced = []  # (a file beyond those to keep, the one to be written before it is removed)
+        self._begin_parts()
 
     @property
     def latest_ckpt_file_name(self):
-        return self._files[-1] if self._files else None
+        return self._files[-1] if self._files else self._latest_ckpt_file_name or None
 
     def on_train_begin(self, run_context):
         os.makedirs(self.directory, exist_ok=True)
@@ -195,6 +198,9 @@ class ModelCheckpoint(Callback):
 
     def on_train_step_end(self, run_context):
         args, config = run_context.original_args(), self.config
+        if self._writes_itself:
+            self._save_ckpt(args)
+            return
         self._remove_replaced()
         # In sink mode the last step of each epoch is seen alone.
         begin, every = self._saved_step or self._first_step, config.save_checkpoint_steps
@@ -206,10 +212,14 @@ class ModelCheckpoint(Callback):
     def save_last(self, run_context):
         """Saves the last step of a training that ends early."""
         args = run_context.original_args()
-        if args.cur_step_num:
+        if args.cur_step_num and self._writes_itself:
+            self._save_ckpt(args, True)
+        elif args.cur_step_num:
             self._save(args)
 
     def on_train_end(self, run_context):
+        if self._writes_itself:
+            self._save_ckpt(run_context.original_args(), True)
         self._remove_replaced()
         self.give_back()
 

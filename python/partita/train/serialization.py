@@ -70,8 +70,13 @@ def save_checkpoint(
             named += documented_states.saved(optimizer)
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
+    known = {name: i for i, (name, _) in enumerate(named)}
     for name, one in _appended(append_dict):
-        named.append((name, one if isinstance(one, (Tensor, str)) else Tensor(one)))
+        one = one if isinstance(one, (Tensor, str)) else Tensor(one)
+        if name in known:  # such as the number of steps of the optimizer
+            named[known[name]] = name, _in_place_of(name, named[known[name]][1], one)
+        else:
+            named.append((name, one))
     texts.update({_TEXT + name: one for name, one in named if isinstance(one, str)})
     named = [(name, one) for name, one in named if not isinstance(one, str)]
     for name, one in named:
@@ -96,6 +101,17 @@ def _appended(given):
                 "a str or a Tensor"
             )
         yield name, one
+
+
+def _in_place_of(name, former, one):
+    """A number of `append_dict` with the shape and the element type of what it takes the place of. Raises ValueError
+    for what is no number."""
+    if isinstance(one, str) or one.size != 1 or former.size != 1:
+        raise ValueError(
+            f"[save_checkpoint] append_dict has a name that is taken, got '{name}', expected another name, or a number "
+            "in place of a number"
+        )
+    return Tensor(one.asnumpy().reshape(former.shape), former.dtype)
 
 
 def _optimizers_of(cell):
