@@ -153,6 +153,16 @@ class Patched(Case):
             ms.save_checkpoint(net, path)
             self.close(ms.load_checkpoint(path)["weight"], [1, 2])
 
+    def test_infinite_elements_stay_in_their_places(self):
+        x, new = rng(7).standard_normal((2, 4)).astype("f4"), np.array([[-np.inf, 2], [3, np.inf]], "f4")
+        places = np.array([[3, 0], [1, 2]])
+        expected = x.copy()
+        np.put_along_axis(expected, places, new, 1)
+        found = ops.tensor_scatter_elements(Tensor(x), Tensor(places), Tensor(new), 1)
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+        added = ops.tensor_scatter_elements(Tensor(x), Tensor(places), Tensor(new), 1, "add").asnumpy()
+        np.testing.assert_allclose(added, x + np.where(expected == x, 0, expected), rtol=1e-6)
+
     def test_take(self):
         x = rng(6).standard_normal((3, 4)).astype("f4")
         self.assertIsNone(Tensor(x).data_sync())

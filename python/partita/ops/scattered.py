@@ -5,11 +5,11 @@ import numpy as np
 from partita import _trace
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.ops.creation import assign, full, one_hot
+from partita.ops.creation import assign, full, one_hot, zeros_like
 from partita.ops.elementwise import add, cast, greater, mul, select
 from partita.ops.layers import matmul
 from partita.ops.reductions import argmax, reduce_sum
-from partita.ops.shapes import expand_dims, swapaxes
+from partita.ops.shapes import broadcast_to, expand_dims, swapaxes
 from partita.ops.support import as_tensor, axis_of
 
 __all__ = "assign_add assign_sub index_add scatter scatter_nd_update tensor_scatter_elements".split()
@@ -54,7 +54,7 @@ def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none")
     hot = one_hot(ids, size, 1.0, 0.0)  # [.., k, size]
     wide = cast(hot, x.dtype)
     if reduction == "add":
-        made = add(x, reduce_sum(mul(wide, expand_dims(new, -1)), -2))
+        made = add(x, reduce_sum(_where(wide, expand_dims(new, -1)), -2))
     else:
         made = _replaced(x, hot, new)
     return swapaxes(made, axis, last) if axis != last else made
@@ -92,6 +92,12 @@ def scatter(input, axis, index, src):
     return tensor_scatter_elements(input, ids, new, axis)
 
 
+def _where(hot, values):
+    """The values where the other tensor has 1, else 0: infinite ones, too, stay in their places."""
+    values = broadcast_to(values, hot.shape)
+    return select(greater(hot, 0.0), values, zeros_like(values))
+
+
 def _replaced(x, hot, new):
     """x[.., z] with the last of the updates new[.., k] whose hot[.., k, z] is 1."""
     count = new.shape[-1]
@@ -99,7 +105,7 @@ def _replaced(x, hot, new):
     places = mul(hot, order)  # [.., k, z]
     turned = swapaxes(places, -1, -2)
     chosen = one_hot(argmax(turned, -1), count, 1.0, 0.0)  # [.., z, k]
-    taken = reduce_sum(mul(cast(chosen, new.dtype), expand_dims(new, -2)), -1)
+    taken = reduce_sum(_where(chosen, expand_dims(new, -2)), -1)
     given = greater(reduce_sum(hot, -2), 0.0)
     return select(given, taken, x)
 
