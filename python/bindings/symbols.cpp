@@ -1,5 +1,7 @@
 #include "symbols.h"
 
+#include <unistd.h>
+
 #include <set>
 
 #include "compiler/autodiff/differentiate.h"
@@ -19,9 +21,10 @@ Builder& checked(Builder* builder, bool open) {
       "of this call");
 }
 
-/// The kernels of this thread's calls that run at once.
+/// The kernels of this thread's calls that run at once. Only the main thread has compute threads for them.
 NodeKernels& own_kernels() {
-  thread_local NodeKernels kernels(all_ops(), completed({}, this_place()).ranks.threads);
+  const bool is_main = ::gettid() == ::getpid();
+  thread_local NodeKernels kernels(all_ops(), is_main ? completed({}, this_place()).ranks.threads : 1);
   return kernels;
 }
 

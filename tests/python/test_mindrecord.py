@@ -132,6 +132,29 @@ class Files(Records):
             self.assertEqual(header["index_fields"], [{"index_field": "n", "schema_id": 0}])
             self.assertEqual(header["schema"][0]["desc"], "some rows")
 
+    def test_rows_that_do_not_fit_into_smaller_pages_are_refused(self):
+        schema = {"data": {"type": "bytes"}}
+        path = self.written("rows", schema, [{"data": bytes(100_000)}], page=1 << 20)
+        for writer in (FileWriter.open_for_append(path), FileWriter(self.path("new"))):
+            if writer._schema is None:
+                writer.set_page_size(1 << 20)
+                writer.add_schema(schema)
+                writer.write_raw_data([{"data": bytes(100_000)}])
+            writer.set_page_size(1 << 15)
+            with self.refuses(ValueError, "a row is larger than a page, got 100008 bytes, expected at most 32768"):
+                writer.commit()
+        self.assertEqual([len(row["data"]) for row in FileReader(path).get_next()], [100_000])
+
+    def test_rows_that_others_append_are_not_lost(self):
+        path = self.written("rows", _NUMBER, [{"n": 1}])
+        first, second = FileWriter.open_for_append(path), FileWriter.open_for_append(path)
+        for writer, n in ((first, 2), (second, 3)):
+            writer.write_raw_data([{"n": n}])
+        first.commit()
+        with self.refuses(ValueError, f"another has written the file since it was read, got {path}"):
+            second.commit()
+        self.assertEqual([row["n"] for row in FileReader(path).get_next()], [1, 2])
+
     def test_a_damaged_file_is_not_appended_to(self):
         path = self.written("rows", _NUMBER, [{"n": i} for i in range(5)])
         os.truncate(path, os.stat(path).st_size - 3)

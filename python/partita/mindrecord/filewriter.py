@@ -43,18 +43,20 @@ class FileWriter:
         self._header_bytes, self._page_bytes = 16 << 20, 32 << 20
         self._schema, self._indexed, self._rows, self._description = None, None, [[] for _ in self._paths], ""
         self._is_committed = False
+        self._read = None  # the states of the files that are appended to
 
     @classmethod
     def open_for_append(cls, file_name):
         """A writer that adds rows to those of a file, or of all files that its header names. It has their fields, index
-        and sizes. `commit` writes them anew, so it needs memory for all rows, and the files are whole at any time.
-        Raises ValueError for a file that is missing or damaged."""
+        and sizes. `commit` writes all rows anew, so they must fit in memory, and then replaces the files one by one.
+        Raises ValueError for a file that is missing or damaged; `commit` does for one that another has written since."""
         shards = shards_of("FileWriter", file_name)
         writer = cls(file_name, overwrite=True)
         writer._paths = [shard.path for shard in shards]
         writer._header_bytes, writer._page_bytes = shards[0].header_bytes, shards[0].page_bytes
         writer.add_schema(shards[0].schema, shards[0].description)
         writer.add_index(shards[0].indexed)
+        writer._read = [_state_of(shard.path) for shard in shards]
         writer._rows = [[writer._packed(shard.row(i)) for i in range(len(shard))] for shard in shards]
         return writer
 
@@ -128,13 +130,17 @@ class FileWriter:
         blobs = [self._blob(name, row[name]) for name in self._blobs]
         joined = blobs[0] if len(blobs) == 1 else b"".join(struct.pack(">Q", len(one)) + one for one in blobs)
         raw, blob = msgpack.packed(plain or {"id": 0}), joined if blobs else bytes(4)
-        for one in (raw, blob):
-            if len(one) + 8 > self._page_bytes:
-                raise ValueError(
-                    f"[FileWriter] a row is larger than a page, got {len(one) + 8} bytes, expected at most "
-                    f"{self._page_bytes}: set_page_size"
-                )
-        return struct.pack("<Q", len(raw)) + raw, struct.pack("<Q", len(blob)) + blob, plain
+        made = struct.pack("<Q", len(raw)) + raw, struct.pack("<Q", len(blob)) + blob, plain
+        self._require_fit(made)
+        return made
+
+    def _require_fit(self, row):
+        largest = max(len(row[0]), len(row[1]))
+        if largest > self._page_bytes:
+            raise ValueError(
+                f"[FileWriter] a row is larger than a page, got {largest} bytes, expected at most {self._page_bytes}: "
+                "set_page_size"
+            )
 
     def _refuse(self, name, value, expected):
         raise ValueError(f"[FileWriter] field '{name}' does not fit, got {value!r}, expected {expected}")
@@ -165,12 +171,18 @@ class FileWriter:
         return np.ascontiguousarray(value, np.dtype(NUMBERS[kind]).newbyteorder("<")).tobytes()
 
     def commit(self):
-        """Writes the files. Those that there were stay until all of it is written."""
+        """Writes the files. Existing ones stay until all new ones are written."""
         self._require_schema()
         self._is_committed = True
         try:
             for number in range(len(self._paths)):
                 self._write(number)
+            for path, read in zip(self._paths, self._read or ()):
+                if _state_of(path) != read:
+                    raise ValueError(
+                        f"[FileWriter] another has written the file since it was read, got {path}, expected it as it "
+                        "was: open_for_append again"
+                    )
             for path in self._paths:
                 os.replace(path + ".db.tmp", path + ".db")
                 os.replace(path + ".tmp", path)
@@ -184,6 +196,7 @@ class FileWriter:
         """(pages, lines of the index): a page of blobs is a group of rows, whose other fields are in one page, too."""
         groups, sizes = [], (0, 0)
         for row in rows:
+            self._require_fit(row)
             added = sizes[0] + len(row[0]), sizes[1] + len(row[1])
             if not groups or max(added) > self._page_bytes:
                 groups.append([])
@@ -239,6 +252,8 @@ class FileWriter:
                 file.seek(self._header_bytes + i * self._page_bytes)
                 file.write(b"".join(page.parts))
             file.truncate(max(file.tell(), self._header_bytes))
+            file.flush()
+            os.fsync(file.fileno())
         self._write_index(path, lines, indexed)
 
     def _write_index(self, path, lines, indexed):
@@ -259,6 +274,11 @@ class FileWriter:
             base.commit()
         finally:
             base.close()
+
+
+def _state_of(path):
+    """What changes when a file is written."""
+    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in (os.stat(path), os.stat(path + ".db")))
 
 
 class _Page:

@@ -40,7 +40,8 @@ class Device {
   /// allows fewer.
   virtual void enter_thread() = 0;
   /// Sets the subnormal mode of the calling thread and of its compute threads, until the next call. From the first call
-  /// on, the compute threads take no signals; the caller holds its own (HeldSignals).
+  /// on, the compute threads take no signals; the caller holds its own (HeldSignals). Throws InvalidArgument on a
+  /// thread that forked this process, whose compute threads did not come along.
   virtual void set_subnormals(SubnormalSetting setting) = 0;
   /// Returns the accelerator that runs nodes as programs (compiler/emit/segments.h), which lives as long as the device;
   /// null: kernels run all nodes in the device's memory. Throws as `Accelerator::open` does.

@@ -1,13 +1,14 @@
 #include "runtime/execute/node_kernels.h"
 
 #include <omp.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/held_signals.h"
 #include "ir/graph/rules.h"
 #include "ir/work/flops.h"
+#include "runtime/device/cpu/team.h"
 #include "runtime/execute/subnormals.h"
 
 namespace partita {
@@ -15,18 +16,29 @@ namespace {
 
 constexpr int64_t kFewElements = 4096;           // operands and results of fewer are not worth a look-up
 constexpr double kManyFlops = 2e5;               // from here on, a kernel of the device is worth its choice
-constexpr size_t kMaxKept = 512;                 // kernels; shapes may differ from call to call
+constexpr size_t kMaxKept = 256;                 // kernels; shapes and attributes may differ from call to call
+constexpr size_t kMaxRefused = 4096;             // calls without one
 constexpr int64_t kMaxRoom = int64_t{64} << 20;  // bytes that are kept between calls
 
-/// Gives the calling thread the compute threads of the device, and its own number of them back in the end.
+/// The settings of OpenMP of the calling thread, which it has again in the end.
+struct TeamSettings {
+  ~TeamSettings() {
+    omp_set_dynamic(dynamic);
+    omp_set_max_active_levels(levels);
+    omp_set_num_threads(threads);
+  }
+  TeamSettings& operator=(TeamSettings&&) = delete;
+
+  int dynamic = omp_get_dynamic(), levels = omp_get_max_active_levels(), threads = omp_get_max_threads();
+};
+
+/// Gives the calling thread the compute threads of the device, and its own settings back in the end.
 class EnteredTeam {
  public:
   explicit EnteredTeam(Device& device) { device.enter_thread(); }
-  ~EnteredTeam() { omp_set_num_threads(before_); }
-  EnteredTeam& operator=(EnteredTeam&&) = delete;
 
  private:
-  int before_ = omp_get_max_threads();
+  TeamSettings before_;
 };
 
 /// A conversion between the dense order of a tensor and the memory format of a kernel.
@@ -42,6 +54,14 @@ int64_t all_elements(Inputs inputs, Outputs outputs) {
   return count;
 }
 
+std::optional<Subnormals> subnormals_of_all(const KernelQuery& query) {
+  std::optional<Subnormals> wanted;
+  for (const auto* types : {&query.inputs, &query.outputs}) {
+    for (const Type& type : *types) wanted = subnormals_of_both(wanted, subnormals_of(type.dtype));
+  }
+  return wanted;
+}
+
 std::vector<Type> types_of(const auto& tensors) {
   std::vector<Type> types;
   for (const auto& one : tensors) types.push_back(one.type);
@@ -55,16 +75,16 @@ struct NodeKernels::Bound {
   std::vector<Conversion> before, after;  // by operand and result
   int64_t scratch_at = 0, bytes = 0;      // where scratch memory begins in the room, and what the room must hold
   std::optional<Subnormals> subnormals;
+  uint64_t used = 0;  // the last call that ran it
 };
 
-NodeKernels::NodeKernels(const OpSet& ops, int threads)
-    : ops_(ops), device_(make_cpu_device(ops, threads)), process_(getpid()) {}
+NodeKernels::NodeKernels(const OpSet& ops, int threads) : ops_(ops), device_(make_cpu_device(ops, threads)) {}
 
 NodeKernels::~NodeKernels() = default;
 
 void NodeKernels::run(const Graph& graph, size_t node, Inputs inputs, Outputs outputs) {
   const Node& called = graph.nodes[node];
-  if (all_elements(inputs, outputs) >= kFewElements && getpid() == process_) {
+  if (all_elements(inputs, outputs) >= kFewElements && !has_lost_team()) {
     if (Bound* const found = bound(graph, node, inputs, outputs)) return run_bound(*found, inputs, outputs);
   }
   const SubnormalScope scope(subnormals_of(graph, called));
@@ -78,11 +98,34 @@ NodeKernels::Bound* NodeKernels::bound(const Graph& graph, size_t node, Inputs i
   for (const ConstTensor& one : inputs) key_ += print(one.type);
   key_ += '>';
   for (const Tensor& one : outputs) key_ += print(one.type);
-  if (const auto found = kept_.find(key_); found != kept_.end()) return found->second.get();
-  if (kept_.size() >= kMaxKept) kept_.clear();
-  std::unique_ptr<Bound>& made = kept_[key_];
-  if (flops_of(Rules(graph, ops_), node) < kManyFlops) return nullptr;
+  ++calls_;
+  if (const auto found = kept_.find(key_); found != kept_.end()) {
+    found->second->used = calls_;
+    return found->second.get();
+  }
+  if (refused_.contains(key_)) return nullptr;
+  std::unique_ptr<Bound> made =
+      flops_of(Rules(graph, ops_), node) < kManyFlops ? nullptr : make_bound(called, inputs, outputs);
+  if (made == nullptr) {
+    if (refused_.size() >= kMaxRefused) refused_.clear();
+    refused_.insert(key_);
+    return nullptr;
+  }
+  if (kept_.size() >= kMaxKept) forget_half();
+  made->used = calls_;
+  return (kept_[key_] = std::move(made)).get();
+}
 
+void NodeKernels::forget_half() {
+  std::vector<uint64_t> times;
+  for (const auto& [key, one] : kept_) times.push_back(one->used);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  std::erase_if(kept_, [&](const auto& one) { return one.second->used < *middle; });
+}
+
+std::unique_ptr<NodeKernels::Bound> NodeKernels::make_bound(const Node& called, Inputs inputs, Outputs outputs) {
+  const HeldSignals held;
   const EnteredTeam team(*device_);
   KernelQuery query{.op = called.op, .attrs = called.attrs, .inputs = types_of(inputs), .outputs = types_of(outputs)};
   query.input_formats.resize(inputs.size());
@@ -91,7 +134,7 @@ NodeKernels::Bound* NodeKernels::bound(const Graph& graph, size_t node, Inputs i
   query.input_formats = choice.inputs;
   auto bound = std::make_unique<Bound>();
   bound->kernel = device_->make_kernel(query, choice);
-  bound->subnormals = subnormals_of(graph, called);
+  bound->subnormals = subnormals_of_all(query);
   const auto take = [&](int64_t bytes) {
     constexpr int64_t kLine = 64;
     return std::exchange(bound->bytes, bound->bytes + (bytes + kLine - 1) / kLine * kLine);
@@ -108,13 +151,13 @@ NodeKernels::Bound* NodeKernels::bound(const Graph& graph, size_t node, Inputs i
     bound->after.push_back(convert(query.outputs[i], choice.outputs[i], {}));
   }
   bound->scratch_at = take(choice.scratch_bytes);
-  made = std::move(bound);
-  return made.get();
+  return bound;
 }
 
 void NodeKernels::run_bound(Bound& bound, Inputs inputs, Outputs outputs) {
   if (room_bytes_ < bound.bytes) {
     room_ = nullptr;
+    room_bytes_ = 0;
     room_ = device_->allocate(bound.bytes);
     room_bytes_ = bound.bytes;
   }

@@ -164,6 +164,7 @@ class CpuDevice final : public Device {
 
   // Threads that the team gets later inherit both settings of the thread that starts them.
   void set_subnormals(SubnormalSetting setting) override {
+    require_team(threads_);
 #pragma omp parallel num_threads(threads_) if (threads_ > 1)
     {
       setting.apply();

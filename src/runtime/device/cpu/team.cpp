@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <charconv>
@@ -35,8 +36,17 @@ size_t stack_bytes() {
 
 /// Number of threads that libgomp has started for this one, itself included. There is no call that returns it.
 thread_local int started = 1;
+thread_local bool is_lost = false;  // whether the others of them stayed in the process that was forked
 
 }  // namespace
+
+bool has_lost_team() { return is_lost; }
+
+void require_team(int threads) {
+  if (!is_lost || threads <= 1) return;
+  throw InvalidArgument(
+      "[threads] a forked process has no compute threads, got {}, expected 1: start processes by spawn", threads);
+}
 
 int max_team_threads() { return omp_get_thread_limit(); }
 
@@ -45,10 +55,13 @@ void enter_team(int threads) {
     throw InvalidArgument("[threads] OMP_THREAD_LIMIT is too low, got {}, expected {} or more, or --threads {}",
                           max_team_threads(), threads, max_team_threads());
   }
+  require_team(threads);
   omp_set_dynamic(0);            // overrides OMP_DYNAMIC: fewer threads on a busy machine
   omp_set_max_active_levels(1);  // overrides OMP_MAX_ACTIVE_LEVELS=0: only one thread
   omp_set_num_threads(threads);
   if (threads <= started) return;
+  static const int watched = ::pthread_atfork(nullptr, nullptr, [] { is_lost = is_lost || started > 1; });
+  PARTITA_CHECK(watched == 0, "no handler of forks: {}", watched);
   const Reservation room("compute threads");
   { const WaitingThreads proof(threads - started, "compute threads of a rank", stack_bytes()); }
   int joined = 0;
