@@ -49,7 +49,7 @@ class FileWriter:
     def open_for_append(cls, file_name):
         """A writer that adds rows to those of a file, or of all files that its header names. It has their fields, index
         and sizes. `commit` writes all rows anew, so they must fit in memory, and then replaces the files one by one.
-        Raises ValueError for a file that is missing or damaged; `commit` does for one that another has written since."""
+        Raises ValueError for a file that is missing or damaged. So does `commit` if another has written it since."""
         shards = shards_of("FileWriter", file_name)
         writer = cls(file_name, overwrite=True)
         writer._paths = [shard.path for shard in shards]
@@ -277,7 +277,7 @@ class FileWriter:
 
 
 def _state_of(path):
-    """What changes when a file is written."""
+    """Inodes, sizes and times of a file and its index, which differ once either is written."""
     return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in (os.stat(path), os.stat(path + ".db")))
 
 

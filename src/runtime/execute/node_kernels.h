@@ -35,7 +35,7 @@ class NodeKernels {
   const OpSet& ops_;
   std::unique_ptr<Device> device_;
   std::unordered_map<std::string, std::unique_ptr<Bound>> kept_;
-  std::unordered_set<std::string> refused_;  // that run the reference kernel
+  std::unordered_set<std::string> refused_;  // keys of calls of the reference kernel
   uint64_t calls_ = 0;
   std::string key_;  // key of the current look-up; reused
   std::shared_ptr<void> room_;

@@ -8,11 +8,12 @@ int max_team_threads();
 
 /// Makes parallel regions of this thread run on exactly `threads` threads, and starts them. oneDNN would wait for
 /// threads that it requested and did not get, and libgomp ends the process if it cannot start one. Throws
-/// InvalidArgument if OMP_THREAD_LIMIT is lower, RuntimeFailure(out_of_memory) if the threads cannot be started.
-/// Throws as require_team.
+/// InvalidArgument if OMP_THREAD_LIMIT is lower or as require_team does, RuntimeFailure(out_of_memory) if the threads
+/// cannot be started.
 void enter_team(int threads);
 
-/// Throws InvalidArgument for more than one thread if the calling thread has lost its team.
+/// Checks that the calling thread may run parallel regions on `threads` threads. Throws InvalidArgument for more than
+/// one if it has lost its team.
 void require_team(int threads);
 
 /// Whether the calling thread forked this process, and had compute threads before. A parallel region of it would wait
