@@ -11,10 +11,10 @@ import weakref
 
 from partita._captured import _names
 
-_MANY = 64  # functions whose programs are kept, for each cell, and for those without one
-_MANY_AT_ONCE = 8  # functions of the same code that have calls of their own
-_MOST_DEPTH = 8  # of functions that functions use; a gradient function has three
-_MOST_ELEMENTS = 64  # of a list that is looked into
+_MAX_KEPT = 64  # functions whose programs are kept, for each cell or parameter, and for those without
+_MAX_AT_ONCE = 8  # functions of the same code that have calls of their own
+_MAX_DEPTH = 8  # of functions that functions use; a gradient function has three
+_MAX_ELEMENTS = 64  # of a list that is looked into
 
 
 class Kept:
@@ -34,11 +34,11 @@ class Kept:
         return self._user is not None and self._user() is None
 
     def belong_to(self, user):
-        """Hears of who uses them from now on."""
+        """Notes what uses them from now on."""
         self._user = weakref.ref(user)
 
     def reserve(self):
-        """Waits for `belong_to`."""
+        """Takes them out of use until `belong_to`."""
         self._user = None
         return self
 
@@ -48,34 +48,44 @@ _turn = threading.Lock()
 
 
 def kept_for(function, key):
-    """The programs of a function that is used as `key` says. Those of a function that uses cells live as long as the
-    first of these."""
+    """The programs of a function that is used as `key` says. Those of a function that uses cells or parameters live as
+    long as the first of these."""
     described = _Description()
     if not described.add_function(function, 0):
         return Kept()
-    known, cells = (key, *described.parts), described.cells
+    known = key, *described.parts
     with _turn:
-        kept = _without_cells
-        if cells:
-            kept = cells[0].__dict__.setdefault("_programs", {}).setdefault("of functions", collections.OrderedDict())
+        kept = _kept_by(described)
         ones = kept.setdefault(known, [])
         kept.move_to_end(known)
-        if len(kept) > _MANY:
+        if len(kept) > _MAX_KEPT:
             kept.popitem(last=False)
         at = next((i for i, one in enumerate(ones) if one.is_free()), None)
-        if at is None and len(ones) < _MANY_AT_ONCE:
+        if at is None and len(ones) < _MAX_AT_ONCE:
             ones.append(Kept())
         else:
             ones.append(ones.pop(at or 0))
         return ones[-1].reserve()
 
 
+def _kept_by(described):
+    if described.cells:
+        own = described.cells[0].__dict__.setdefault("_programs", {})
+        return own.setdefault("of functions", collections.OrderedDict())
+    if described.parameters:
+        first = described.parameters[0]
+        if first._programs is None:
+            first._programs = collections.OrderedDict()
+        return first._programs
+    return _without_cells
+
+
 class _Description:
-    """By what functions are known: `parts` are code, and identities of what lives longer than a step. `cells` are those
-    that functions use."""
+    """The description by which functions are told apart: `parts` are code, and identities of what lives longer than a
+    step. `cells` and `parameters` are those that functions use."""
 
     def __init__(self):
-        self.parts, self.cells, self._seen = [], [], {}
+        self.parts, self.cells, self.parameters, self._seen = [], [], [], {}
 
     def add_function(self, function, depth):
         """Returns whether it has code."""
@@ -101,7 +111,8 @@ class _Description:
             self._add(one, depth)
         known = function.__globals__
         for name in sorted(_names(function.__code__)[0]):
-            if name in known and hasattr(type(known[name]), "take_gradients"):
+            kind = type(known.get(name))
+            if hasattr(kind, "take_gradients") or getattr(kind, "is_parameter", False):
                 self._add(known[name], depth)
         return True
 
@@ -112,9 +123,10 @@ class _Description:
             self.cells.append(value)
         elif getattr(kind, "is_parameter", False):
             self.parts.append(id(value))
-        elif depth >= _MOST_DEPTH:
+            self.parameters.append(value)
+        elif depth >= _MAX_DEPTH:
             self.parts.append(kind)
-        elif kind in (list, tuple) and len(value) <= _MOST_ELEMENTS:
+        elif kind in (list, tuple) and len(value) <= _MAX_ELEMENTS:
             self.parts.append((kind, len(value)))
             for one in value:
                 self._add(one, depth + 1)

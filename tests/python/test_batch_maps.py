@@ -9,7 +9,7 @@ from support import Case
 import partita as ms
 from partita import dataset as ds
 from partita import nn, train
-from partita.dataset import vision
+from partita.dataset import batched, vision
 
 X = np.random.default_rng(3).standard_normal((10, 3)).astype("f4")
 Y = np.arange(10, dtype="i4") % 4
@@ -53,6 +53,12 @@ class Maps(Case):
         )
         self.assertEqual((joined.get_col_names(), joined.get_batch_size()), (["x", "y"], 10))
         self.close(read(joined)[1]["x"], np.concatenate((X[5:], X[5:] * 2)))
+
+    def test_samplers_keep_few_epochs(self):
+        rows = batched.PythonSampler([3, 1, 2])
+        for epoch in (*range(9), 0):
+            self.assertEqual(list(rows._of_epoch(epoch)), [3, 1, 2])
+            self.assertLessEqual(len(rows._epochs), 4)
 
     def test_draw_anew_in_each_epoch(self):
         drawn = np.random.default_rng(1)

@@ -206,6 +206,31 @@ class Functions(Case):
         self.close(Tensor(made[2:]), np.log1p(x[2:]), 1e-6)
         self.close(ms.grad(lambda a: ops.log1p(a).sum())(Tensor(x)), 1 / (1 + x), 1e-5)
 
+        x = Tensor(np.array([np.inf, 3, -0.5], "f4"))
+        self.close(ops.log1p(x), np.log1p(x.asnumpy()))
+        self.close(ms.grad(lambda a: ops.log1p(a).sum())(x), [0, 0.25, 2])
+
+    def test_slices_are_added_in_their_places(self):
+        chance = np.random.default_rng(2)
+        for dtype in ("f4", "i8"):
+            x, new = (chance.integers(-(2**20), 2**20, shape).astype(dtype) for shape in ((2, 5, 3), (2, 4, 3)))
+            x, new = (x + 2**60, new + 2**60) if dtype == "i8" else (x, np.where(new > 2**19, np.inf, new))
+            expected = x.copy()
+            np.add.at(expected, (slice(None), [0, 4, 4, 1]), new)
+            made = ops.index_add(Tensor(x), Tensor([0, 4, 4, 1]), Tensor(new.astype(dtype)), 1)
+            np.testing.assert_allclose(made.asnumpy(), expected, 1e-6)
+
+    def test_quotients_of_integers_are_exact(self):
+        chance = np.random.default_rng(3)
+        for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4"):
+            range_of = np.iinfo(dtype)
+            a = chance.integers(range_of.min // 2, range_of.max, 200, dtype)
+            b = chance.integers(max(range_of.min, -9), 9, 200, dtype)
+            b[b == 0] = 1
+            expected = [abs(int(m)) // abs(int(n)) * (1 if (m < 0) == (n < 0) else -1) for m, n in zip(a, b)]
+            made = ops.div(Tensor(a), Tensor(b), rounding_mode="trunc")
+            self.assertEqual(([int(one) for one in made.asnumpy()], made.asnumpy().dtype), (expected, a.dtype))
+
     def test_vectors_of_zeros_have_gradients(self):
         zeros, x = Tensor(np.zeros((2, 3), "f4")), floats(2, 3)
         for ord, dim in ((None, None), (None, 1), (2, 1), (3, 1), (1, 1), ("fro", (0, 1))):

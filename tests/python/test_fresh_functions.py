@@ -101,6 +101,23 @@ class CompileOnce(Case):
         self.assertEqual(len(set(masks)), 5)
 
 
+    def test_parameters_live_no_longer_than_their_users(self):
+        x, alive = Tensor(np.ones((1, 3), "f4")), []
+        for _ in range(20):
+            weight = Parameter(Tensor(np.ones((3, 3), "f4")), name="w")
+            alive.append(weakref.ref(weight))
+            ms.grad(lambda a, w=weight: ops.matmul(a, w).sum())(x)
+            known["weight"] = weight
+            ms.grad(eval("lambda a: ops.matmul(a, weight).sum()", known))(x)
+        del weight
+        known.clear()
+        gc.collect()
+        self.assertLessEqual(sum(one() is not None for one in alive), 1)
+
+
+known = {"ops": ops}  # global names of functions
+
+
 class FollowWhatTheyCloseOver(Case):
     """Random closures, against plain functions of NumPy."""
 

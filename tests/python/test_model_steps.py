@@ -220,6 +220,14 @@ class Models(Case):
         self.assertEqual([one[1:] for one in seen.values()], [(4, None), (4, None)])
         self.assertIs(model.train_network, step)
 
+    def test_a_data_set_without_batches_is_refused(self):
+        net = network()
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(net.trainable_params(), 0.1))
+        empty = ds.NumpySlicesDataset({"x": np.zeros((3, 4), "f4")}).batch(4, drop_remainder=True)
+        for sink in ({}, {"dataset_sink_mode": True, "sink_size": 2}):
+            with self.refuses(ValueError, "[train] too few rows, got a data set without batches"):
+                train.Model(step).train(1, empty, **sink)
+
     def test_a_stop_and_sizes_of_epochs(self):
         net = network()
         step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(net.trainable_params(), 0.1))

@@ -179,6 +179,14 @@ class Slices(Case):
                 with mock.patch.object(rules.Rules, "_applied", lambda *args: None):
                     self.close(vmap(lambda *xs: function(*xs))(*args), expected.asnumpy(), 1e-9)
 
+    def test_windows_of_the_default_padding(self):
+        images = Tensor(rng(3).standard_normal((3, 2, 2, 7, 6)).astype("f4"))
+        pools = nn.MaxPool2d(3, 2, pad_mode="same"), nn.AvgPool2d(2, 2, pad_mode="same")
+        for layer in (nn.Conv2d(2, 3, 3, stride=2), *pools):
+            expected = np.stack([layer(Tensor(one)).asnumpy() for one in images.asnumpy()])
+            self.close(vmap(layer)(images), expected)
+            self.close(ms.jit(vmap(layer))(images), expected)
+
     def test_nested(self):
         for name in ("broadcast sum", "product", "gather", "layer norm", "convolution", "sums", "steps", "top k"):
             function, makers = AT_ONCE[name]

@@ -40,6 +40,7 @@ class Parameter(Tensor):
         "_holder",
         "_accumulator",
         "_info",
+        "_programs",
     )
     is_parameter = True
     inited_param = None  # drawn values are those of the parameter itself
@@ -62,7 +63,7 @@ class Parameter(Tensor):
         device=None,
     ):
         self._symbol = None
-        self._updates, self._holder, self._accumulator, self._info = 0, None, None, None
+        self._updates, self._holder, self._accumulator, self._info, self._programs = 0, None, None, None, None
         if isinstance(default_input, Parameter):
             name = name or default_input.name
         is_given = isinstance(default_input, Tensor)

@@ -8,6 +8,7 @@ from partita import _core
 from partita.common.tensor import Tensor
 
 _data = _core.data
+_KEPT_EPOCHS = 4  # whose order of rows is kept; earlier ones are drawn anew
 _KEPT = 2  # batches of which rows are read
 
 
@@ -130,7 +131,7 @@ class PythonSampler:
     """Rows in the order of the numbers that something iterable gives, anew in each epoch."""
 
     def __init__(self, numbers):
-        self._numbers, self._lock, self._epochs = numbers, threading.Lock(), []
+        self._numbers, self._lock, self._epochs, self._drawn = numbers, threading.Lock(), {}, 0
         self._count = len(numbers) if hasattr(numbers, "__len__") else len(self._of_epoch(0))
 
     def shards(self):
@@ -139,9 +140,17 @@ class PythonSampler:
 
     def _of_epoch(self, epoch):
         with self._lock:
-            while len(self._epochs) <= epoch:
-                self._epochs.append([int(one) for one in self._numbers])
+            while self._drawn <= epoch:
+                self._draw(self._drawn)
+                self._drawn += 1
+            if epoch not in self._epochs:
+                self._draw(epoch)
             return self._epochs[epoch]
+
+    def _draw(self, epoch):
+        self._epochs[epoch] = np.array([int(one) for one in self._numbers], np.int64)
+        while len(self._epochs) > _KEPT_EPOCHS:
+            self._epochs.pop(next(iter(self._epochs)))
 
     def choose(self, rows, seed, shard):
         """The rows as the library reads them."""

@@ -21,7 +21,7 @@ ABSENT = absent_all(
     __name__,
     {
         "ApplyRotaryPosEmb": "ops.rotary_position_embedding",
-        "CudnnGRU": "nn.RNN cells that a script makes",
+        "CudnnGRU": "nn.GRU",
         "DSDMatmul": "ops.BatchMatMul",
         "DropoutGenMask": "ops.Dropout",
         "FlashAttentionScore": "ops.BatchMatMul and ops.Softmax, which become one op",

@@ -102,10 +102,12 @@ def log1p(input):
     one = add(x, 1.0)
     same = equal(one, 1.0)
     rest = select(same, full([], 1.0, dtype=x.dtype), sub(one, 1.0))
-    exact = mul(log(one), div(x, rest))
+    is_infinite, ones = equal(one, float("inf")), full([], 1.0, dtype=x.dtype)
+    exact = select(is_infinite, one, mul(log(one), div(x, select(is_infinite, ones, rest))))
     # Its gradient is that of the logarithm of |1 + x|, which is 1 / (1 + x), also where there is no logarithm.
     tiny = float(np.finfo(x.dtype.numpy or np.float32).tiny)
-    rough = log(add(select(less(one, 0.0), neg(one), one), mul(cast(equal(one, 0.0), x.dtype), tiny)))
+    size = select(is_infinite, ones, select(less(one, 0.0), neg(one), one))
+    rough = log(add(size, mul(cast(equal(one, 0.0), x.dtype), tiny)))
     return select(same, x, add(stop_gradient(exact), sub(rough, stop_gradient(rough))))
 
 

@@ -219,7 +219,10 @@ def real_div(input, other):
     if mstype.is_float(a.dtype) or mstype.is_float(b.dtype):
         return _div(a, b)
     kind = mstype.to_dtype(np.result_type(a.dtype.numpy, b.dtype.numpy))
-    return cast(_div(cast(a, mstype.float64), cast(b, mstype.float64)), kind)
+    a, b = cast(a, kind), cast(b, kind)
+    low = floor_div(a, b)
+    is_below = logical_and(logical_and(less(low, 0), not_equal(b, 0)), not_equal(mul(low, b), a))
+    return select(is_below, add(low, 1), low)
 
 
 def as_float(x):

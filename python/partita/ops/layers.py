@@ -84,11 +84,22 @@ def pair(where, what, value):
     return [int(one) for one in values]
 
 
+def same_pads(shape, kernel, stride, dilation):
+    """Rows and columns around images [.., h, w] with which a window gives one result for each stride, as evenly as they
+    divide: top, left, bottom, right."""
+    before, after = [], []
+    for size, window, step, reach in zip(shape[-2:], kernel, stride, dilation):
+        missing = max(0, (-(-size // step) - 1) * step + (window - 1) * reach + 1 - size)
+        before.append(missing // 2)
+        after.append(missing - missing // 2)
+    return [*before, *after]
+
+
 def pads_of(where, pad_mode, padding, symbol, kernel, stride, dilation):
     """Rows and columns around images: top, left, bottom, right."""
     mode = str(pad_mode).lower()
     if mode == "same":
-        return _core.same_pads(symbol, kernel, stride, dilation)
+        return same_pads(symbol.shape, kernel, stride, dilation)
     if mode == "valid":
         return [0, 0, 0, 0]
     if mode != "pad":

@@ -77,9 +77,10 @@ def added_at(x, indices, y, axis):
         )
     last = own.ndim - 1
     ids = select(ids < 0, ids + own.shape[axis], ids)
-    hot = cast(one_hot(ids, own.shape[axis], 1.0, 0.0), own.dtype)  # [k, size]
+    hot = one_hot(ids, own.shape[axis], 1.0, 0.0)  # [k, size]
     turned = swapaxes(new, axis, last) if axis != last else new
-    added = matmul(cast(turned, own.dtype), hot)
+    spread = expand_dims(cast(turned, own.dtype), -1)  # [.., k, 1]
+    added = reduce_sum(_where(broadcast_to(hot, [*turned.shape, hot.shape[-1]]), spread), -2)
     return add(own, swapaxes(added, axis, last) if axis != last else added)
 
 

@@ -84,7 +84,10 @@ class Stepping:
                     "[OnRequestExit] a training by a cell of its own cannot be ended by a signal, got it among the "
                     "callbacks, expected none"
                 )
-        self._count = sink_size or dataset.get_dataset_size()
+        size = dataset.get_dataset_size()
+        if size == 0:
+            raise ValueError("[train] too few rows, got a data set without batches, expected at least one batch")
+        self._count = sink_size or size
         shown = Sunk(step) if sink else step
         optimizer = model._optimizer
         self._begin = time.time()

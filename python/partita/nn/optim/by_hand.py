@@ -10,7 +10,7 @@ from partita._names import refuse_missing
 from partita._program import Program
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.nn.optim.rates import outside, rate_at, require_steps
+from partita.nn.optim.rates import read, rate_at, require_steps
 from partita.nn.optim.steps import StepCount
 from partita.ops import functional as F
 from partita.ops.program_tools import HyperMap, Map
@@ -98,11 +98,11 @@ class ByHand:
         step = self.__dict__["global_step"]
         if self.updates_itself():
             require_steps(type(self).__name__)
-        common = Tensor(outside(self.rate_of, step), mstype.float32)
+        common = Tensor(read(self.rate_of, step), mstype.float32)
         if not self.is_group_lr:
             return common
         own = [self._group_of(one.name)[1] for one in self.parameters]
-        return tuple(common if one is None else Tensor(outside(rate_at, one, step), mstype.float32) for one in own)
+        return tuple(common if one is None else Tensor(read(rate_at, one, step), mstype.float32) for one in own)
 
     def get_weight_decay(self):
         """The decay of weights as a tensor; for groups one of each parameter."""

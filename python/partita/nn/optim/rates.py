@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from partita import _trace
-from partita._current import current, set_current
+from partita._current import outside
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
@@ -19,14 +19,10 @@ def rate_at(rates, step):
     return rates[min(step, len(rates) - 1)]
 
 
-def outside(function, *arguments):
+def read(function, *arguments):
     """Calls a function where nothing is recorded: schedules read what they compute."""
-    before = current()
-    set_current(None)
-    try:
+    with outside():
         return function(*arguments)
-    finally:
-        set_current(before)
 
 
 def require_steps(what):
@@ -123,7 +119,7 @@ class Rates:
             rates = self._group_of(one.name)[1]
             if rates is not None and len(rates) > 1:
                 require_steps(type(self).__name__)
-                own[one.name] = Tensor(outside(rate_at, rates, step), mstype.float32)
+                own[one.name] = Tensor(read(rate_at, rates, step), mstype.float32)
         return own
 
     def _refuse_schedule(self, name):
@@ -140,7 +136,7 @@ class Rate(Parameter):
 
     def __init__(self, optimizer, rates=None):
         rates = optimizer.learning_rates if rates is None else rates
-        rate = outside(rate_at, rates, int(optimizer.global_step))
+        rate = read(rate_at, rates, int(optimizer.global_step))
         super().__init__(Tensor(rate), "learning_rate", requires_grad=False)
         self._optimizer, self._rates = optimizer, rates
 
@@ -157,7 +153,7 @@ class Rate(Parameter):
     def __call__(self, step):
         """The learning rate of a step, counted from 0, as a tensor of shape [1]."""
         require_steps("learning rate")
-        return Tensor([outside(rate_at, self._rates, int(step))])
+        return Tensor([read(rate_at, self._rates, int(step))])
 
     def __deepcopy__(self, memo):
         return Rate(self._optimizer, self._rates) if len(self._rates) > 1 else self.clone()
