@@ -1,6 +1,7 @@
 #include "base/passes.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -58,7 +59,8 @@ TEST(Passes, RefusesNamesOfPassesThatAreNeeded) {
 }
 
 TEST(Passes, DumpsNumberedFiles) {
-  const auto folder = std::filesystem::temp_directory_path() / "partita_passes_test" / "deep";
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("partita_passes_test.{}", ::getpid()) / "deep";
   std::filesystem::remove_all(folder.parent_path());
   Passes passes{PassOptions{.dump_dir = folder.string(), .switched_off = {}}};
   passes.stage(
@@ -73,7 +75,7 @@ TEST(Passes, DumpsNumberedFiles) {
 }
 
 TEST(Passes, PartsHaveTheNumberOfTheirStage) {
-  const auto folder = std::filesystem::temp_directory_path() / "partita_passes_part_test";
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("partita_passes_part_test.{}", ::getpid());
   std::filesystem::remove_all(folder);
   Passes passes{PassOptions{.dump_dir = folder.string(), .switched_off = {}}};
   int verified = 0;

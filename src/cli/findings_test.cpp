@@ -1,6 +1,7 @@
 #include "cli/findings.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -126,7 +127,8 @@ void write(const std::filesystem::path& path, const std::string& text) {
 }
 
 TEST(MachineFacts, ReadsProcessorsAndControlGroups) {
-  const std::filesystem::path root = std::filesystem::temp_directory_path() / "partita_machine_facts";
+  const std::filesystem::path root =
+      std::filesystem::temp_directory_path() / fmt::format("partita_machine_facts.{}", ::getpid());
   std::filesystem::remove_all(root);
   write(root / "proc/cpuinfo",
         "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu avx2 fma avx512f\n\nprocessor\t: 1\n");

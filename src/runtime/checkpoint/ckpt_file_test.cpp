@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,8 +26,9 @@ std::string bytes_of(const std::filesystem::path& path) {
 class CkptFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("partita_ckpt_{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        std::filesystem::temp_directory_path() /
+        fmt::format("partita_ckpt_{}.{}", testing::UnitTest::GetInstance()->current_test_info()->name(), ::getpid());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     path_ = (folder_ / "w.ckpt").string();

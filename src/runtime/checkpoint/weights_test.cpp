@@ -21,8 +21,9 @@ namespace {
 class WeightsTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("partita_weights_{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        std::filesystem::temp_directory_path() /
+        fmt::format("partita_weights_{}.{}", testing::UnitTest::GetInstance()->current_test_info()->name(), ::getpid());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     path_ = (folder_ / "w.safetensors").string();

@@ -1,6 +1,7 @@
 #include "training/report/jsonl.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,7 @@ namespace partita {
 namespace {
 
 TEST(JsonLines, EveryStepIsThereAtOnce) {
-  const auto path = std::filesystem::temp_directory_path() / "partita_jsonl_test.jsonl";
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("partita_jsonl_test.{}.jsonl", ::getpid());
   std::filesystem::remove(path);
   JsonLines log(path.string(), nullptr);
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -53,7 +54,8 @@ std::vector<int64_t> steps_of(const std::string& path) {
 
 // A training resumed from step 3 of a run that was killed in its sixth step.
 TEST(JsonLines, ATrainingThatGoesOnKeepsWhatItHasTaken) {
-  const std::string path = (std::filesystem::temp_directory_path() / "partita_jsonl_resumed.jsonl").string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("partita_jsonl_resumed.{}.jsonl", ::getpid())).string();
   const auto log_steps = [&](int64_t first, int64_t last) {
     JsonLines log(path, nullptr);
     log.on_train_begin({.first_step = first});
@@ -103,7 +105,8 @@ TEST(JsonLines, AFileThatCannotBeOpenedIsExit73) {
 }
 
 TEST(JsonLines, ValidationsFollowTheirEpochs) {
-  const auto path = std::filesystem::temp_directory_path() / "partita_jsonl_validation.jsonl";
+  const auto path =
+      std::filesystem::temp_directory_path() / fmt::format("partita_jsonl_validation.{}.jsonl", ::getpid());
   JsonLines log(path.string(), nullptr);
   log.on_train_begin({});
   log.on_step_end({.global_step = 6, .loss = 0.5, .learning_rate = 0.25});
