@@ -51,6 +51,25 @@ class Hooks(Case):
         self.close(ms.grad(hooked)(Tensor([1.0, 1.0])), [6, 6])
         self.close(ms.grad(hooked)(Tensor([9.0, 1.0])), [2, 2])
 
+    def test_of_inputs(self):
+        def function(x, y):
+            x.register_hook(lambda gradient: gradient * 3)
+            return (x * x * y).sum()
+
+        x, y = Tensor(np.array([3, 4], "f4")), Tensor(np.array([2, -1], "f4"))
+        for _ in range(2):
+            self.close(ms.grad(function)(x, y), [36, -24])
+            found = ms.grad(function, (0, 1))(x, y)
+            self.close(found[0], [36, -24])
+            self.close(found[1], [9, 16])
+            self.close(ops.GradOperation(get_all=True)(function)(x, y)[0], [36, -24])
+            self.close(ms.jit(ms.grad(function))(x, y), [36, -24])
+
+    def test_parameters_take_none(self):
+        weight = ms.Parameter(Tensor(np.ones(2, "f4")), name="w")
+        with self.refuses(NotImplementedError, "[register_hook] a parameter takes no hook, got 'w'"):
+            weight.register_hook(lambda gradient: gradient)
+
     def test_read_values(self):
         seen = []
 

@@ -25,6 +25,15 @@ def _gradients(build, total, tensors):
     return tuple(build.differentiate(total, tensors))
 
 
+def _own_inputs(build, args, places):
+    """Returns the inputs by which a function is differentiated. In their places it gets others of the same values, so
+    that hooks that it gives these stand between."""
+    own = {i: build.own_input(args[i]) for i in places}
+    for i, one in own.items():
+        args[i] = build.own_input(one)
+    return [own[i] for i in places]
+
+
 def _differentiated(where, value, has_aux=False, sens=None):
     """Scalar that is differentiated: the sum of all results of the function, each times its `sens`; with `has_aux`, of
     the first result alone. Results of integers have no gradient and are left out. Raises TypeError or ValueError for
@@ -98,9 +107,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
                     f"[value_and_grad] input out of range, got position {position} of {len(args)} inputs, expected a "
                     "tensor"
                 )
-        for position in set(positions or []):
-            args[position] = build.own_input(args[position])
-        inputs = [args[position] for position in positions or []]
+        inputs = _own_inputs(build, args, positions or [])
         made = None if inputs or kwargs else build.take_call(fn, args)
         with build.own_parameters(parameters or ()):
             value = fn(*args, **kwargs) if made is None else made
@@ -181,9 +188,7 @@ class GradOperation:
             if not places and not self.get_by_list:
                 raise ValueError("[GradOperation] nothing to differentiate by, got no tensors, expected an input")
             places = places if self.get_all else [] if self.get_by_list else places[:1]
-            for i in places:
-                args[i] = build.own_input(args[i])
-            inputs = [args[i] for i in places]
+            inputs = _own_inputs(build, args, places)
             wanted = parameters if self.get_by_list else []
             made = None if inputs else build.take_call(fn, args)
             with build.own_parameters(wanted):

@@ -63,8 +63,13 @@ class _Hooks(list):
 def register_hook(tensor, hook):
     """Makes the gradient of a tensor pass through `hook(gradient)`, which returns another one or None. Returns a handle
     whose `remove` ends it. Hooks of a tensor are called in their order. Within a step the first counts for what uses
-    the tensor from here on, and the others where the first does."""
+    the tensor from here on, and the others where the first does. Raises NotImplementedError for a parameter."""
     require_hook("register_hook", hook)
+    if getattr(type(tensor), "is_parameter", False):
+        raise NotImplementedError(
+            f"[register_hook] a parameter takes no hook, got '{tensor.name}', expected a hook of a result, or "
+            "gradients that the script changes before it gives them to the optimizer"
+        )
     handle = TensorHook(hook)
     symbol, hooks = getattr(tensor, "_hooks", (None, None))
     if tensor._symbol is not None and id(tensor._symbol) == symbol:
