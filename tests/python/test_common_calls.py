@@ -220,6 +220,17 @@ class Functions(Case):
             made = ops.index_add(Tensor(x), Tensor([0, 4, 4, 1]), Tensor(new.astype(dtype)), 1)
             np.testing.assert_allclose(made.asnumpy(), expected, 1e-6)
 
+    def test_products_of_integers_wrap_around(self):
+        chance = np.random.default_rng(4)
+        for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4"):
+            ends = np.iinfo(dtype)
+            for left, right in (((5, 7), (7, 3)), ((2, 5, 7), (7, 3)), ((7,), (7,))):
+                a, b = (chance.integers(ends.min, ends.max, shape, dtype, endpoint=True) for shape in (left, right))
+                for wrap in (lambda function: function, ms.jit):
+                    made = wrap(lambda x, y: ops.matmul(x, y))(Tensor(a), Tensor(b)).asnumpy()
+                    self.assertEqual(made.dtype, a.dtype)
+                    np.testing.assert_array_equal(made, np.matmul(a, b), f"{dtype} {left} {right}")
+
     def test_quotients_of_integers_are_exact(self):
         chance = np.random.default_rng(3)
         for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4"):

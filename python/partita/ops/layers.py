@@ -10,7 +10,7 @@ from partita._precision import is_half
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.elementwise import bias_add, cast, duplicate, greater_equal, mul
+from partita.ops.elementwise import add, bias_add, cast, duplicate, floor_div, greater_equal, mul, remainder, sub
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, run
 
@@ -46,11 +46,31 @@ def matmul(input, other, transpose_a=False, transpose_b=False):
 
 
 def _matmul_of_integers(a, b, transpose_a, transpose_b):
-    """The product by way of float64, which is exact up to sums of 2^53, cast to the type of the integers."""
+    """The product, which wraps around as sums do: that of parts of 16 bits in float64, which holds sums of 2^21 of them
+    exactly."""
     if a.dtype == mstype.bool_:
         raise TypeError("[matmul] bools have no products of matrices, got Bool, expected numbers")
-    wide = (cast(one, mstype.float64) for one in (a, b))
-    return cast(matmul(*wide, transpose_a, transpose_b), a.dtype)
+    bits = a.dtype.numpy.itemsize * 8
+    parts = [_parts_of_16_bits(one, max(1, bits // 16)) for one in (a, b)]
+    total = None
+    for i, left in enumerate(parts[0]):
+        for j, right in enumerate(parts[1][: len(parts[1]) - i]):
+            product = cast(matmul(left, right, transpose_a, transpose_b), mstype.int64)
+            product = mul(product, 1 << 16 * (i + j)) if i + j else product
+            total = product if total is None else add(total, product)
+    if bits == 64:
+        return total
+    least = int(np.iinfo(a.dtype.numpy).min)
+    return cast(add(remainder(sub(total, least), 1 << bits), least), a.dtype)
+
+
+def _parts_of_16_bits(x, count):
+    """Digits of integers to the base 2^16 in float64, the lowest first; the highest has the sign."""
+    parts, rest = [], cast(x, mstype.int64)
+    for _ in range(count - 1):
+        parts.append(cast(remainder(rest, 1 << 16), mstype.float64))
+        rest = floor_div(rest, 1 << 16)
+    return [*parts, cast(rest, mstype.float64)]
 
 
 def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
