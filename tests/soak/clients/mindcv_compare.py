@@ -15,7 +15,8 @@ import sys
 import numpy as np
 import yaml
 
-from mindcv_yamls import HERE, write_images
+from coloured_images import write_images
+from mindcv_yamls import CLASSES, EDGE, HERE, IMAGES
 
 PLAIN = {
     "mode": 0, "distribute": False, "num_parallel_workers": 1, "val_while_train": True, "dataset": "imagenet",
@@ -135,7 +136,7 @@ def main():
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     os.makedirs(args.folder, exist_ok=True)
-    write_images(os.path.join(args.folder, "images"))
+    write_images(os.path.join(args.folder, "images"), CLASSES, IMAGES, EDGE)
     cases = {name: (told, {}) for name, told in CASES.items()}
     cases.update(OWN)
     cases = {name: both for name, both in cases.items() if args.only in name}

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import yaml
-from PIL import Image
+from coloured_images import write_images
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES, IMAGES, EDGE, SMALL = 6, 2, 48, 32
@@ -29,19 +29,6 @@ ANY_SIZE, ANY_EDGE = set(
 ), 64
 OF_MODELS = ("model", "batch_size", "num_classes", "image_resize", "data_dir", "keep_checkpoint_max", "in_channels")
 OF_MODELS += ("epoch_size", "decay_epochs", "warmup_epochs", "lr", "min_lr", "weight_decay", "num_parallel_workers")
-
-
-def write_images(folder):
-    """A folder of images whose colour says the class."""
-    rows = np.random.default_rng(3)
-    for split in ("train", "val"):
-        for k in range(CLASSES):
-            os.makedirs(os.path.join(folder, split, f"class{k}"), exist_ok=True)
-            for i in range(IMAGES):
-                pixels = rows.integers(0, 120, (EDGE, EDGE, 3))
-                pixels[..., k % 3] += 120
-                path = os.path.join(folder, split, f"class{k}", f"{i}.png")
-                Image.fromarray(pixels.astype(np.uint8)).save(path)
 
 
 def shortened(told, images, folder, own, family):
@@ -137,7 +124,7 @@ def main():
     parser.add_argument("--every", action="store_true")
     args = parser.parse_args()
     images = os.path.join(args.folder, "images")
-    write_images(images)
+    write_images(images, CLASSES, IMAGES, EDGE)
     paths = sorted(glob.glob(os.path.join(args.repository, "configs", "*", "*.yaml")))
     paths = [one for part in args.only.split(",") for one in paths if part in one]
     paths = list(dict.fromkeys(paths))

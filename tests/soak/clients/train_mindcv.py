@@ -4,9 +4,8 @@ in the same order, with what a file of settings says. `train_mindcv.py SETTINGS 
 import os
 import sys
 
-import numpy as np
 import yaml
-from PIL import Image
+from coloured_images import write_images
 
 import mindspore as ms
 from mindcv.data import create_dataset, create_loader, create_transforms
@@ -15,19 +14,6 @@ from mindcv.models import create_model
 from mindcv.optim import create_optimizer
 from mindcv.scheduler import create_scheduler
 from mindcv.utils import StateMonitor, create_trainer, get_metrics, set_seed
-
-
-def write_images(folder, classes, count, edge):
-    """Images whose colour says the class."""
-    rows = np.random.default_rng(3)
-    for split in ("train", "val"):
-        for k in range(classes):
-            os.makedirs(os.path.join(folder, split, f"class{k}"), exist_ok=True)
-            for i in range(count):
-                pixels = rows.integers(0, 120, (edge, edge, 3))
-                pixels[..., k % 3] += 120
-                path = os.path.join(folder, split, f"class{k}", f"{i}.png")
-                Image.fromarray(pixels.astype(np.uint8)).save(path)
 
 
 def loader_of(told, folder, split):
