@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/held_signals.h"
+#include "compiler/schedule/schedule.h"
 #include "ir/graph/rules.h"
 #include "ir/work/flops.h"
 #include "runtime/device/cpu/team.h"
@@ -52,14 +53,6 @@ int64_t all_elements(Inputs inputs, Outputs outputs) {
   for (const ConstTensor& one : inputs) count += one.type.elements();
   for (const Tensor& one : outputs) count += one.type.elements();
   return count;
-}
-
-std::optional<Subnormals> subnormals_of_all(const KernelQuery& query) {
-  std::optional<Subnormals> wanted;
-  for (const auto* types : {&query.inputs, &query.outputs}) {
-    for (const Type& type : *types) wanted = subnormals_of_both(wanted, subnormals_of(type.dtype));
-  }
-  return wanted;
 }
 
 std::vector<Type> types_of(const auto& tensors) {
@@ -113,6 +106,7 @@ NodeKernels::Bound* NodeKernels::bound(const Graph& graph, size_t node, Inputs i
   }
   if (kept_.size() >= kMaxKept) forget_half();
   made->used = calls_;
+  made->subnormals = subnormals_of(graph, called);
   return (kept_[key_] = std::move(made)).get();
 }
 
@@ -134,11 +128,7 @@ std::unique_ptr<NodeKernels::Bound> NodeKernels::make_bound(const Node& called, 
   query.input_formats = choice.inputs;
   auto bound = std::make_unique<Bound>();
   bound->kernel = device_->make_kernel(query, choice);
-  bound->subnormals = subnormals_of_all(query);
-  const auto take = [&](int64_t bytes) {
-    constexpr int64_t kLine = 64;
-    return std::exchange(bound->bytes, bound->bytes + (bytes + kLine - 1) / kLine * kLine);
-  };
+  const auto take = [&](int64_t bytes) { return std::exchange(bound->bytes, bound->bytes + aligned(bytes)); };
   const auto convert = [&](const Type& type, const MemoryFormat& from, const MemoryFormat& to) -> Conversion {
     if (from.plain() && to.plain()) return {};
     const MemoryFormat& other = from.plain() ? to : from;
