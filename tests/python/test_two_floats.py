@@ -2,7 +2,6 @@
 plugin that PARTITA_PJRT_PLUGIN names."""
 
 import inspect
-import os
 
 import numpy as np
 from test_devices import PLUGIN, DeviceCase

@@ -1,6 +1,5 @@
 """Arrays that are made of numbers, with the names of NumPy."""
 
-import numbers
 
 import numpy as np
 

@@ -25,7 +25,7 @@ def _gradients(build, total, tensors):
     return tuple(build.differentiate(total, tensors))
 
 
-def _own_inputs(build, args, places):
+def own_inputs(build, args, places):
     """Returns the inputs by which a function is differentiated. In their places it gets others of the same values, so
     that hooks that it gives these stand between."""
     own = {i: build.own_input(args[i]) for i in places}
@@ -107,7 +107,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
                     f"[value_and_grad] input out of range, got position {position} of {len(args)} inputs, expected a "
                     "tensor"
                 )
-        inputs = _own_inputs(build, args, positions or [])
+        inputs = own_inputs(build, args, positions or [])
         made = None if inputs or kwargs else build.take_call(fn, args)
         with build.own_parameters(parameters or ()):
             value = fn(*args, **kwargs) if made is None else made
@@ -188,7 +188,7 @@ class GradOperation:
             if not places and not self.get_by_list:
                 raise ValueError("[GradOperation] nothing to differentiate by, got no tensors, expected an input")
             places = places if self.get_all else [] if self.get_by_list else places[:1]
-            inputs = _own_inputs(build, args, places)
+            inputs = own_inputs(build, args, places)
             wanted = parameters if self.get_by_list else []
             made = None if inputs else build.take_call(fn, args)
             with build.own_parameters(wanted):

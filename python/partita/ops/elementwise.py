@@ -5,7 +5,6 @@ import numbers
 
 import numpy as np
 
-from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, is_number, number, number_dtype, run

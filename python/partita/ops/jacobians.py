@@ -9,8 +9,8 @@ from partita._mapping import Mapping
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.composite import program_of
-from partita.ops.creation import ones, zeros
+from partita.ops.composite import own_inputs, program_of
+from partita.ops.creation import ones
 from partita.ops.shapes import reshape, sliced, transpose
 from partita.ops.support import F, attributes, run
 
@@ -147,9 +147,7 @@ def _by_results(where, fn, args, positions, has_aux):
     units = _basis(shapes)
     mapping = Mapping(build, units[0].shape[0])
     with mapping:
-        inputs = [mapping.own_input(args[one]) for one in positions]
-        for position, one in zip(positions, inputs):
-            args[position] = one
+        inputs = own_inputs(mapping, args, positions)
         results, is_single, others = _split(where, fn(*args), has_aux)
         total = _products(where, results, [mapping.slice(one) for one in units])
         found = [mapping.whole(one) for one in mapping.differentiate(total, inputs)]
@@ -167,9 +165,7 @@ def _by_inputs(where, fn, args, positions, has_aux):
     units = _basis([args[one] for one in positions])
     mapping = Mapping(build, units[0].shape[0])
     with mapping:
-        inputs = [mapping.own_input(args[one]) for one in positions]
-        for position, one in zip(positions, inputs):
-            args[position] = one
+        inputs = own_inputs(mapping, args, positions)
         results, is_single, others = _split(where, fn(*args), has_aux)
         factors = [mapping.own_input(ones(one.shape, dtype=one.dtype)) for one in results]
         pulled = mapping.differentiate(_products(where, results, factors), inputs)

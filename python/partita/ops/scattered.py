@@ -7,7 +7,6 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.ops.creation import assign, full, one_hot, zeros_like
 from partita.ops.elementwise import add, cast, greater, mul, select
-from partita.ops.layers import matmul
 from partita.ops.reductions import argmax, reduce_sum
 from partita.ops.shapes import broadcast_to, expand_dims, swapaxes
 from partita.ops.support import as_tensor, axis_of

@@ -40,7 +40,7 @@ class Vocab:
         ValueError for a word that stands twice."""
         special = list(special_tokens or [])
         words = special + list(word_list) if special_first else list(word_list) + special
-        for i, word in enumerate(words):
+        for word in words:
             if not isinstance(word, str):
                 raise TypeError(f"[Vocab] not a word, got {word!r}, expected str")
         if len(set(words)) < len(words):
