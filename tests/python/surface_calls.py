@@ -51,10 +51,17 @@ def operands(system):
     }
 
 
-def calls():
-    """The calls of surface_calls.txt."""
-    with open(os.path.join(os.path.dirname(__file__), "surface_calls.txt")) as file:
+def lines_of(path):
+    """The lines of a file that are neither empty nor comments."""
+    with open(path) as file:
         return [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
+
+
+def lists(ending):
+    """The files of the folder `surface` with an ending, by their areas: `.txt` has calls, `.results` what they gave."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surface")
+    names = sorted(name for name in os.listdir(folder) if name.endswith(ending))
+    return {name[: -len(ending)]: os.path.join(folder, name) for name in names}
 
 
 def result_of(system, call):

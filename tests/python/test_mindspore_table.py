@@ -1,5 +1,5 @@
 """Compares the package with MindSpore 2.10: names that scripts use, parameters in their order, defaults and results.
-Those of MindSpore are in mindspore_names.txt and mindspore_calls.txt, known differences and their reasons in
+Those of MindSpore are in mindspore_names.txt and surface/*.results, known differences and their reasons in
 mindspore_deviations.txt."""
 
 import os
@@ -16,8 +16,7 @@ KINDS = ("missing", "parameters", "call")
 
 
 def lines_of(name):
-    with open(os.path.join(FOLDER, name)) as file:
-        return [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
+    return surface_calls.lines_of(os.path.join(FOLDER, name))
 
 
 def deviations(kind):
@@ -59,7 +58,7 @@ class Table(Case):
 
     def test_gives_the_same_results(self):
         listed, used, different = deviations("call"), set(), []
-        calls = lines_of("mindspore_calls.txt")
+        calls = [line for path in surface_calls.lists(".results").values() for line in surface_calls.lines_of(path)]
         for line in calls:
             call, expected = line.split("\t")
             got = surface_calls.result_of(ms, call)

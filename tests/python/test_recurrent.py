@@ -1,5 +1,5 @@
 """Recurrent layers and cells against their formulas in NumPy, on random inputs. What they give in the documented system
-is in mindspore_calls.txt."""
+is in surface/general.results."""
 
 import unittest.mock
 
