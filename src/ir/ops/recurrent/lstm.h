@@ -1,33 +1,13 @@
 #pragma once
-// The attributes and sizes of lstm, and the functions of one row of a step that its kernels share.
+// The gates of lstm, and the functions of one row of a step that its kernels share.
 
-#include "base/fields.h"
-#include "base/shape.h"
 #include "base/vector_math.h"
+#include "ir/ops/recurrent/steps.h"
 
 namespace partita {
 
-/// `reversed`: the steps are computed from the last one to the first.
-struct LstmAttrs {
-  bool reversed = false;
-  static constexpr auto fields() { return std::tuple{field("reversed", &LstmAttrs::reversed)}; }
-};
-
 /// The gates of a step, in this order: input, forget, the new cell, output.
 enum LstmGate { kLstmInput, kLstmForget, kLstmCell, kLstmOutput, kLstmGates };
-
-/// Sizes of gates [steps, rows, 4, size] whose states have `inner` elements, as many as `size` before it is cut.
-struct LstmSizes {
-  int64_t steps = 0, rows = 0, size = 0, inner = 0;
-
-  LstmSizes(const Shape& gates, const Shape& weights)
-      : steps(gates[0]), rows(gates[1]), size(gates[3]), inner(weights[2]) {}
-  int64_t states() const { return rows * size; }           // elements of the states of a step
-  int64_t gates() const { return kLstmGates * states(); }  // elements of the gates of a step
-  int64_t gate_row() const { return kLstmGates * size; }   // elements of the gates of a row
-  /// Returns the step that is computed as number k.
-  int64_t step(const LstmAttrs& attrs, int64_t k) const { return attrs.reversed ? steps - 1 - k : k; }
-};
 
 /// Replaces the sums of a row's gates by their values, and computes the row of the cells and of the states from that of
 /// the cells before.
