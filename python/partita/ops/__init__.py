@@ -19,6 +19,7 @@ from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.jacobians import jacfwd, jacrev
 from partita.ops.mapping import vmap
 from partita.ops.angles import *  # noqa: F401,F403
+from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.functional import (  # noqa: F401
     HyperMap,
     Map,
@@ -276,6 +277,7 @@ from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.angle_primitives import *  # noqa: F401,F403
+from partita.ops.attention_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 
