@@ -282,9 +282,15 @@ from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
+from partita.ops.elements import *  # noqa: F401,F403
+from partita.ops.element_primitives import *  # noqa: F401,F403
+from partita.ops.draw_primitives import *  # noqa: F401,F403
+from partita.ops.in_place import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr
+for _name in "clip_by_global_norm clip_by_value gamma laplace multinomial normal poisson uniform".split():
+    setattr(composite, _name, getattr(functional, _name))
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph
 globals().update({k: v for k, v in ABSENT.items() if not hasattr(functional, k)})
 

@@ -222,7 +222,7 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
     factor = div(max_norm, add(total, 1e-6))
     factor = select(less(factor, 1.0), factor, full([], 1.0, dtype=factor.dtype))
     made = [mul(one, cast(factor, one.dtype)) for one in tensors]
-    return type(x)(made) if several else made[0]
+    return tuple(made) if several else made[0]
 
 
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):

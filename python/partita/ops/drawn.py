@@ -63,8 +63,8 @@ def rand_like(input, seed=None, *, dtype=None):
 
 
 def randn_like(input, seed=None, *, dtype=None):
-    """Numbers of the standard normal distribution, of the shape of a tensor."""
-    return _typed("randn_like", _drawn("normal", list(input.shape)), dtype or input.dtype)
+    """Numbers of the standard normal distribution, of the shape of a tensor, as float32 without `dtype`."""
+    return _typed("randn_like", _drawn("normal", list(input.shape)), dtype)
 
 
 def randint(low, high, size, seed=None, *, dtype=None):

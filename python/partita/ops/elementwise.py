@@ -314,6 +314,8 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
     """Elements below the one value become it, those above the other that; bounds share the gradient of elements that
     are equal to them. The result has the element type of `x`: integers stay integers, without the fractions of bounds.
     """
+    if isinstance(x, (tuple, list)):
+        return tuple(clip_by_value(one, clip_value_min, clip_value_max) for one in x)
     x = as_tensor(x, "clip_by_value")
     if x.dtype == mstype.bool_:
         raise TypeError("[clip_by_value] bools cannot be clipped, got Bool, expected numbers")
@@ -335,13 +337,14 @@ def isfinite(input):
 
 
 def floor(input):
-    """The largest integers that are not above, as floats; elements beyond 2^62 are integers already."""
+    """The largest integers that are not above, as floats; infinite elements and NaN stay. Their gradient is 0."""
     x = as_tensor(input, "floor")
     if not mstype.is_float(x.dtype):
         return x
-    large = greater(globals()["abs"](x), 2.0**62)
-    whole = cast(cast(select(large, mul(x, 0.0), x), mstype.int64), x.dtype)
-    return select(large, x, sub(whole, cast(greater(whole, x), x.dtype)))
+    found = floor_div(x, 1.0)
+    for infinite in (float("inf"), float("-inf")):
+        found = select(equal(x, infinite), Tensor(infinite, x.dtype), found)
+    return found
 
 
 def floor_div(input, other):

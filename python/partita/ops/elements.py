@@ -1,0 +1,30 @@
+"""Functions of elements, of creation and of random draws: what the modules of their kinds have."""
+
+from partita.ops import (
+    distributions,
+    exponents,
+    integers,
+    older_names,
+    scalars,
+    signs,
+    thresholds,
+    updates_of_rows,
+    windows,
+)
+from partita.ops.distributions import *  # noqa: F401,F403
+from partita.ops.exponents import *  # noqa: F401,F403
+from partita.ops.integers import *  # noqa: F401,F403
+from partita.ops.older_names import *  # noqa: F401,F403
+from partita.ops.scalars import *  # noqa: F401,F403
+from partita.ops.signs import *  # noqa: F401,F403
+from partita.ops.thresholds import *  # noqa: F401,F403
+from partita.ops.updates_of_rows import *  # noqa: F401,F403
+from partita.ops.windows import *  # noqa: F401,F403
+
+# Names of scalars follow those of older ones, which they replace.
+_MODULES = (distributions, exponents, integers, older_names, scalars, signs, thresholds, updates_of_rows, windows)
+__all__ = [
+    name
+    for module in _MODULES
+    for name in module.__all__
+]
