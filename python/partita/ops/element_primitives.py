@@ -7,8 +7,10 @@ from partita.ops.picked import require_known
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
 
+_BESSEL = "i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e y0 y1".split()
 _OF_TENSORS = {
     "AccumulateNV2": F.addn,
+    **{f"Bessel{name.capitalize()}": getattr(F, f"bessel_{name}") for name in _BESSEL},
     "Eps": F.eps,
     "FastGelu": F.fast_gelu,
     "FillV2": None,
@@ -36,6 +38,8 @@ _OF_NUMBERS = {
     "Gcd": F.gcd,
     "Heaviside": F.heaviside,
     "Hypot": F.hypot,
+    "Igamma": F.igamma,
+    "Igammac": F.igammac,
     "InplaceUpdateV2": lambda x, indices, v: F.inplace_update(x, v, indices),
     "Lcm": F.lcm,
     "LeftShift": F.bitwise_left_shift,
@@ -51,6 +55,7 @@ _OF_NUMBERS = {
     "TruncateMod": F.truncate_mod,
     "Xdivy": F.xdivy,
     "Xlogy": F.xlogy,
+    "Zeta": F.zeta,
 }
 __all__ = [
     *_OF_TENSORS,
@@ -72,7 +77,9 @@ __all__ = [
     "L2Loss",
     "LogSpace",
     "Logit",
+    "Mvlgamma",
     "NanToNum",
+    "Polygamma",
     "Range",
     "SoftShrink",
     "TrilIndices",
@@ -154,6 +161,10 @@ def _limit(self, eps=-1.0):
     self._keep(eps)
 
 
+def _dimensions(self, p):
+    self._keep(p)
+
+
 def _numbers(self, indices):
     self._keep(indices)
 
@@ -173,6 +184,7 @@ _with(
     F.logspace.__doc__,
 )
 _with("Logit", F.logit, _limit)
+_with("Mvlgamma", F.mvlgamma, _dimensions)
 _with("NanToNum", F.nan_to_num, _nan_to_num)
 _with("Range", F.range, _range)
 _with("SoftShrink", F.softshrink, _lambd)
@@ -208,6 +220,16 @@ class Addcdiv(Primitive):
 
     def compute(self, input_data, x1, x2, value):
         return F.addcdiv(input_data, x1, x2, value)
+
+
+class Polygamma(Primitive):
+    """(degree, x): the derivative of this degree of digamma."""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, a, x):
+        return F.polygamma(a, x)
 
 
 class Gelu(Primitive):

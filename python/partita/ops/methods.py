@@ -47,7 +47,7 @@ _NAMED_AS_FUNCTIONS = """
     multiply outer scatter searchsorted swapdims t true_divide unique
     absolute addcdiv allclose approximate_equal bitwise_left_shift bitwise_not bitwise_right_shift conj copysign
     deg2rad divide fills float_power floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert
-    is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit multinomial nan_to_num negative
+    i0 igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit multinomial nan_to_num negative
     nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink subtract xdivy xlogy
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}

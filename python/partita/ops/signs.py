@@ -22,6 +22,7 @@ from partita.ops.elementwise import (
     larger,
     less,
     logical_and,
+    logical_not,
     logical_or,
     mul,
     neg,
@@ -246,8 +247,10 @@ def eps(x):
 def mul_no_nan(x, y):
     """x y, broadcast; 0 where y is 0, whatever x is."""
     a, b = pair("mul_no_nan", x, y)
-    none = equal(b, 0)
-    return select(none, Tensor(0, b.dtype), mul(select(none, Tensor(0, a.dtype), a), b))
+    if not mstype.is_float(a.dtype):
+        return mul(a, b)
+    infinite = logical_and(equal(b, 0.0), logical_not(less(abs(a), math.inf)))
+    return mul(select(infinite, Tensor(0.0, a.dtype), a), b)
 
 
 def div_no_nan(x, y):
