@@ -245,6 +245,12 @@ class Drawn(Case):
         ):
             self._moments(x, mean, variance)
 
+    def test_large_integers_have_all_their_bits(self):
+        found = ops.randint(0, 2**40, (2000,)).asnumpy()
+        for bit in (0, 8, 20, 39):
+            self.assertLess(abs(((found >> bit) & 1).mean() - 0.5), 0.06)
+        self.assertEqual(int(ops.randint_like(Tensor([1]), 2**31, 2**31 + 1)[0]), 2**31)
+
     def test_broadcast_draws_are_independent(self):
         means = Tensor(np.zeros((3,), "f4"))
         found = ops.normal((4, 1), means, 1.0).asnumpy()

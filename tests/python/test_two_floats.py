@@ -48,7 +48,6 @@ OTHERS |= {"heaviside"}  # of NaN 0, as in the documented system
 OTHERS |= {"approximate_equal", "allclose", "igamma", "igammac", "zeta"}
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
 EXTREMES = {"maximum", "minimum", "fmax", "fmin"}
-EXTREMES |= {"fmod", "truncate_mod"}  # a remainder of 0 has the sign of the divisor
 # Their last digit is that of the library that computes them.
 INEXACT = {"pow": 2}
 

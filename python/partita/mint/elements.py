@@ -8,15 +8,17 @@ from partita.ops import functional as F
 
 _SAME = """
     addcdiv addcmul allclose bitwise_and bitwise_not bitwise_or bitwise_xor divide eq exp2 float_power floor_divide
-    fmod frac gt isinf isnan isneginf le lerp log10 log2 logaddexp logaddexp2 lt nan_to_num ne negative real sinc xlogy
+    fmod frac gcd gt isinf isneginf le lerp log10 log2 logaddexp logaddexp2 lt nan_to_num ne negative real sinc xlogy
     clip clamp ge fix
     """.split()
 __all__ = [
     *_SAME,
-    *"bernoulli clone empty empty_like linspace normal rand rand_like randint randint_like randn randn_like".split(),
+    *"bernoulli clone empty empty_like isnan linspace multinomial normal".split(),
+    *"rand rand_like randint randint_like randn randn_like".split(),
     "randperm",
 ]
 globals().update((name, getattr(F, name)) for name in _SAME)
+isnan = F.isnan_ext
 
 
 def addcmul(input, tensor1, tensor2, *, value=1):
@@ -60,6 +62,12 @@ def linspace(start, end, steps, *, dtype=None):
 def bernoulli(input, *, generator=None):
     """1 with the probability of each element, else 0, in its element type."""
     return F.bernoulli_ext(input)
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Places, drawn in proportion to the weights along the last dimension, as int64; each at most once without
+    `replacement`."""
+    return F.cast(F.multinomial(input, num_samples, replacement), mstype.int64)
 
 
 def normal(mean=0.0, std=1.0, size=None, generator=None):

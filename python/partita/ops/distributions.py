@@ -9,7 +9,7 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.drawn import _drawn, _sizes, multinomial
+from partita.ops.drawn import _drawn, _sizes, integers_below, multinomial
 from partita.ops.elementwise import abs, add, cast, clip, exp, floor, less, log, mul, neg, select, smaller, sub
 from partita.ops.kinds import typed, wide
 from partita.ops.picked import require_known
@@ -17,10 +17,12 @@ from partita.ops.reductions import amax
 from partita.ops.searched import randperm
 from partita.ops.shapes import gather, split
 from partita.ops.support import as_tensor, is_number
+from partita.ops.trigonometry import tan
 
 __all__ = (
-    "bernoulli bernoulli_ext choice_with_mask gamma laplace multinomial_with_replacement normal poisson randint_like"
-    " random_categorical random_gamma random_poisson shuffle standard_laplace truncated_normal uniform"
+    "bernoulli bernoulli_ext cauchy choice_with_mask gamma laplace multinomial_with_replacement normal poisson"
+    " randint_like random_categorical random_gamma random_poisson shuffle standard_laplace truncated_normal"
+    " uniform"
 ).split()
 
 
@@ -78,6 +80,12 @@ def laplace(shape, mean, lambda_param, seed=None):
     return add(mul(_laplace(_broadcast("laplace", shape, mean, lambda_param)), lambda_param), mean)
 
 
+def cauchy(shape, median=0.0, sigma=1.0):
+    """Numbers of the distribution of Cauchy: the tangents of angles that are uniform in half a turn."""
+    turn = mul(sub(_drawn("uniform", _shape("cauchy", shape)), 0.5), np.pi)
+    return add(mul(tan(turn), float(sigma)), float(median))
+
+
 def normal(shape, mean, stddev, seed=None):
     """Numbers of a normal distribution; the shape is broadcast with the means and the deviations."""
     return add(mul(_drawn("normal", _broadcast("normal", shape, mean, stddev)), stddev), mean)
@@ -117,9 +125,7 @@ def randint_like(input, low, high, seed=None, *, dtype=None):
             raise TypeError(f"[randint_like] not an integer, got {one!r}, expected one")
     if high <= low:
         raise ValueError(f"[randint_like] no integers, got {low} to {high}, expected a larger second number")
-    share = _drawn("uniform", list(x.shape))
-    found = smaller(floor(mul(share, float(high - low))), float(high - low - 1))
-    return cast(add(cast(found, mstype.int64), low), dtype or x.dtype)
+    return cast(add(integers_below(high - low, list(x.shape)), low), dtype or x.dtype)
 
 
 def poisson(shape, mean, seed=None):

@@ -25,7 +25,10 @@ __all__ = [
     *_SEEDED,
     *_REFUSED,
     "Bernoulli",
+    "Cauchy",
+    "LogNormalReverse",
     "Multinomial",
+    "NonDeterministicInts",
     "MultinomialWithReplacement",
     "RandomCategorical",
     "RandomChoiceWithMask",
@@ -61,6 +64,40 @@ class Bernoulli(Primitive):
 
     def compute(self, x, p):
         return F.bernoulli(x, p)
+
+
+class Cauchy(Primitive):
+    """(): numbers of the distribution of Cauchy, of a size."""
+
+    def __init__(self, size, median=0.0, sigma=1.0):
+        super().__init__()
+        self.size, self.median, self.sigma = size, median, sigma
+
+    def compute(self):
+        return F.cauchy(tuple(self.size), self.median, self.sigma)
+
+
+class LogNormalReverse(Primitive):
+    """(x): powers of e whose exponents are normal, in the shape and the element type of x."""
+
+    def __init__(self, mean=1.0, std=2.0):
+        super().__init__()
+        self.mean, self.std = mean, std
+
+    def compute(self, input):
+        return input.log_normal(self.mean, self.std)
+
+
+class NonDeterministicInts(Primitive):
+    """(shape): integers of 31 bits, and a sign."""
+
+    def __init__(self, dtype=mstype.int64):
+        super().__init__()
+        self.dtype = dtype
+
+    def compute(self, shape):
+        sizes = shape.asnumpy().tolist() if isinstance(shape, Tensor) else shape
+        return F.randint(-(2**31), 2**31 - 1, tuple(sizes), dtype=self.dtype)
 
 
 class Multinomial(Primitive):

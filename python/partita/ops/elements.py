@@ -25,7 +25,18 @@ from partita.ops.updates_of_rows import *  # noqa: F401,F403
 from partita.ops.windows import *  # noqa: F401,F403
 
 # Names of scalars follow those of older ones, which they replace.
-_MODULES = (distributions, exponents, integers, older_names, scalars, signs, special, thresholds, updates_of_rows, windows)
+_MODULES = (
+    distributions,
+    exponents,
+    integers,
+    older_names,
+    scalars,
+    signs,
+    special,
+    thresholds,
+    updates_of_rows,
+    windows,
+)
 __all__ = [
     name
     for module in _MODULES
@@ -37,17 +48,12 @@ ELSEWHERE.update(
     {
         "Angle": _COMPLEX,
         "Betainc": "ops.igamma of two gamma functions, or scipy.special.betainc on asnumpy()",
-        "Cauchy": "ops.tan of ops.uniform between -pi / 2 and pi / 2",
         "Conj": _COMPLEX,
-        "LogNormalReverse": "ops.exp of ops.normal",
         "LogUniformCandidateSampler": "candidates that NumPy draws, in a data set",
-        "NonDeterministicInts": "ops.randint",
         "ParameterizedTruncatedNormal": "ops.TruncatedNormal, ops.clip and ops.normal",
         "UniformCandidateSampler": "candidates that NumPy draws, in a data set",
         "angle": _COMPLEX,
-        "cauchy": "ops.tan of ops.uniform between -pi / 2 and pi / 2",
         "imag": _COMPLEX,
-        "log_normal": "ops.exp of ops.normal",
         "log_uniform_candidate_sampler": "candidates that NumPy draws, in a data set",
         "polar": f"{_COMPLEX}, abs * ops.cos(angle) and abs * ops.sin(angle)",
         "uniform_candidate_sampler": "candidates that NumPy draws, in a data set",

@@ -1,5 +1,7 @@
 """Methods of tensors of elements, and those that change a tensor and return it; the same as functions."""
 
+import inspect
+
 import numpy as np
 
 from partita.common import dtype as mstype
@@ -63,6 +65,14 @@ class Elements:
     def uniform(self, from_=0.0, to=1.0, generator=None):
         """Numbers between two others, in this shape and element type."""
         return F.cast(_between(self, from_, to), self.dtype)
+
+    def log_normal(self, mean=1.0, std=2.0):
+        """Powers of e whose exponents are normal, in this shape and element type."""
+        return F.cast(F.exp(F.normal(self.shape, mean, std)), self.dtype)
+
+    def cauchy(self, median=0.0, sigma=1.0):
+        """Numbers of the distribution of Cauchy, in this shape and element type."""
+        return F.cast(F.cauchy(self.shape, median, sigma), self.dtype)
 
     def inplace_update(self, v, indices):
         """The tensor with rows in place of those of these numbers."""
@@ -149,12 +159,14 @@ def _function(name):
     def call(input, *args, **kwargs):
         return method(input, *args, **kwargs)
 
+    first, *others = inspect.signature(method).parameters.values()
+    call.__signature__ = inspect.Signature([first.replace(name="input"), *others])
     call.__name__ = call.__qualname__ = name
     call.__doc__ = method.__doc__
     return call
 
 
-__all__ = "clamp_ exponential_ normal_ random_ tanh_ uniform_ zero_".split()
+__all__ = "bernoulli_ clamp_ exponential_ normal_ random_ tanh_ uniform_ zero_".split()
 for _name in __all__[:-1]:
     globals()[_name] = _function(_name)
 

@@ -46,9 +46,10 @@ _NAMED_AS_FUNCTIONS = """
     addbmm addmv addr bmm bincount bitwise_and bitwise_or bitwise_xor count_nonzero isinf isnan is_floating_point
     multiply outer scatter searchsorted swapdims t true_divide unique
     absolute addcdiv allclose approximate_equal bitwise_left_shift bitwise_not bitwise_right_shift conj copysign
-    deg2rad divide fills float_power floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert
-    i0 igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit multinomial nan_to_num negative
-    nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink subtract xdivy xlogy
+    deg2rad divide fills float_power floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert i0
+    igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
+    multinomial nan_to_num negative nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink
+    subtract xdivy xlogy
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})

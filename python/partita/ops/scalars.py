@@ -54,8 +54,22 @@ __all__ = [
     *"tensor_floordiv tensor_ge tensor_gt tensor_le tensor_lt tensor_mod tensor_muls tensor_range pows".split(),
 ]
 
-for _name, _function in _OF_NUMBERS.items():
-    globals()[f"scalar_{_name}"] = _function
+
+
+def _scalar(name, function):
+    def of_one(x):
+        return function(x)
+
+    def of_two(x, y):
+        return function(x, y)
+
+    call = of_one if name in ("log", "uadd", "usub") else of_two
+    call.__name__ = call.__qualname__ = f"scalar_{name}"
+    call.__doc__ = f"`{function.__module__}.{function.__name__}` of numbers of Python."
+    return call
+
+
+globals().update((f"scalar_{_name}", _scalar(_name, _function)) for _name, _function in _OF_NUMBERS.items())
 globals().update(_OF_BOOLS)
 is_, is_not, string_concat, string_eq = operator.is_, operator.is_not, operator.concat, operator.eq
 accumulate_n, tensor_div, tensor_exp, tensor_expm1, tensor_floordiv = addn, real_div, exp, expm1, floor_div

@@ -7,7 +7,7 @@ import numpy as np
 from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.ops.arithmetic import isclose, round, trunc, truncated_mod
+from partita.ops.arithmetic import has_sign, isclose, round, trunc, truncated_mod
 from partita.ops.creation import full
 from partita.ops.derived import isnan, stop_gradient
 from partita.ops.elementwise import (
@@ -23,7 +23,6 @@ from partita.ops.elementwise import (
     less,
     logical_and,
     logical_not,
-    logical_or,
     mul,
     neg,
     real_div,
@@ -31,7 +30,7 @@ from partita.ops.elementwise import (
     smaller,
     sub,
 )
-from partita.ops.kinds import pair, typed
+from partita.ops.kinds import pair
 from partita.ops.reductions import all
 from partita.ops.support import as_tensor, is_number
 from partita.ops.trigonometry import sin
@@ -42,7 +41,12 @@ __all__ = (
     " real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
 ).split()
 
-absolute, negative, fix, isnan_ext, floordiv, floormod = abs, neg, trunc, isnan, floor_div, floor_mod
+absolute, negative, fix, floordiv, floormod = abs, neg, trunc, floor_div, floor_mod
+
+
+def isnan_ext(tensor):
+    """Whether elements are no numbers."""
+    return isnan(tensor)
 
 
 def positive(input):
@@ -80,15 +84,7 @@ def truncate_div(x, y):
 
 def truncate_mod(x, y):
     """x - truncate_div(x, y) y, broadcast: with the sign of x."""
-    if not is_number(y) and not mstype.is_float(as_tensor(y, "truncate_mod").dtype):
-        return truncated_mod(x, y)
-    if is_number(y) and math.isinf(y):
-        y = Tensor(y, as_float(as_tensor(x, "truncate_mod")).dtype)
-    rest = truncated_mod(x, y)
-    if is_number(y):
-        return rest
-    keeps = logical_and(equal(abs(y), math.inf), less(abs(x), math.inf))
-    return select(keeps, typed(as_tensor(x, "truncate_mod"), rest.dtype), rest)
+    return truncated_mod(x, y)
 
 
 def fmod(input, other):
@@ -113,17 +109,12 @@ def _known(where, chosen, input, other):
     return select(isnan(a), b, select(isnan(b), a, chosen(a, b)))
 
 
-def _has_sign(x):
-    """Whether floats are negative, -0.0 among them."""
-    return logical_or(less(x, 0.0), logical_and(equal(x, 0.0), less(div(1.0, x), 0.0)))
-
-
 def copysign(x, other):
     """The magnitude of x with the sign of `other`, broadcast, in the type of x; of integers as float32."""
     a = as_float(as_tensor(x, "copysign"))
     b = as_float(as_tensor(float(other) if is_number(other) else other, "copysign"))
     size = abs(a)
-    return select(_has_sign(b), neg(size), size)
+    return select(has_sign(b), neg(size), size)
 
 
 def signbit(input):
