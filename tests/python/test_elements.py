@@ -356,6 +356,55 @@ class InPlace(Case):
         self.close(cell.total, [1.5, 2.5])
 
 
+# What the documented system cannot run on a CPU: (function, formula, types of the operands).
+ELSEWHERE = (
+    (ops.fmin, np.fmin, "ff"),
+    (ops.Fmin(), np.fmin, "ff"),
+    (lambda x: ops.fills(x, 1.5), lambda a: np.full_like(a, 1.5), "f"),
+    (lambda x: ops.Fills()(x, Tensor(2.0)), lambda a: np.full_like(a, 2), "f"),
+    (lambda x: x.fills(3), lambda a: np.full_like(a, 3), "i"),
+    (lambda x: ops.bernoulli_ext(ops.clip(x, 0, 1)), lambda a: np.clip(a, 0, 1), "i"),
+    (lambda x, y: ops.accumulate_n([x, y, x]), lambda a, b: 2 * a + b, "ff"),
+    (lambda x, y: ops.AccumulateNV2()((x, y)), lambda a, b: a + b, "ff"),
+    (lambda x, y: ops.LerpScalar()(x, y, 0.3), lambda a, b: a + 0.3 * (b - a), "ff"),
+    (mint.clone, lambda a: a, "f"),
+    (mint.bitwise_and, np.bitwise_and, "ii"),
+    (mint.bitwise_or, np.bitwise_or, "ii"),
+    (mint.bitwise_xor, np.bitwise_xor, "ii"),
+    (mint.bitwise_not, np.invert, "i"),
+    (mint.gcd, np.gcd, "ii"),
+    (mint.floor_divide, np.floor_divide, "ff"),
+    (lambda x, y: mint.addcmul(x, y, y, value=0.5), lambda a, b: a + 0.5 * b * b, "ff"),
+    (lambda x, y: mint.addcdiv(x, y, x * x + 1), lambda a, b: a + b / (a * a + 1), "ff"),
+    (lambda x: ops.FloatStatus()(x / 0.0), lambda a: [1.0], "f"),
+    (lambda x: ops.Randperm(8, -1)(Tensor([6])).sum(), lambda a: 13, "f"),
+    (lambda x: ops.RandpermV2()(7).max(), lambda a: 6, "f"),
+    (lambda x: ops.PReLU()(x, Tensor([0.25])), lambda a: np.where(a > 0, a, 0.25 * a), "f"),
+)
+
+
+class OnlyHere(Case):
+    def test_values_are_those_of_formulas(self):
+        for k, (function, formula, kinds) in enumerate(ELSEWHERE):
+            for turn in range(5):
+                draw = rng(100 * k + turn)
+                shape = tuple(draw.integers(1, 5, draw.integers(1, 4)))
+                made = {"f": draw.normal(size=shape).astype("f4"), "i": draw.integers(-20, 20, shape)}
+                arrays = [np.roll(made[one], i) for i, one in enumerate(kinds)]
+                with self.subTest(number=k, turn=turn):
+                    self.close(function(*[Tensor(one) for one in arrays]), formula(*arrays), 1e-5)
+
+    def test_functions_of_python_values(self):
+        for x, y in ((1, 2), (2.5, 2.5), (-3, 4), (True, False), (0, 0)):
+            self.assertEqual(ops.scalar_ne(x, y), x != y)
+            self.assertEqual(ops.bool_and(x, y), bool(x and y))
+            self.assertEqual(ops.bool_or(x, y), bool(x or y))
+            self.assertEqual(ops.bool_eq(x, y), bool(x) == bool(y))
+        self.assertEqual(ops.functional.string_concat("a", "b"), "ab")
+        self.assertTrue(ops.functional.string_eq("a", "a"))
+        self.assertIs(ops.bool_not(0), True)
+
+
 class Torch(Case):
     """Functions of mint, whose parameters are those of PyTorch."""
 
