@@ -19,6 +19,7 @@ from partita.ops.hooks import HookBackward, InsertGradientOf
 from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.jacobians import jacfwd, jacrev
 from partita.ops.mapping import vmap
+from partita.ops.angles import *  # noqa: F401,F403
 from partita.ops.functional import (  # noqa: F401
     HyperMap,
     Map,
@@ -42,7 +43,6 @@ from partita.ops.functional import (  # noqa: F401
     argmin,
     argsort,
     assign,
-    atan,
     assign_add,
     assign_sub,
     atleast_1d,
@@ -77,7 +77,6 @@ from partita.ops.functional import (  # noqa: F401
     conv1d,
     conv2d,
     conv3d,
-    cos,
     cosine_similarity,
     count_nonzero,
     cross_entropy,
@@ -97,7 +96,6 @@ from partita.ops.functional import (  # noqa: F401
     erf,
     exp,
     expand_dims,
-    expm1,
     eye,
     fast_gelu,
     fill,
@@ -142,7 +140,6 @@ from partita.ops.functional import (  # noqa: F401
     less_equal,
     linspace,
     log,
-    log1p,
     log_softmax,
     logical_and,
     logical_not,
@@ -220,7 +217,6 @@ from partita.ops.functional import (  # noqa: F401
     sigmoid,
     sign,
     silu,
-    sin,
     size,
     slice,
     softmax,
@@ -242,7 +238,6 @@ from partita.ops.functional import (  # noqa: F401
     swapaxes,
     swapdims,
     t,
-    tan,
     tanh,
     tanhshrink,
     tensor_dot,
@@ -281,6 +276,7 @@ from partita.ops.absent import ABSENT
 from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
+from partita.ops.angle_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 from partita.ops.elements import *  # noqa: F401,F403

@@ -9,6 +9,7 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
+from partita.ops.angles import tan
 from partita.ops.drawn import _drawn, _sizes, integers_below, multinomial
 from partita.ops.elementwise import abs, add, cast, clip, exp, floor, less, log, mul, neg, select, smaller, sub
 from partita.ops.kinds import typed, wide
@@ -17,7 +18,6 @@ from partita.ops.reductions import amax
 from partita.ops.searched import randperm
 from partita.ops.shapes import gather, split
 from partita.ops.support import as_tensor, is_number
-from partita.ops.trigonometry import tan
 
 __all__ = (
     "bernoulli bernoulli_ext cauchy choice_with_mask gamma laplace multinomial_with_replacement normal poisson"

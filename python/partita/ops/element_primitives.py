@@ -79,7 +79,6 @@ __all__ = [
     "Logit",
     "Mvlgamma",
     "NanToNum",
-    "Polygamma",
     "Range",
     "SoftShrink",
     "TrilIndices",
@@ -220,16 +219,6 @@ class Addcdiv(Primitive):
 
     def compute(self, input_data, x1, x2, value):
         return F.addcdiv(input_data, x1, x2, value)
-
-
-class Polygamma(Primitive):
-    """(degree, x): the derivative of this degree of digamma."""
-
-    def __init__(self):
-        super().__init__()
-
-    def compute(self, a, x):
-        return F.polygamma(a, x)
 
 
 class Gelu(Primitive):

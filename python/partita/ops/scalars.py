@@ -5,7 +5,7 @@ import operator
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.ops.arithmetic import expm1
+from partita.ops.angles import expm1
 from partita.ops.elementwise import (
     exp,
     floor_div,

@@ -7,6 +7,7 @@ import numpy as np
 from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+from partita.ops.angles import sin
 from partita.ops.arithmetic import has_sign, isclose, round, trunc, truncated_mod
 from partita.ops.creation import full
 from partita.ops.derived import isnan, stop_gradient
@@ -33,7 +34,6 @@ from partita.ops.elementwise import (
 from partita.ops.kinds import pair
 from partita.ops.reductions import all
 from partita.ops.support import as_tensor, is_number
-from partita.ops.trigonometry import sin
 
 __all__ = (
     "absolute allclose approximate_equal conj copysign div_no_nan divide eps fix floordiv floormod fmax fmin fmod frac"

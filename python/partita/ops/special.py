@@ -8,14 +8,15 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import special_values as values
+from partita.ops.angles import lgamma
 from partita.ops.arithmetic import sign
 from partita.ops.creation import zeros_like
 from partita.ops.elementwise import add, div, equal, exp, log, mul, neg, select, sub
-from partita.ops.kinds import by_numpy, floats
+from partita.ops.kinds import by_numpy, floats, typed, wide
 from partita.ops.support import as_tensor
 
 _BESSEL = "i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e y0 y1".split()
-__all__ = ["i0", *(f"bessel_{name}" for name in _BESSEL), *"igamma igammac mvlgamma polygamma zeta".split()]
+__all__ = ["i0", *(f"bessel_{name}" for name in _BESSEL), *"igamma igammac mvlgamma zeta".split()]
 
 
 def _in_own_type(function):
@@ -84,43 +85,19 @@ def i0(input):
 # Gamma functions.
 
 
-@functools.lru_cache(maxsize=None)
-def _polygamma(degree):
-    def gradient(x, out, dout):
-        return (mul(dout, polygamma(degree + 1, x)),)
-
-    return _in_own_type(functools.partial(values.polygamma, degree)), gradient
-
-
-def polygamma(n, input):
-    """The derivative of degree n, an integer from 0, of digamma. Raises ValueError for an n below 0."""
-    degree = int(n)
-    if degree < 0:
-        raise ValueError(f"[polygamma] bad degree, got {n}, expected an integer from 0")
-    function, gradient = _polygamma(degree)
-    return by_numpy("polygamma", function, _of_floats("polygamma", input), bprop=gradient)
-
-
-@functools.lru_cache(maxsize=None)
-def _mvlgamma(p):
-    derivative = _in_own_type(lambda x: values.mvdigamma(x, p))
-
-    def gradient(x, out, dout):
-        return (mul(dout, by_numpy("mvdigamma", derivative, x)),)
-
-    return _in_own_type(lambda x: values.mvlgamma(x, p)), gradient
-
-
 def mvlgamma(input, p):
     """The logarithm of the gamma function of p dimensions, of elements above (p - 1) / 2. Raises ValueError for a p
     below 1."""
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
         raise ValueError(f"[mvlgamma] bad number of dimensions, got {p!r}, expected an integer from 1")
-    function, gradient = _mvlgamma(p)
-    return by_numpy("mvlgamma", function, _of_floats("mvlgamma", input), bprop=gradient)
+    x = _of_floats("mvlgamma", input)
+    total = lgamma(wide(x))
+    for j in range(1, p):
+        total = add(total, lgamma(sub(wide(x), j / 2)))
+    return typed(add(total, p * (p - 1) / 4 * math.log(math.pi)), x.dtype)
 
 
-_ZETA, _LGAMMA = _in_own_type(values.zeta), _in_own_type(values.lgamma)
+_ZETA = _in_own_type(values.zeta)
 
 
 def zeta(input, other):
@@ -153,7 +130,7 @@ def _igamma(where, function, up):
     kept = _in_own_type(function)
 
     def gradient(a, x, out, dout):
-        density = exp(sub(sub(mul(sub(a, 1.0), log(x)), x), by_numpy("lgamma", _LGAMMA, a)))
+        density = exp(sub(sub(mul(sub(a, 1.0), log(x)), x), lgamma(a)))
         by_alpha = by_numpy("igamma_by_alpha", _BY_ALPHA, a, x)
         return mul(dout, mul(by_alpha, up)), mul(dout, mul(density, up))
 

@@ -35,40 +35,6 @@ def zeta(s, q):
         return np.where((s < 1) | np.isnan(q), math.nan, total)
 
 
-def digamma(x):
-    """The derivative of log(gamma(x)), by its recurrence (6.3.5), its reflection (6.3.7) and its asymptotic series
-    (6.3.18); NaN at 0, -1, .. ."""
-    x = np.asarray(x, np.float64)
-    with np.errstate(all="ignore"):
-        low = x < 0.5
-        at, total = np.where(low, 1 - x, x), np.zeros(x.shape)
-        for _ in range(10):
-            more = at < 10
-            total, at = np.where(more, total - 1 / at, total), np.where(more, at + 1, at)
-        series = sum(one / (2 * k + 2) / at ** (2 * k + 2) for k, one in enumerate(_BERNOULLI))
-        total = total + np.log(at) - 0.5 / at - series
-        total = np.where(low, total - math.pi / np.tan(math.pi * x), total)
-        return np.where((x <= 0) & (x == np.floor(x)), math.nan, total)
-
-
-def polygamma(n, x):
-    """The derivative of degree n of digamma (6.4.10)."""
-    if n == 0:
-        return digamma(x)
-    return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
-
-
-def mvlgamma(x, p):
-    """The logarithm of the gamma function of p dimensions."""
-    total = p * (p - 1) / 4 * math.log(math.pi)
-    return total + sum(lgamma(np.asarray(x, np.float64) - j / 2) for j in range(p))
-
-
-def mvdigamma(x, p):
-    """The derivative of mvlgamma."""
-    return sum(digamma(np.asarray(x, np.float64) - j / 2) for j in range(p))
-
-
 def igamma(a, x):
     """The lower incomplete gamma function over the whole one (6.5.1), NaN for a or x below 0."""
     return _gamma_shares(a, x)[0]

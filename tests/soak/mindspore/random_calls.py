@@ -2,6 +2,7 @@
 
 import random
 
+import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_layers
@@ -455,8 +456,14 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
     def __init__(self, seed, only=None):
         """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
-        more = drawn_more_elements.ROWS
-        self.use_table([*drawn_elements.ROWS, *more, *drawn_arrays.ROWS, *drawn_layers.ROWS], only)
+        modules = (
+            drawn_angles,
+            drawn_elements,
+            drawn_more_elements,
+            drawn_arrays,
+            drawn_layers,
+        )
+        self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),
