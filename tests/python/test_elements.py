@@ -143,6 +143,24 @@ class Formulas(Case):
         self.close(ops.add(ops.igamma(a, a), ops.igammac(a, a)), np.ones(50), 1e-12)
         self.close(ops.igamma(Tensor([1.0, 0.5]), Tensor([0.7, 0.49])), [1 - np.exp(-0.7), math.erf(0.7)])
 
+    def test_over_ranks(self):
+        x, y = rng(3).uniform(0.1, 0.9, (6, 4)), rng(4).uniform(0.1, 0.9, (6, 4))
+        i, j = rng(5).integers(-9, 9, (6, 4)), rng(6).integers(1, 5, (6, 4))
+        ones = [one for name, (one, *_) in OF_ONE.items() if name not in ("vander", "mvlgamma")]
+        pairs = [one for one, *_ in OF_TWO.values()]
+        whole = [ops.gcd, ops.lcm, ops.bitwise_left_shift, ops.bitwise_xor]
+
+        def all_of(a, b, p, q):
+            found = [function(a).sum() for function in ones] + [function(a, b).sum() for function in pairs]
+            return (*found, *(function(p, q).sum() for function in whole), ops.igamma(a, b).sum())
+
+        given = [Tensor(one) for one in (x, y, i, j)]
+        expected = [float(one) for one in ms.jit(all_of)(*given)]
+        ms.set_context(ranks=3)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+        for k, (got, wanted) in enumerate(zip(ms.jit(all_of)(*given), expected)):
+            self.assertAlmostEqual(float(got), wanted, delta=1e-9 * max(1, abs(wanted)), msg=str(k))
+
     def test_of_integers(self):
         a, b = rng(1).integers(-50, 50, (3, 4)), rng(2).integers(1, 9, (4,))
         x, y = Tensor(a), Tensor(b)

@@ -93,8 +93,8 @@ float_power_ext = float_power
 
 def ldexp(x, other):
     """x times 2 to the power of `other`, broadcast, of integers as float32."""
-    a, b = floats("ldexp", x, other)
-    return mul(a, pow(2.0, b))
+    power = pow(2.0, other if is_number(other) else _float(other, "ldexp"))
+    return mul(x if is_number(x) else _float(x, "ldexp"), power)
 
 
 def xlogy(input, other):

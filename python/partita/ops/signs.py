@@ -31,7 +31,7 @@ from partita.ops.elementwise import (
     smaller,
     sub,
 )
-from partita.ops.kinds import pair
+from partita.ops.kinds import pair, typed
 from partita.ops.reductions import all
 from partita.ops.support import as_tensor, is_number
 
@@ -88,7 +88,11 @@ def truncate_mod(x, y):
 
 
 def fmod(input, other):
-    """The remainder of a division that rounds towards 0, broadcast: with the sign of `input`."""
+    """The remainder of a division that rounds towards 0, broadcast: with the sign of `input`. A tensor without
+    dimensions as `other` takes the element type of `input`, if both have floats, or integers."""
+    if isinstance(input, Tensor) and isinstance(other, Tensor) and other.ndim == 0 < input.ndim:
+        same_kind = mstype.is_float(other.dtype) == mstype.is_float(input.dtype)
+        other = typed(other, input.dtype) if same_kind and input.dtype != mstype.bool_ else other
     return truncate_mod(input, other)
 
 
