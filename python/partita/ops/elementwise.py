@@ -85,6 +85,8 @@ def _binary(name):
     function = getattr(F, name)
 
     def call(input, other):
+        if isinstance(input, Tensor) and isinstance(other, Tensor):
+            return run(lambda trace, a, b: function(a, b), input, other)
         if is_number(input) and is_number(other):
             input = Tensor(input)
         if is_number(other):
@@ -158,7 +160,7 @@ def _scaled(x, factor, offset):
 
 
 def _scales(x, number):
-    return is_number(number) and isinstance(x, Tensor) and mstype.is_float(x.dtype)
+    return not isinstance(number, Tensor) and is_number(number) and isinstance(x, Tensor) and mstype.is_float(x.dtype)
 
 
 def add(input, other):
