@@ -69,7 +69,8 @@ def trunc(input):
     x = as_tensor(input, "trunc")
     if not mstype.is_float(x.dtype):
         return x
-    return select(less(x, 0.0), ceil(x), floor(x))
+    low = floor(abs(x))
+    return select(less(x, 0.0), neg(low), low)
 
 
 def round(input, *, decimals=0):

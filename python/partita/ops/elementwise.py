@@ -348,14 +348,16 @@ def isfinite(input):
 
 
 def floor(input):
-    """The largest integers that are not above, as floats; infinite elements and NaN stay. Their gradient is 0."""
+    """The largest integers that are not above, as floats, without a gradient. Elements beyond 2^62 are integers already;
+    NaN stays."""
+    from partita.ops.derived import stop_gradient
+
     x = as_tensor(input, "floor")
     if not mstype.is_float(x.dtype):
         return x
-    found = floor_div(x, 1.0)
-    for infinite in (float("inf"), float("-inf")):
-        found = select(equal(x, infinite), Tensor(infinite, x.dtype), found)
-    return found
+    usual = less(globals()["abs"](x), 2.0**62)
+    whole = cast(cast(select(usual, x, Tensor(0.0, x.dtype)), mstype.int64), x.dtype)
+    return stop_gradient(select(usual, sub(whole, cast(greater(whole, x), x.dtype)), x))
 
 
 def floor_div(input, other):

@@ -62,6 +62,10 @@ class Elements:
         """A tensor of a shape, of this element type unless another one is given; it holds zeros."""
         return F.full(size, 0, dtype=dtype or self.dtype)
 
+    def float_power(self, other):
+        """A power, broadcast, computed in float64 and given as it."""
+        return F.float_power(self, other)
+
     def uniform(self, from_=0.0, to=1.0, generator=None):
         """Numbers between two others, in this shape and element type."""
         return F.cast(_between(self, from_, to), self.dtype)

@@ -48,7 +48,7 @@ _NAMED_AS_FUNCTIONS = """
     sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh arcsin arccos arctan arctan2 arcsinh arccosh arctanh
     expm1 log1p erfc erfinv lgamma digamma
     absolute addcdiv allclose approximate_equal bitwise_left_shift bitwise_not bitwise_right_shift conj copysign
-    deg2rad divide fills float_power floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert i0
+    deg2rad divide fills floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert i0
     igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
     multinomial nan_to_num negative nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink
     subtract xdivy xlogy
