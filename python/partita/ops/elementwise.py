@@ -5,6 +5,7 @@ import numbers
 
 import numpy as np
 
+from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, is_number, number, number_dtype, run
@@ -347,11 +348,17 @@ def isfinite(input):
     return equal(sub(x, x), 0.0)
 
 
-def floor(input):
-    """The largest integers that are not above, as floats, without a gradient. Elements beyond 2^62 are integers already;
-    NaN stays."""
-    from partita.ops.derived import stop_gradient
+def stop_gradient(value):
+    """The tensor as one that has no gradient."""
+    x, build = as_tensor(value, "stop_gradient"), _trace.current()
+    if build is None or not mstype.is_float(x.dtype):
+        return x
+    return build.with_gradient("stop_gradient", lambda a: a, lambda a, out, dout: (None,), [x])
 
+
+def floor(input):
+    """The largest integers that are not above, as floats, without a gradient. Elements beyond 2^62 are integers
+    already; NaN stays."""
     x = as_tensor(input, "floor")
     if not mstype.is_float(x.dtype):
         return x
