@@ -379,7 +379,8 @@ class place:
 
 
 def _input(trace, tensor):
-    held = tensor._array  # without the property, which is asked for every operand of every call
+    # Without the property, which is asked for every operand of every call. Values of parameters may be in a program.
+    held = tensor._array if type(tensor) is Tensor else None
     return trace.input(tensor.array if held is None else held)
 
 
