@@ -97,5 +97,6 @@ from partita.ops.functional import (  # noqa: F401
     where,
     zeros_like,
 )
+from partita.mint.elements import *  # noqa: F401,F403
 
 __getattr__ = refuse_missing(globals())

@@ -7,6 +7,7 @@ from partita.ops import (  # noqa: F401
     auto_generate,
     composite,
     functional,
+    in_place,
     methods,
     operations,
     registry,
@@ -280,9 +281,17 @@ from partita.ops.angle_primitives import *  # noqa: F401,F403
 from partita.ops.attention_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
+from partita.ops.elements import *  # noqa: F401,F403
+from partita.ops.element_primitives import *  # noqa: F401,F403
+from partita.ops.draw_primitives import *  # noqa: F401,F403
+from partita.ops.in_place import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr
+for _name in in_place.__all__:
+    setattr(functional, _name, getattr(in_place, _name))
+for _name in "clip_by_global_norm clip_by_value gamma laplace multinomial normal poisson uniform".split():
+    setattr(composite, _name, getattr(functional, _name))
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph
 globals().update({k: v for k, v in ABSENT.items() if not hasattr(functional, k)})
 

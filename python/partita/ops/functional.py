@@ -30,4 +30,5 @@ from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.angles import *  # noqa: F401,F403
 from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
+from partita.ops.elements import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

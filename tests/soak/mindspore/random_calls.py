@@ -6,6 +6,7 @@ import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_layers
+import drawn_more_elements
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
 
@@ -455,7 +456,14 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
     def __init__(self, seed, only=None):
         """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
-        self.use_table([*drawn_angles.ROWS, *drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS], only)
+        modules = (
+            drawn_angles,
+            drawn_elements,
+            drawn_more_elements,
+            drawn_arrays,
+            drawn_layers,
+        )
+        self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),
