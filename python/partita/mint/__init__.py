@@ -1,7 +1,14 @@
 """Functions of tensors under the names that PyTorch has."""
 
 from partita._names import refuse_missing
-from partita.mint import nn  # noqa: F401
+from partita.mint import linalg, nn, optim, special  # noqa: F401
+from partita.mint import distributed  # noqa: F401
+from partita.mint.convolutions import conv2d, conv_tbc  # noqa: F401
+from partita.mint.drawn import *  # noqa: F401,F403
+from partita.mint.joined import *  # noqa: F401,F403
+from partita.mint.losses import batch_norm_elemt, batch_norm_gather_stats_with_counts, batch_norm_stats  # noqa: F401
+from partita.mint.nn import functional  # noqa: F401
+from partita.mint.reduced import *  # noqa: F401,F403
 from partita.mint.functions import (  # noqa: F401
     add,
     all,
@@ -34,30 +41,50 @@ from partita.mint.functions import (  # noqa: F401
     zeros,
 )
 from partita.ops.functional import (  # noqa: F401
+    div as divide,
+)
+from partita.ops.functional import (  # noqa: F401
     abs,
+    addbmm,
+    addcdiv,
+    addcmul,
     addmm,
+    addmv,
     arange,
     argmax,
+    baddbmm,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    bmm,
     broadcast_to,
     ceil,
     clamp,
+    clip,
     cos,
     cumprod,
     div,
     dot,
     einsum,
+    eq,
     erf,
     exp,
     expm1,
     eye,
     flip,
     floor,
+    floor_divide,
     full,
-    full_like,
+    ge,
     greater,
     greater_equal,
+    gt,
     isclose,
     isfinite,
+    isinf,
+    isnan,
+    le,
+    lerp,
     less,
     less_equal,
     log,
@@ -66,12 +93,13 @@ from partita.ops.functional import (  # noqa: F401
     logical_not,
     logical_or,
     logical_xor,
-    logsumexp,
+    lt,
     masked_select,
     matmul,
     maximum,
     minimum,
     mul,
+    ne,
     neg,
     nonzero,
     not_equal,
@@ -84,6 +112,7 @@ from partita.ops.functional import (  # noqa: F401
     roll,
     round,
     rsqrt,
+    searchsorted,
     sigmoid,
     sign,
     sin,
@@ -98,6 +127,7 @@ from partita.ops.functional import (  # noqa: F401
     triu,
     trunc,
     unbind,
+    unique_consecutive,
     where,
     zeros_like,
 )

@@ -1,0 +1,2 @@
+from partita._names import refuse_missing
+__getattr__ = refuse_missing(globals())
