@@ -17,6 +17,7 @@ from partita.nn.layer import (
     Identity,
     LayerNorm,
     LeakyReLU,
+    Linear,
     LogSoftmax,
     MaxPool2d,
     ReLU,
@@ -28,11 +29,13 @@ from partita.nn.layer import (
     get_activation,
 )
 from partita.nn.activations import *  # noqa: F401,F403
+from partita.nn.channels import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
 from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
+from partita.nn.pools import *  # noqa: F401,F403
 from partita.nn.recurrent import *  # noqa: F401,F403
 from partita.nn.transposed import *  # noqa: F401,F403
 from partita.nn.loss import (

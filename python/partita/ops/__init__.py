@@ -282,6 +282,14 @@ from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
+from partita.ops.pools import *  # noqa: F401,F403
+from partita.ops.pool_primitives import *  # noqa: F401,F403
+from partita.ops.channels import *  # noqa: F401,F403
+from partita.ops.folds import *  # noqa: F401,F403
+from partita.ops.grids import *  # noqa: F401,F403
+from partita.ops.thresholds import *  # noqa: F401,F403
+from partita.ops.image_primitives import *  # noqa: F401,F403
+from partita.ops.resampling import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr

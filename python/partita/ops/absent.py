@@ -27,7 +27,6 @@ ABSENT = absent_all(
         "FlashAttentionScore": "ops.BatchMatMul and ops.Softmax, which become one op",
         "FlashAttentionScoreGrad": "grad",
         "GroupedMatmul": "ops.BatchMatMul",
-        "LRN": "ops.Pad and sums of slices",
         "MatmulDDS": "ops.BatchMatMul",
         "MoeFinalizeRouting": "ops.Gather",
         "PagedAttention": "ops.BatchMatMul",
@@ -44,8 +43,6 @@ ABSENT.update(
     {
         name: _refusing(name, instead)
         for name, instead in {
-            "AdaptiveAvgPool3D": "ops.reduce_mean over parts",
-            "AdaptiveMaxPool2D": "nn.MaxPool2d with windows that divide",
             "Complex": "two tensors, of real and of imaginary parts",
             "FFTWithSize": "numpy.fft on asnumpy()",
             "Imag": "a tensor of imaginary parts",

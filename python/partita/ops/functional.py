@@ -28,5 +28,10 @@ from partita.ops.reversal import *  # noqa: F401,F403
 from partita.ops.scattered import *  # noqa: F401,F403
 from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.trigonometry import *  # noqa: F401,F403
+from partita.ops.pools import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
+from partita.ops.channels import *  # noqa: F401,F403
+from partita.ops.folds import *  # noqa: F401,F403
+from partita.ops.grids import *  # noqa: F401,F403
+from partita.ops.thresholds import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401
