@@ -66,7 +66,8 @@ def groups(system):
 def gradients(step):
     """The gradients of a step, the same ones in both systems."""
     drawn = np.random.default_rng(100 + step)
-    return [(drawn.standard_normal(shape) * 10.0 ** drawn.integers(-3, 2)).astype("f4") for shape in [(2, 3), (3,), (4,)]]
+    shapes = [(2, 3), (3,), (4,)]
+    return [(drawn.standard_normal(shape) * 10.0 ** drawn.integers(-3, 2)).astype("f4") for shape in shapes]
 
 
 def trained(system, optim, name):

@@ -1,5 +1,5 @@
-"""Optimizers and schedules of `experimental.optim` and `mint.optim`: those of MindSpore over ten steps, PyTorch's Adam, and
-what scripts do with groups."""
+"""Optimizers and schedules of `experimental.optim` and `mint.optim`: those of MindSpore over ten steps, PyTorch's
+Adam, and what scripts do with groups."""
 
 import os
 import unittest

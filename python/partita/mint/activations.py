@@ -39,13 +39,12 @@ def glu(input, dim=-1):
 
 def hardshrink(input, lambd=0.5):
     """0 from -lambd to lambd, else x."""
-    inside = F.logical_and(F.less_equal(input, lambd), F.greater_equal(input, -lambd))
-    return F.select(inside, F.zeros_like(input), input)
+    return F.hardshrink(input, lambd)
 
 
 def softshrink(input, lambd=0.5):
     """x nearer to 0 by lambd, and 0 where it is less far."""
-    return F.sub(input, F.clamp(input, -lambd, lambd))
+    return F.softshrink(input, lambd)
 
 
 def hardsigmoid(input):

@@ -7,7 +7,8 @@ from partita.mint.functions import _sizes
 from partita.ops import functional as F
 
 __all__ = (
-    "bernoulli empty empty_like linspace multinomial normal rand rand_like randint randint_like randn randn_like randperm"
+    "bernoulli empty empty_like linspace multinomial normal rand rand_like randint randint_like randn randn_like"
+    " randperm"
 ).split()
 
 

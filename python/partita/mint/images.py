@@ -7,6 +7,8 @@ from partita.common.tensor import Tensor
 from partita.mint.convolutions import several
 from partita.ops import functional as F
 from partita.ops.picked import require_known
+from partita.ops.resampling import _sizes as _sizes_of
+from partita.ops.resampling import cubic, positions, weighted
 from partita.ops.support import as_tensor
 
 __all__ = (
@@ -17,7 +19,7 @@ __all__ = (
 
 
 def _of_samples(count, function, *tensors):
-    """What a function gives for x[n, c, ..] of `count` dimensions after the first two. Without that of samples, for
+    """The result of a function for x[n, c, ..] of `count` dimensions after the first two. Without that of samples, for
     one; it may give several tensors."""
     if tensors[0].ndim != count + 1:
         return function(*tensors)
@@ -115,26 +117,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """The sums of the windows that are columns of x[n, c * kh * kw, windows]: images of `output_size`."""
-    kernel, gaps, around, strides = (several("fold", "window", one, 2) for one in (kernel_size, dilation, padding, stride))
-    wide = [n + 2 * one for n, one in zip(several("fold", "output_size", output_size, 2), around)]
-    counts = [(n - gap * (k - 1) - 1) // step + 1 for n, gap, k, step in zip(wide, gaps, kernel, strides)]
-
-    def folded(x):
-        n, channels = x.shape[0], x.shape[1] // (kernel[0] * kernel[1])
-        if x.shape[1] % (kernel[0] * kernel[1]) or x.shape[2] != counts[0] * counts[1]:
-            raise ValueError(
-                f"[fold] the windows do not fit, got {x.shape}, expected multiples of {kernel[0] * kernel[1]} rows, and"
-                f" {counts[0] * counts[1]} windows"
-            )
-        rows = [np.arange(k)[:, None] * gap + np.arange(c) * step for k, gap, c, step in zip(kernel, gaps, counts, strides)]
-        places = rows[0][:, None, :, None] * wide[1] + rows[1][None, :, None, :]
-        parts = F.reshape(x, [n, channels, -1])
-        begin = F.zeros([n, channels, wide[0] * wide[1]], x.dtype)
-        made = F.index_add(begin, Tensor(places.reshape(-1).astype(np.int32)), parts, 2)
-        made = F.reshape(made, [n, channels, *wide])
-        return F.pad(made, (-around[1], -around[1], -around[0], -around[0]))
-
-    return _of_samples(1, folded, as_tensor(input))
+    options = several("fold", "output_size", output_size, 2), kernel_size, dilation, padding, stride
+    return _of_samples(1, lambda rows: F.fold(rows, *options), as_tensor(input))
 
 
 def pixel_shuffle(input, upscale_factor):
@@ -157,7 +141,27 @@ def pad(input, pad, mode="constant", value=None):
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
     """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements, or of those between which an
     element is ("linear", "bilinear", "trilinear", "bicubic")."""
-    return F.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    x = as_tensor(input, "interpolate")
+    if mode != "bicubic":
+        return F.interpolate(x, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    if x.ndim != 4:
+        raise ValueError(f"[interpolate] wrong number of dimensions, got {x.shape} with bicubic, expected 4")
+    wanted, factors = _sizes_of(x, size, scale_factor)
+    for axis, (n, factor) in enumerate(zip(wanted, factors), 2):
+        factor = None if recompute_scale_factor else factor
+        x = weighted(x, axis, _cubic_weights(x.shape[axis], n, factor, bool(align_corners)))
+    return x
+
+
+def _cubic_weights(size, wanted, factor, align_corners):
+    """The weights of the elements of a line in each of the wanted ones, by Keys' kernel of slope -3/4; elements at the
+    edges stand for those beyond."""
+    at = positions(size, wanted, factor, align_corners)
+    low, rows, made = np.floor(at), np.arange(wanted), np.zeros((wanted, size))
+    for k in range(-1, 3):
+        place = np.clip(low + k, 0, size - 1).astype(np.int64)
+        np.add.at(made, (rows, place), cubic(np.abs(at - low - k), -0.75))
+    return made
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

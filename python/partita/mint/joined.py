@@ -9,8 +9,8 @@ from partita.ops.picked import require_known
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "chunk clone cross diag dstack full_like hstack index_add meshgrid mm mv ravel repeat_interleave scatter t take trace"
-    " unique"
+    "chunk clone cross diag dstack full_like hstack index_add meshgrid mm mv ravel repeat_interleave scatter t take"
+    " trace unique"
 ).split()
 
 

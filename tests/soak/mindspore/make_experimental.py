@@ -12,7 +12,7 @@ import mindspore.experimental.optim as optim
 import numpy as np
 
 mindspore.set_context(mode=mindspore.PYNATIVE_MODE, device_target="CPU")
-print("# Of MindSpore " + mindspore.__version__ + " on a CPU, NumPy " + np.__version__ + ": made by make_experimental.py.")
+print(f"# Of MindSpore {mindspore.__version__} on a CPU, NumPy {np.__version__}: made by make_experimental.py.")
 for names, run in (
     (experimental_cases.OPTIMIZERS, experimental_cases.trained),
     (experimental_cases.SCHEDULES, experimental_cases.scheduled),

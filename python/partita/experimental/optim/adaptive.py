@@ -47,8 +47,8 @@ class Adagrad(Updated):
 
 
 class Adadelta(Updated):
-    """Adadelta (Zeiler, 2012): steps whose size is the ratio of the roots of the averages of squared steps and of squared
-    gradients."""
+    """Adadelta (Zeiler, 2012): steps whose size is the ratio of the roots of the averages of squared steps and of
+    squared gradients."""
 
     kept = ("accum", "accum_update")
 
@@ -67,8 +67,8 @@ class Adadelta(Updated):
 
 
 class RMSprop(Updated):
-    """RMSprop (Tieleman and Hinton, 2012): w -= lr g / (sqrt(average of g^2) + eps), with `centered` of the variance, and
-    with `momentum` an average of these."""
+    """RMSprop (Tieleman and Hinton, 2012): w -= lr g / (sqrt(average of g^2) + eps), with `centered` of the variance,
+    and with `momentum` an average of these."""
 
     kept = ("mean_square", "mean_grad", "moment")
 

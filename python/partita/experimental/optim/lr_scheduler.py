@@ -207,8 +207,8 @@ class MultiplicativeLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Rates along half a cosine from those at the beginning to `eta_min` in T_max steps, and back in as many (Loshchilov
-    and Hutter, 2017)."""
+    """Rates along half a cosine from those at the beginning to `eta_min` in T_max steps, and back in as many
+    (Loshchilov and Hutter, 2017)."""
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = T_max, eta_min
@@ -271,9 +271,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Rates that rise from `base_lr` to `max_lr` in `step_size_up` steps and fall again (Smith, 2017). Cycles keep their
-    height ("triangular"), halve it ("triangular2"), or scale it by gamma^step ("exp_range"), or by `scale_fn` of the
-    cycle or of the step ("iterations")."""
+    """Rates that rise from `base_lr` to `max_lr` in `step_size_up` steps and fall again (Smith, 2017). Cycles keep
+    their height ("triangular"), halve it ("triangular2"), or scale it by gamma^step ("exp_range"), or by `scale_fn` of
+    the cycle or of the step ("iterations")."""
 
     def __init__(
         self,

@@ -135,7 +135,7 @@ class Updated(Optimizer):
                 states.append(Parameter(value, f"{name}.{one.name}", requires_grad=False))
 
     def begin_of(self, name, group):
-        """What the elements of a state begin as."""
+        """The value that the elements of a state begin as."""
         return 0.0
 
     def __getattr__(self, name):
@@ -176,7 +176,7 @@ class Updated(Optimizer):
         F.assign(parameter, F.cast(following, parameter.dtype))
 
     def prepared(self, group, rate, step):
-        """What all parameters of a group share in a step, whose number, a tensor, begins at 1."""
+        """Values that all parameters of a group share in a step, whose number, a tensor, begins at 1."""
         return step
 
     def updated(self, parameter, gradient, states, group, rate, common):

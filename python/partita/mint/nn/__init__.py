@@ -79,8 +79,8 @@ class Dropout2d(nn.Cell):
 
 
 class Embedding(nn.Cell):
-    """Rows of a table by their numbers, drawn from a normal distribution. The row `padding_idx` begins as zeros and gets
-    no gradient."""
+    """Rows of a table by their numbers, drawn from a normal distribution. The row `padding_idx` begins as zeros and
+    gets no gradient."""
 
     def __init__(
         self,
@@ -112,7 +112,9 @@ class Embedding(nn.Cell):
         return _images.embedding(input, self.weight, *options)
 
     def extend_repr(self):
-        return f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, padding_idx={self.padding_idx}"
+        return (
+            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, padding_idx={self.padding_idx}"
+        )
 
 
 class PReLU(nn.Cell):

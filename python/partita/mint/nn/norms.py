@@ -66,7 +66,8 @@ class _BatchNorm(Cell):
         super().__init__()
         if momentum is None:
             raise NotImplementedError(
-                f"[{type(self).__name__}] a mean over all batches is not supported, got momentum=None, expected a number"
+                f"[{type(self).__name__}] a mean over all batches is not supported, got momentum=None, expected a "
+                "number"
             )
         dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -75,7 +76,8 @@ class _BatchNorm(Cell):
         self.bias = _parameter("zeros", shape, dtype) if affine else None
         self.running_mean = _parameter("zeros", shape, dtype, False) if track_running_stats else None
         self.running_var = _parameter("ones", shape, dtype, False) if track_running_stats else None
-        self.num_batches_tracked = Parameter(Tensor(0, mstype.int64), requires_grad=False) if track_running_stats else None
+        count = Parameter(Tensor(0, mstype.int64), requires_grad=False) if track_running_stats else None
+        self.num_batches_tracked = count
         for one in (self.running_mean, self.running_var) if track_running_stats else ():
             one.statistic = True
 

@@ -13,8 +13,8 @@ def _default_of(function, name):
 
 
 def layer_of(name, function, settings="", doc=None, **defaults):
-    """The class of a layer that gives what a function of its inputs gives. `settings` are the parameters of the function
-    that the constructor takes, in this order; their defaults are those of the function, or others."""
+    """The class of a layer that gives what a function of its inputs gives. `settings` are the parameters of the
+    function that the constructor takes, in this order; their defaults are those of the function, or others."""
     names, kind = settings.split(), inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("self", kind)]
     for one in names:
@@ -71,7 +71,11 @@ _LAYERS = {
     "L1Loss": (F.l1_loss, "reduction"),
     "LogSigmoid": (A.logsigmoid, ""),
     "LogSoftmax": (functions.log_softmax, "dim"),
-    "MaxPool2d": (images.max_pool2d, "kernel_size stride padding dilation return_indices ceil_mode", {"kernel_size": 1}),
+    "MaxPool2d": (
+        images.max_pool2d,
+        "kernel_size stride padding dilation return_indices ceil_mode",
+        {"kernel_size": 1},
+    ),
     "MaxUnpool2d": (images.max_unpool2d, "kernel_size stride padding"),
     "Mish": (A.mish, ""),
     "MSELoss": (F.mse_loss, "reduction"),

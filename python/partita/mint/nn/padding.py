@@ -16,7 +16,8 @@ class _Pad(Cell):
         given = (padding,) * (2 * self.count) if isinstance(padding, numbers.Integral) else tuple(padding)
         if len(given) != 2 * self.count:
             raise ValueError(
-                f"[{type(self).__name__}] wrong number of sizes, got {padding!r}, expected an integer or {2 * self.count}"
+                f"[{type(self).__name__}] wrong number of sizes, got {padding!r}, expected an integer or "
+                f"{2 * self.count}"
             )
         self.padding = given
 
