@@ -48,6 +48,20 @@ from partita.nn.loss import (
     SoftmaxCrossEntropyWithLogits,
 )
 from partita.nn.optim import CLASSES, SGD, AdamWeightDecay, Optimizer
+from partita.nn.optim import (  # noqa: F401
+    ASGD,
+    FTRL,
+    LARS,
+    AdaFactor,
+    AdamOffload,
+    AdaSumByDeltaWeightWrapCell,
+    AdaSumByGradWrapCell,
+    LazyAdam,
+    OptTFTWrapper,
+    ProximalAdagrad,
+    Rprop,
+    thor,
+)
 from partita.nn.reducer import DistributedGradReducer
 from partita.nn.volumes import *  # noqa: F401,F403
 from partita.nn.wrap import (

@@ -282,6 +282,8 @@ from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
+from partita.ops.applied import *  # noqa: F401,F403
+from partita.ops.updates import *  # noqa: F401,F403
 from partita.ops.pools import *  # noqa: F401,F403
 from partita.ops.pool_primitives import *  # noqa: F401,F403
 from partita.ops.channels import *  # noqa: F401,F403

@@ -5,6 +5,7 @@ from partita.ops.absent import ABSENT
 from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send  # noqa: F401
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.primitives import *  # noqa: F401,F403
+from partita.ops.applied import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403
 from partita.ops.operations import _inner_ops, _rl_inner_ops, _sequence_ops, nn_ops  # noqa: F401
 from partita.ops.primitive import Primitive  # noqa: F401
