@@ -171,8 +171,8 @@ class AdamNoUpdateParam(Primitive):
 
 class LARSUpdate(Primitive):
     """(weight, gradient, norm_weight, norm_gradient, weight_decay, learning_rate): the gradient with the decay of
-    weights times hyperpara |w| / (|g| + decay |w| + epsilon) (You and others, 2017), where neither is 0; with `use_clip`
-    times at most the learning rate of it. The norms are sums of squares."""
+    weights times hyperpara |w| / (|g| + decay |w| + epsilon) (You and others, 2017), where neither is 0; with
+    `use_clip` times at most the learning rate of it. The norms are sums of squares."""
 
     def __init__(self, epsilon=1e-5, hyperpara=1e-3, use_clip=False):
         super().__init__()
@@ -289,5 +289,7 @@ _SPARSE = {
     "SparseApplyProximalAdagrad": "ops.ApplyProximalAdagrad",
     "SparseApplyRMSProp": "ops.ApplyRMSProp",
 }
-globals().update(absent_all(__name__, {name: f"{dense} with a gradient of all rows" for name, dense in _SPARSE.items()}))
+globals().update(
+    absent_all(__name__, {name: f"{dense} with a gradient of all rows" for name, dense in _SPARSE.items()})
+)
 __all__ = ["AdamNoUpdateParam", "LARSUpdate", "SGD", *_TABLE, *_SPARSE]
