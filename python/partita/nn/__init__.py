@@ -30,13 +30,17 @@ from partita.nn.layer import (
 )
 from partita.nn.activations import *  # noqa: F401,F403
 from partita.nn.channels import *  # noqa: F401,F403
+from partita.nn.containers import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
 from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
+from partita.nn.margin_losses import *  # noqa: F401,F403
 from partita.nn.pools import *  # noqa: F401,F403
 from partita.nn.recurrent import *  # noqa: F401,F403
+from partita.nn.similarity import *  # noqa: F401,F403
+from partita.nn.small_layers import *  # noqa: F401,F403
 from partita.nn.transposed import *  # noqa: F401,F403
 from partita.nn.loss import (
     BCEWithLogitsLoss,

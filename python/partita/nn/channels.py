@@ -68,7 +68,8 @@ class Dropout2d(_Dropout):
 
 
 class Dropout3d(_Dropout):
-    """In a training, sets whole channels of x[n, c, d, h, w] to 0 with probability p and divides the others by 1 - p."""
+    """In a training, sets whole channels of x[n, c, d, h, w] to 0 with probability p, and divides the others by 1 - p.
+    """
 
     _function = staticmethod(F.dropout3d)
 
@@ -137,7 +138,7 @@ def _edges(name, dims, mode, what):
     def __init__(self, padding):
         _Edges.__init__(self, padding, mode)
 
-    doc = f"Elements around the last dimensions, {dims} at most, that {what}: those before and after each, the last first."
+    doc = f"Elements around the last {dims} dimensions that {what}: those before and after each, the last one first."
     return type(name, (_Edges,), {"_dims": dims, "__init__": __init__, "__doc__": doc, "__module__": __name__})
 
 

@@ -291,6 +291,13 @@ from partita.ops.folds import *  # noqa: F401,F403
 from partita.ops.grids import *  # noqa: F401,F403
 from partita.ops.thresholds import *  # noqa: F401,F403
 from partita.ops.image_primitives import *  # noqa: F401,F403
+from partita.ops.ctc import *  # noqa: F401,F403
+from partita.ops.margin_losses import *  # noqa: F401,F403
+from partita.ops.loss_primitives import *  # noqa: F401,F403
+from partita.ops.bilinear import *  # noqa: F401,F403
+from partita.ops.directional import *  # noqa: F401,F403
+from partita.ops.more_primitives import *  # noqa: F401,F403
+from partita.ops.transposed_volumes import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403
 
 # Names that old scripts import from here.

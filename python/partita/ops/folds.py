@@ -16,7 +16,8 @@ __all__ = ("col2im", "fold")
 def _summed(where, x, output_size, kernel, gaps, pads, strides):
     """Images of these sizes, which are the sums of the elements of x[n, c, elements of a window, windows] at their
     places."""
-    sizes = several(where, "output_size", output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size, 2)
+    given = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
+    sizes = several(where, "output_size", given, 2)
     wide = [size + 2 * pad for size, pad in zip(sizes, pads)]
     lines = [line_of(size, k, step, 0, 0, gap) for size, k, step, gap in zip(wide, kernel, strides, gaps)]
     places = places_of(wide, lines).T.astype(np.int32)  # [elements, windows]

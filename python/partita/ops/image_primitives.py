@@ -13,8 +13,8 @@ from partita.ops.shapes import slices_at
 from partita.ops.windows import several
 
 __all__ = (
-    "AffineGrid ChannelShuffle Col2Im Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D HShrink Im2Col"
-    " LRN MirrorPad PadV3 ResizeArea ResizeBicubic ResizeBilinearV2 ResizeLinear1D ResizeNearestNeighbor"
+    "AffineGrid ChannelShuffle Col2Im Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D HShrink"
+    " Im2Col LRN MirrorPad PadV3 ResizeArea ResizeBicubic ResizeBilinearV2 ResizeLinear1D ResizeNearestNeighbor"
     " ResizeNearestNeighborV2 SoftShrink UpsampleNearest3D UpsampleTrilinear3D"
 ).split()
 

@@ -35,9 +35,11 @@ def made_class(maker, base, members):
     signature = signature_of(maker)
 
     def __init__(self, *args, **kwargs):
+        options = options_of(signature, args, kwargs)
+        maker(**options)  # which refuses bad options
+        self.__dict__["_options"] = options
         base.__init__(self)
-        self._options = options_of(signature, args, kwargs)
-        maker(**self._options)  # which refuses bad options
+        self.__dict__["_options"] = options  # a base may have set its own
 
     __init__.__signature__ = signature
     options = {name: option_named(name) for name in signature.parameters if name != "self" and not hasattr(base, name)}

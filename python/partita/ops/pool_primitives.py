@@ -10,9 +10,9 @@ from partita.ops.pools import pooled_volume
 from partita.ops.windows import around_all, several, window_maxima
 
 __all__ = (
-    "AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool3D FractionalMaxPool3DWithFixedKsize"
-    " FractionalMaxPoolWithFixedKsize MaxPool3D MaxPool3DWithArgmax MaxPoolWithArgmax MaxPoolWithArgmaxV2 MaxUnpool2D"
-    " MaxUnpool3D"
+    "AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool3D"
+    " FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize MaxPool3D MaxPool3DWithArgmax"
+    " MaxPoolWithArgmax MaxPoolWithArgmaxV2 MaxUnpool2D MaxUnpool3D"
 ).split()
 
 

@@ -71,7 +71,7 @@ def cubic_weights(size, wanted, factor=None, align_corners=False, half_pixels=Tr
     """The weights of the four elements around each of the wanted ones: R. Keys, Cubic convolution interpolation for
     digital image processing, 1981. With middles in the middles the kernel has the slope -1/2 and leaves out elements
     beyond the edges, else it has -3/4 and the elements at the edges stand for them. Places between elements are
-    multiples of 1/1024, as those of the documented kernel."""
+    multiples of 1/1024, like those of the documented kernel."""
     at = positions(size, wanted, factor, align_corners, half_pixels)
     is_half = half_pixels and not align_corners
     low = np.floor(at)
@@ -115,7 +115,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if mode not in _RANKS:
         raise ValueError(f"[interpolate] unknown mode, got {mode!r}, expected one of {list(_RANKS)}")
     if x.ndim not in _RANKS[mode]:
-        raise ValueError(f"[interpolate] wrong number of dimensions, got {x.shape} with {mode}, expected {_RANKS[mode]}")
+        raise ValueError(
+            f"[interpolate] wrong number of dimensions, got {x.shape} with {mode}, expected {_RANKS[mode]}"
+        )
     is_nearest = mode in ("nearest", "nearest-exact")
     if align_corners is not None and (is_nearest or mode == "area"):
         raise ValueError(f"[interpolate] this mode has no corners, got align_corners={align_corners!r}, expected None")

@@ -209,7 +209,7 @@ def tensor_index(x, index):
         elif isinstance(one, Tensor):
             sizes += one.shape
             ranges.append((0, size))
-            gathers.append((dim, _from_front(one, size, x.dtype)))
+            gathers.append((dim, _counted("index", one, size, dim, x.dtype)))
         else:
             begin = int(one)
             if not -size <= begin < size:
@@ -223,7 +223,7 @@ def tensor_index(x, index):
         return full(sizes, 0, dtype=x.dtype)
     part = sliced(x, ranges)
     for axis, ids in reversed(gathers):  # the last first: a tensor of several dimensions moves those after it
-        part = gather(part, ids, axis)
+        part = slices_at(part, ids, axis)
     return part if tuple(sizes) == part.shape else reshape(part, sizes)
 
 
@@ -371,6 +371,7 @@ def _gathered_in_batches(table, ids, axis, count):
             f"[gather] dimensions of batches do not fit, got shapes {table.shape} and {ids.shape}, axis {axis},"
             f" expected {count} equal ones before the axis"
         )
+    ids = _counted("gather", ids, table.shape[axis], axis, table.dtype)
     between, order = axis - count, list(range(table.ndim))
     rows = transpose(table, [*order[:count], axis, *order[count:axis], *order[axis + 1 :]])
     batches, size = math.prod(table.shape[:count]), table.shape[axis]
@@ -382,7 +383,7 @@ def _gathered_in_batches(table, ids, axis, count):
     return transpose(taken, [*places[:count], *moved, *places[count : ids.ndim], *places[ids.ndim + between :]])
 
 
-def _counted(ids, size, axis, dtype):
+def _counted(where, ids, size, axis, dtype):
     """The numbers of slices, those below 0 counted from the end. Raises IndexError for known ones that are outside."""
     if _trace.current() is not None or ids._symbol is not None:
         return _from_front(ids, size, dtype)
@@ -392,7 +393,7 @@ def _counted(ids, size, axis, dtype):
     low, high = values.min(), values.max()
     if low < -size or high >= size:
         raise IndexError(
-            f"[gather] outside the tensor, got {low if low < -size else high} of axis {axis}, expected {-size} to "
+            f"[{where}] outside the tensor, got {low if low < -size else high} of axis {axis}, expected {-size} to "
             f"{size - 1}"
         )
     return ids if low >= 0 else Tensor(np.where(values < 0, values + size, values))
@@ -405,8 +406,8 @@ def gather(input_params, input_indices, axis, batch_dims=0):
     axis = axis_of("gather", axis, table.ndim)
     if batch_dims:
         count = axis_of("gather", batch_dims, ids.ndim + 1)
-        return _gathered_in_batches(table, _counted(ids, table.shape[axis], axis, table.dtype), axis, count)
-    return slices_at(table, _counted(ids, table.shape[axis], axis, table.dtype), axis)
+        return _gathered_in_batches(table, ids, axis, count)
+    return slices_at(table, _counted("gather", ids, table.shape[axis], axis, table.dtype), axis)
 
 
 def slices_at(table, ids, axis):
