@@ -40,23 +40,17 @@ from partita.mint.functions import (  # noqa: F401
     unsqueeze,
     zeros,
 )
-from partita.ops.functional import (  # noqa: F401
-    div as divide,
-)
+from partita.ops.functional import div as divide  # noqa: F401
 from partita.ops.functional import (  # noqa: F401
     abs,
     addbmm,
-    addcdiv,
-    addcmul,
     addmm,
     addmv,
     arange,
     argmax,
-    baddbmm,
     bitwise_and,
     bitwise_or,
     bitwise_xor,
-    bmm,
     broadcast_to,
     ceil,
     clamp,

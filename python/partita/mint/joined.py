@@ -9,9 +9,29 @@ from partita.ops.picked import require_known
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "chunk clone cross diag dstack full_like hstack index_add meshgrid mm mv ravel repeat_interleave scatter t take"
-    " trace unique"
+    "addcdiv addcmul baddbmm bmm chunk clone cross diag dstack full_like hstack index_add meshgrid mm mv ravel"
+    " repeat_interleave scatter t take trace unique"
 ).split()
+
+
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """input + value tensor1 / tensor2."""
+    return F.addcdiv(input, tensor1, tensor2, value)
+
+
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """input + value tensor1 tensor2."""
+    return F.addcmul(input, tensor1, tensor2, value)
+
+
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta input + alpha batch1 batch2, of batches of matrices."""
+    return F.baddbmm(input, batch1, batch2, beta, alpha)
+
+
+def bmm(input, mat2):
+    """The products of the matrices of two batches."""
+    return F.bmm(input, mat2)
 
 
 def chunk(input, chunks, dim=0):

@@ -14,6 +14,7 @@ from partita.mint.losses import (  # noqa: F401
     smooth_l1_loss,
 )
 from partita.ops.functional import (  # noqa: F401
+    clamp,
     cosine_embedding_loss,
     cross_entropy,
     l1_loss,

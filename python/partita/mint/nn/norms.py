@@ -38,7 +38,8 @@ class LayerNorm(Cell):
 
 
 class GroupNorm(Cell):
-    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel."""
+    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel, which
+    are not trained without `affine`."""
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype=None):
         super().__init__()
@@ -46,8 +47,8 @@ class GroupNorm(Cell):
         if num_channels % num_groups:
             raise ValueError(f"[GroupNorm] bad num_channels, got {num_channels}, expected a multiple of {num_groups}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self.weight = _parameter("ones", [num_channels], dtype) if affine else None
-        self.bias = _parameter("zeros", [num_channels], dtype) if affine else None
+        self.weight = _parameter("ones", [num_channels], dtype, bool(affine))
+        self.bias = _parameter("zeros", [num_channels], dtype, bool(affine))
 
     def construct(self, input):
         return losses.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

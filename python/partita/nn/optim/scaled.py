@@ -85,8 +85,8 @@ class AdaFactor(Optimizer):
 
 class LARS(Optimizer):
     """LARS (You and others, 2017) around another optimizer: the gradients of parameters that `lars_filter` takes, with
-    the decay of weights, are multiplied by coefficient |w| / (|g| + decay |w| + epsilon), with `use_clip` by at
-    most the learning rate of it. See nn.Lars for the optimizer of the library, which trainings by Model and plans take."""
+    the decay of weights, are multiplied by coefficient |w| / (|g| + decay |w| + epsilon), with `use_clip` by at most
+    the learning rate of it. See nn.Lars for the optimizer of the library, which plans take."""
 
     def __init__(
         self,
