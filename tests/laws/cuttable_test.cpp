@@ -69,6 +69,9 @@ const std::map<std::string, Cuttable>& table() {
         {"rms_norm_grad", {".", "z"}},
         {"softmax", {".", "z"}},
         {"softmax_grad", {".", "z"}},
+        // A step follows the one before, and multiplies its whole state.
+        {"lstm", {"n", "h", "gkt"}},
+        {"lstm_grad", {"n", "h", "gkt"}},
         {"log_softmax", {".", "z"}},
         {"log_softmax_grad", {".", "z"}},
         {"cross_entropy", {".", "z"}},

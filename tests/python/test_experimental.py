@@ -2,6 +2,7 @@
 Adam, and what scripts do with groups."""
 
 import os
+import tempfile
 import unittest
 
 import experimental_cases
@@ -85,6 +86,36 @@ class Groups(Made):
         self.assertEqual([one.name for one in optimizer.exp_avg], ["exp_avg.a", "exp_avg.b"])
         self.assertEqual(int(optimizer.state_step), 2)
         self.assertTrue(np.abs(self.parameters[1].asnumpy() - self.begin[1]).max() > 0.01)
+
+    def test_exchange_states_with_files(self):
+        names = {
+            optim.Adam: "exp_avg.a exp_avg.b exp_avg_sq.a exp_avg_sq.b max_exp_avg_sq.a max_exp_avg_sq.b state_step",
+            optim.Adagrad: "accum.a accum.b step_t",
+            mint.optim.AdamW: "exp_avg.a exp_avg.b exp_avg_sq.a exp_avg_sq.b state_step",
+        }
+        for kind, expected in names.items():
+            optimizer = kind(self.make(), 0.1)
+            self.step(optimizer)
+            found = [one.name for one in optimizer.get_parameters()]
+            self.assertEqual(found, ["a", "b", *expected.split()])
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "optimizer.ckpt")
+                ms.save_checkpoint(optimizer, path)
+                states = ms.load_checkpoint(path)
+            after = [one.asnumpy().copy() for one in self.parameters]
+            self.step(optimizer)
+            expected = [one.asnumpy().copy() for one in self.parameters]
+            other = kind(self.make(), 0.1)
+            ms.load_param_into_net(other, states)
+            for one, value in zip(self.parameters, after):
+                self.close(one, value)
+            self.step(other)
+            for one, value in zip(self.parameters, expected):
+                self.close(one, value)
+        plain = [one.name for one in optim.SGD(self.make(), 0.1).get_parameters()]
+        self.assertEqual(plain, ["a", "b", "accum.a", "accum.b", "stat.a", "stat.b"])
+        plain = [one.name for one in mint.optim.SGD(self.make(), 0.1).get_parameters()]
+        self.assertEqual(plain, ["a", "b", "momentum_buf.a", "momentum_buf.b", "step_t"])
 
     def test_name_what_is_wrong(self):
         groups = self.make()

@@ -1,8 +1,9 @@
 """Functions of tensors under the names that PyTorch has."""
 
-from partita._names import refuse_missing
+from partita._names import absent_all, refuse_missing
 from partita.mint import linalg, nn, optim, special  # noqa: F401
 from partita.mint import distributed  # noqa: F401
+from partita.mint.angles import *  # noqa: F401,F403
 from partita.mint.convolutions import conv2d, conv_tbc  # noqa: F401
 from partita.mint.drawn import *  # noqa: F401,F403
 from partita.mint.joined import *  # noqa: F401,F403
@@ -55,7 +56,6 @@ from partita.ops.functional import (  # noqa: F401
     ceil,
     clamp,
     clip,
-    cos,
     cumprod,
     div,
     dot,
@@ -63,7 +63,6 @@ from partita.ops.functional import (  # noqa: F401
     eq,
     erf,
     exp,
-    expm1,
     eye,
     flip,
     floor,
@@ -82,7 +81,6 @@ from partita.ops.functional import (  # noqa: F401
     less,
     less_equal,
     log,
-    log1p,
     logical_and,
     logical_not,
     logical_or,
@@ -109,11 +107,9 @@ from partita.ops.functional import (  # noqa: F401
     searchsorted,
     sigmoid,
     sign,
-    sin,
     sqrt,
     square,
     swapaxes,
-    tan,
     tanh,
     tile,
     topk,
@@ -126,4 +122,6 @@ from partita.ops.functional import (  # noqa: F401
     zeros_like,
 )
 
+_PARTS = "tensors of real and of imaginary parts: there are no complex numbers"
+globals().update(absent_all(__name__, {"imag": _PARTS, "polar": _PARTS}))
 __getattr__ = refuse_missing(globals())

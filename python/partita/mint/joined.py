@@ -9,8 +9,8 @@ from partita.ops.picked import require_known
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "addcdiv addcmul baddbmm bmm chunk clone cross diag dstack full_like hstack index_add meshgrid mm mv ravel"
-    " repeat_interleave scatter t take trace unique"
+    "addcdiv addcmul addr_ baddbmm bmm chunk clone cross diag dstack full_like hstack index_add item meshgrid mm mv"
+    " npu_gelu ravel repeat_interleave scatter t take trace unique vdot"
 ).split()
 
 
@@ -22,6 +22,11 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 def addcmul(input, tensor1, tensor2, *, value=1):
     """input + value tensor1 tensor2."""
     return F.addcmul(input, tensor1, tensor2, value)
+
+
+def addr_(input, vec1, vec2, beta=1, alpha=1):
+    """beta input + alpha times the products of the elements of two vectors, [n, m], which the tensor itself takes."""
+    return input.copy_(F.addr(input, vec1, vec2, beta=beta, alpha=alpha))
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -88,6 +93,11 @@ def meshgrid(*tensors, indexing=None):
     return F.meshgrid(*tensors, indexing=indexing or "ij")
 
 
+def item(input):
+    """The only element of a tensor, as a number."""
+    return input.item()
+
+
 def mm(input, mat2):
     """The product of two matrices."""
     return F.mm(input, mat2)
@@ -96,6 +106,11 @@ def mm(input, mat2):
 def mv(input, vec):
     """The product of a matrix and a vector."""
     return F.mv(input, vec)
+
+
+def npu_gelu(input, approximate="none"):
+    """`nn.functional.gelu`."""
+    return F.gelu(input, approximate)
 
 
 def ravel(input):
@@ -154,3 +169,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if return_counts:
         made.append(Tensor(counts.astype(np.int64)))
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def vdot(input, other):
+    """The sum of the products of the elements of two vectors."""
+    return F.dot(input, other)

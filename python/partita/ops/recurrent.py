@@ -3,9 +3,9 @@
 from partita.context import get_context
 from partita.ops.creation import zeros_like
 from partita.ops.derived import dense, unstack
-from partita.ops.elementwise import add, greater, mul, relu, select, sigmoid, sub, tanh
+from partita.ops.elementwise import add, cast, greater, mul, relu, select, sigmoid, sub, tanh
 from partita.ops.shapes import expand_dims, reshape, split, stack
-from partita.ops.support import as_tensor
+from partita.ops.support import apply_op, as_tensor
 
 
 def rnn_step(activation):
@@ -39,11 +39,25 @@ STEPS = {"RNN": rnn_step(tanh), "RNN_RELU": rnn_step(relu), "GRU": gru_step, "LS
 GATES = {"RNN": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
 
+def _lstm(x, state, weights, backwards):
+    """All steps of long short-term memory as one op."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    steps, rows, size = *x.shape[:2], w_hh.shape[1]
+    parts = reshape(dense(x, w_ih, b_ih if b_hh is None else add(b_ih, b_hh)), (steps, rows, 4, size))
+    own = reshape(w_hh, (4, size, size))
+    h, c = (cast(as_tensor(one, "lstm"), parts.dtype) for one in state)
+    outputs, cells, _ = apply_op("lstm", parts, cast(own, parts.dtype), h, c, reversed=backwards)
+    last = 0 if backwards else steps - 1
+    return outputs, (outputs[last], cells[last])
+
+
 def over_steps(kind, x, state, weights, lengths=None, backwards=False):
     """(states of all steps, last state) of x[steps, n, width]. `weights` are those of inputs and of states, and their
     biases or None; `state` is a tuple of tensors [n, size]. Beyond their lengths sequences keep their state, and their
     outputs are 0."""
     w_ih, w_hh, b_ih, b_hh = weights
+    if kind == "LSTM" and lengths is None:
+        return _lstm(x, state, weights, backwards)
     parts = unstack(dense(x, w_ih, b_ih), 0)
     outputs = [None] * len(parts)
     for t in reversed(range(len(parts))) if backwards else range(len(parts)):

@@ -8,7 +8,8 @@ class SGD(Updated):
     """Gradient descent with momentum: v = momentum v + (1 - dampening) g, in the first step g; w -= lr v, or with
     `nesterov` lr (g + momentum v)."""
 
-    kept = ("accum",)
+    kept, counter = ("accum", "stat"), ""
+    velocity = "accum"  # name of the state
 
     def __init__(
         self, params, lr, momentum=0, dampening=0, weight_decay=0.0, nesterov=False, *, maximize=False
@@ -30,15 +31,21 @@ class SGD(Updated):
             },
         )
 
+    def begin_of(self, name, group):
+        return 1.0 if name == "stat" else 0.0
+
     def updated(self, parameter, gradient, states, group, rate, common):
-        momentum = group["momentum"]
+        momentum, made = group["momentum"], {}
+        if "stat" in states:  # above 0 before the first step
+            first, made["stat"] = F.greater(states["stat"], 0.0), F.zeros_like(states["stat"])
+        else:
+            first = F.less(common, 1.5)
         if not momentum:
-            return parameter - gradient * rate, {}
-        first = F.less(common, 1.5)
-        moved = states["accum"] * momentum + gradient * (1 - group["dampening"])
-        velocity = F.select(first, gradient, moved)
+            return parameter - gradient * rate, made
+        moved = states[self.velocity] * momentum + gradient * (1 - group["dampening"])
+        velocity = made[self.velocity] = F.select(first, gradient, moved)
         step = gradient + velocity * momentum if group["nesterov"] else velocity
-        return parameter - step * rate, {"accum": velocity}
+        return parameter - step * rate, made
 
 
 class ASGD(Updated):

@@ -100,6 +100,18 @@ class Optimizer(Cell):
     def construct(self, gradients):
         raise NotImplementedError(f"[{type(self).__name__}] the base makes no updates, got a call, expected a subclass")
 
+    def _kept(self):
+        """States besides those that a constructor of one's own made."""
+        return ()
+
+    def parameters_and_names(self, name_prefix="", expand=True):
+        """(name, parameter) of the parameters and of their states, each once."""
+        seen = set()
+        for one in (*self.parameters, *self._kept(), *(one for _, one in super().parameters_and_names())):
+            if id(one) not in seen:
+                seen.add(id(one))
+                yield one.name, one
+
     def __repr__(self):
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
@@ -116,23 +128,32 @@ class Updated(Optimizer):
     shape and begin as zeros, and computes an update of one parameter."""
 
     kept = ()
-    counter = "state_step"  # name of the number of steps
+    counter = "state_step"  # name of the number of steps, "" where files do not have it
 
     def __init__(self, params, defaults):
-        self.__dict__["kept_states"] = {name: [] for name in self.kept}
+        self.__dict__["kept_states"] = {name: {} for name in self.kept}  # {number of a parameter: its state}
+        count = Parameter(Tensor(0, mstype.int32), self.counter or "steps", requires_grad=False)
+        self.__dict__["step_count"] = count
         super().__init__(params, defaults)
-        self.__dict__["step_count"] = Parameter(Tensor(0, mstype.int32), self.counter, requires_grad=False)
 
     _internals = Optimizer._internals | {"kept_states", "step_count"}
 
     def add_param_group(self, param_group):
         super().add_param_group(param_group)
-        group = self.param_groups[-1]
-        for name, states in self.kept_states.items():
+        group, first = self.param_groups[-1], self.group_start_id[-2]
+        for name in self.kept_of(group):
             begin = self.begin_of(name, group)
-            for one in group["params"]:
+            for i, one in enumerate(group["params"], first):
                 value = F.full(one.shape, begin, dtype=one.dtype)
-                states.append(Parameter(value, f"{name}.{one.name}", requires_grad=False))
+                self.kept_states[name][i] = Parameter(value, f"{name}.{one.name}", requires_grad=False)
+
+    def kept_of(self, group):
+        """The names of the states of a parameter of a group."""
+        return self.kept
+
+    def _kept(self):
+        states = [one for kept in self.kept_states.values() for one in kept.values()]
+        return [*states, *([self.step_count] if self.counter else [])]
 
     def begin_of(self, name, group):
         """The value that the elements of a state begin as."""
@@ -141,8 +162,8 @@ class Updated(Optimizer):
     def __getattr__(self, name):
         known = self.__dict__.get("kept_states", {})
         if name in known:
-            return ParameterTuple(known[name])
-        if name == self.counter:
+            return ParameterTuple(known[name].values())
+        if name == self.counter and "step_count" in self.__dict__:
             return self.__dict__["step_count"]
         return super().__getattr__(name)
 
@@ -169,7 +190,7 @@ class Updated(Optimizer):
         gradient = F.neg(gradient) if group.get("maximize") else gradient
         if self.decays_gradients:
             (gradient,) = self._decay_weight(group["weight_decay"], (parameter,), (gradient,))
-        states = {name: kept[i] for name, kept in self.kept_states.items()}
+        states = {name: kept[i] for name, kept in self.kept_states.items() if i in kept}
         following, made = self.updated(parameter, gradient, states, group, rate, common)
         for name, value in made.items():
             F.assign(states[name], F.cast(value, states[name].dtype))

@@ -38,8 +38,8 @@ class LayerNorm(Cell):
 
 
 class GroupNorm(Cell):
-    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel, which
-    are not trained without `affine`."""
+    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel.
+    These are not trained without `affine`."""
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype=None):
         super().__init__()
