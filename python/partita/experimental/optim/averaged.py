@@ -1,7 +1,9 @@
 """Optimizers by averages of gradients and of their squares: Adam and its relatives."""
 
+from partita.common import dtype as mstype
 from partita.experimental.optim.optimizer import Updated, require
 from partita.ops import functional as F
+from partita.ops.support import apply_op
 
 
 class _Averaged(Updated):
@@ -42,17 +44,37 @@ class Adam(_Averaged):
 
     scales_epsilon = False  # whether eps is added to the root of the corrected average
 
+    def prepared(self, group, rate, step):
+        return *super().prepared(group, rate, step), F.cast(step - 1.0, mstype.int64)
+
     def updated(self, parameter, gradient, states, group, rate, common):
+        is_plain = not group["amsgrad"] and group["eps"] > 0
+        if is_plain and {one.dtype for one in (parameter, gradient)} == {mstype.float32}:
+            return self._by_library(parameter, gradient, states, group, rate, common[2])
         made = self.averages(gradient, states, group)
         square = made["exp_avg_sq"]
         if group["amsgrad"]:
             square = made["max_exp_avg_sq"] = F.maximum(states["max_exp_avg_sq"], square)
-        first, second = common
+        first, second, _ = common
         if self.scales_epsilon:
             step = made["exp_avg"] / (F.sqrt(square) / F.sqrt(second) + group["eps"]) * (rate / first)
         else:
             step = made["exp_avg"] / (F.sqrt(square) + group["eps"]) * (rate * F.sqrt(second) / first)
         return self.decayed(parameter, group, rate) - step, made
+
+    def _by_library(self, parameter, gradient, states, group, rate, steps):
+        """`updated` as one op of the library; `steps` is the number of steps taken before."""
+        attrs = dict(
+            beta1=float(group["betas"][0]),
+            beta2=float(group["betas"][1]),
+            epsilon=float(group["eps"]),
+            weight_decay=0.0 if self.decays_gradients else group["weight_decay"],
+            decoupled=not self.decays_gradients,
+            biased_epsilon=not self.scales_epsilon,
+        )
+        operands = parameter, gradient, states["exp_avg"], states["exp_avg_sq"], rate, steps
+        following, mean, square = apply_op("adam", *operands, **attrs)
+        return following, {"exp_avg": mean, "exp_avg_sq": square}
 
     def decayed(self, parameter, group, rate):
         """The parameter with the decay of weights that is not a part of gradients."""
