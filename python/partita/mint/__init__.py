@@ -1,6 +1,7 @@
 """Functions of tensors under the names that PyTorch has."""
 
 from partita._names import absent_all, refuse_missing
+from partita.common.tensor import Tensor  # noqa: F401
 from partita.mint import linalg, nn, optim, special  # noqa: F401
 from partita.mint import distributed  # noqa: F401
 from partita.mint.angles import *  # noqa: F401,F403
