@@ -24,7 +24,7 @@ LAYERS = (
     ("cells", "nn"),
     ("rows", "mindrecord dataset"),
     ("training", "train"),
-    ("names", "planning parallel amp boost hal mint numpy profiler runtime utils _c_dataengine _c_expression _checkparam _extends log scipy __main__"),
+    ("names", "planning parallel amp boost experimental hal mint numpy profiler runtime utils _c_dataengine _c_expression _checkparam _extends log scipy __main__"),
     ("package", "__init__ msrun"),
 )
 # Imports inside functions, each with its reason: (module, what it imports).

@@ -81,7 +81,7 @@ from partita.train.step import JitConfig, jit, jit_class, lazy_inline, ms_functi
 from partita.version import __version__  # noqa: F401
 
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
-_LATER = "amp boost dataset hal log mint numpy parallel profiler runtime scipy train utils".split()
+_LATER = "amp boost dataset experimental hal log mint numpy parallel profiler runtime scipy train utils".split()
 _exit.install()
 
 

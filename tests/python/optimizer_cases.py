@@ -17,6 +17,8 @@ WITH_EPSILON = {
     "RMSProp-momentum": lambda nn, p, eps: nn.RMSProp(p, 0.01, momentum=0.9, epsilon=eps),
     "RMSProp-centered": lambda nn, p, eps: nn.RMSProp(p, 0.01, epsilon=eps, centered=True),
     "Adadelta": lambda nn, p, eps: nn.Adadelta(p, 0.5, epsilon=eps),
+    "LazyAdam": lambda nn, p, eps: nn.LazyAdam(p, 0.01, eps=eps),
+    "LazyAdam-nesterov": lambda nn, p, eps: nn.LazyAdam(p, 0.01, 0.8, 0.95, eps, use_nesterov=True),
 }
 WITHOUT_EPSILON = {
     "SGD": lambda nn, p: nn.SGD(p, 0.01),
@@ -25,6 +27,19 @@ WITHOUT_EPSILON = {
     "Momentum": lambda nn, p: nn.Momentum(p, 0.01, 0.9, weight_decay=0.1),
     "Adagrad": lambda nn, p: nn.Adagrad(p, learning_rate=0.01),
     "Adagrad-accum": lambda nn, p: nn.Adagrad(p, accum=1e-3, learning_rate=0.01, weight_decay=0.1),
+    "ASGD": lambda nn, p: nn.ASGD(p, 0.01),
+    "ASGD-mean": lambda nn, p: nn.ASGD(p, [0.01 + 0.002 * i for i in range(10)], 0.01, 0.5, 4.0, 0.1),
+    "Rprop": lambda nn, p: nn.Rprop(p, 0.01, weight_decay=0.1),
+    "Rprop-sizes": lambda nn, p: nn.Rprop(p, 0.01, (0.3, 1.5), (1e-3, 0.02)),
+    "FTRL": lambda nn, p: nn.FTRL(p, learning_rate=0.01),
+    "FTRL-l2": lambda nn, p: nn.FTRL(p, 0.2, 0.01, -0.4, 0.0, 0.3, weight_decay=0.1),
+    "ProximalAdagrad": lambda nn, p: nn.ProximalAdagrad(p, learning_rate=0.01),
+    "ProximalAdagrad-l1": lambda nn, p: nn.ProximalAdagrad(p, 0.2, 0.01, 1e-3, 0.1, weight_decay=0.1),
+    "AdaFactor": lambda nn, p: nn.AdaFactor(p),
+    "AdaFactor-warmup": lambda nn, p: nn.AdaFactor(p, warmup_init=True, beta1=0.0, weight_decay=0.1),
+    "AdaFactor-rate": lambda nn, p: nn.AdaFactor(
+        p, 0.01, (1e-20, 0.01), 0.5, 0.7, 0.8, scale_parameter=False, relative_step=False
+    ),
 }
 
 

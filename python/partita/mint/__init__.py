@@ -1,8 +1,15 @@
 """Functions of tensors under the names that PyTorch has."""
 
-from partita._names import refuse_missing
-from partita.mint import nn  # noqa: F401
+from partita._names import absent_all, refuse_missing
+from partita.common.tensor import Tensor  # noqa: F401
+from partita.mint import linalg, nn, optim, special  # noqa: F401
+from partita.mint import distributed  # noqa: F401
 from partita.mint.angles import *  # noqa: F401,F403
+from partita.mint.convolutions import conv2d, conv_tbc  # noqa: F401
+from partita.mint.joined import *  # noqa: F401,F403
+from partita.mint.losses import batch_norm_elemt, batch_norm_gather_stats_with_counts, batch_norm_stats  # noqa: F401
+from partita.mint.nn import functional  # noqa: F401
+from partita.mint.reduced import *  # noqa: F401,F403
 from partita.mint.functions import (  # noqa: F401
     add,
     all,
@@ -34,29 +41,43 @@ from partita.mint.functions import (  # noqa: F401
     unsqueeze,
     zeros,
 )
+from partita.ops.functional import div as divide  # noqa: F401
 from partita.ops.functional import (  # noqa: F401
     abs,
+    addbmm,
     addmm,
+    addmv,
     arange,
     argmax,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
     broadcast_to,
     ceil,
     clamp,
+    clip,
     cumprod,
     div,
     dot,
     einsum,
+    eq,
     erf,
     exp,
     eye,
     flip,
     floor,
+    floor_divide,
     full,
-    full_like,
+    ge,
     greater,
     greater_equal,
+    gt,
     isclose,
     isfinite,
+    isinf,
+    isnan,
+    le,
+    lerp,
     less,
     less_equal,
     log,
@@ -64,12 +85,13 @@ from partita.ops.functional import (  # noqa: F401
     logical_not,
     logical_or,
     logical_xor,
-    logsumexp,
+    lt,
     masked_select,
     matmul,
     maximum,
     minimum,
     mul,
+    ne,
     neg,
     nonzero,
     not_equal,
@@ -82,6 +104,7 @@ from partita.ops.functional import (  # noqa: F401
     roll,
     round,
     rsqrt,
+    searchsorted,
     sigmoid,
     sign,
     sqrt,
@@ -94,9 +117,12 @@ from partita.ops.functional import (  # noqa: F401
     triu,
     trunc,
     unbind,
+    unique_consecutive,
     where,
     zeros_like,
 )
 from partita.mint.elements import *  # noqa: F401,F403
 
+_PARTS = "tensors of real and of imaginary parts: there are no complex numbers"
+globals().update(absent_all(__name__, {"imag": _PARTS, "polar": _PARTS}))
 __getattr__ = refuse_missing(globals())

@@ -68,13 +68,14 @@ def _usual_dim(input, dim):
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
-def softmax(input, dim=None, dtype=None):
-    """exp(x) over its sum along a dimension: without one the first of 0, 1 and 3 dimensions, the second of others."""
-    return F.softmax(_typed(input, dtype), _usual_dim(input, dim))
+def softmax(input, dim, *, dtype=None):
+    """exp(x) over its sum along a dimension."""
+    return F.softmax(_typed(input, dtype), dim)
 
 
-def log_softmax(input, dim=None, dtype=None):
-    """log(softmax(x)), without underflow."""
+def log_softmax(input, dim=None, *, dtype=None):
+    """log(softmax(x)), without underflow: without `dim` along the first of 0, 1 and 3 dimensions, the second of
+    others."""
     return F.log_softmax(_typed(input, dtype), _usual_dim(input, dim))
 
 

@@ -17,6 +17,7 @@ from partita.nn.layer import (
     Identity,
     LayerNorm,
     LeakyReLU,
+    Linear,
     LogSoftmax,
     MaxPool2d,
     ReLU,
@@ -28,12 +29,18 @@ from partita.nn.layer import (
     get_activation,
 )
 from partita.nn.activations import *  # noqa: F401,F403
+from partita.nn.channels import *  # noqa: F401,F403
+from partita.nn.containers import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
 from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
+from partita.nn.margin_losses import *  # noqa: F401,F403
+from partita.nn.pools import *  # noqa: F401,F403
 from partita.nn.recurrent import *  # noqa: F401,F403
+from partita.nn.similarity import *  # noqa: F401,F403
+from partita.nn.small_layers import *  # noqa: F401,F403
 from partita.nn.transposed import *  # noqa: F401,F403
 from partita.nn.loss import (
     BCEWithLogitsLoss,
@@ -45,6 +52,20 @@ from partita.nn.loss import (
     SoftmaxCrossEntropyWithLogits,
 )
 from partita.nn.optim import CLASSES, SGD, AdamWeightDecay, Optimizer
+from partita.nn.optim import (  # noqa: F401
+    ASGD,
+    FTRL,
+    LARS,
+    AdaFactor,
+    AdamOffload,
+    AdaSumByDeltaWeightWrapCell,
+    AdaSumByGradWrapCell,
+    LazyAdam,
+    OptTFTWrapper,
+    ProximalAdagrad,
+    Rprop,
+    thor,
+)
 from partita.nn.reducer import DistributedGradReducer
 from partita.nn.volumes import *  # noqa: F401,F403
 from partita.nn.wrap import (

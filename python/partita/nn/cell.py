@@ -18,9 +18,10 @@ from partita.common.tensor import Tensor
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_settings import CellSettings
+from partita.nn.cell_state import CellState
 
 
-class Cell(CellSettings, CellHooks, CellGradients):
+class Cell(CellSettings, CellHooks, CellGradients, CellState):
     """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
     method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
 

@@ -57,6 +57,8 @@ class Dense(Cell):
 
     def construct(self, x):
         shape = x.shape
+        if len(shape) == 1:
+            return F.reshape(self.construct(F.reshape(x, [1, -1])), [self.out_channels])
         if len(shape) > 2 and (strategy_of(self, "matmul") or strategy_of(self, "bias_add")):
             x = F.reshape(x, [-1, shape[-1]])  # strategies are of matrices
         y = call_in(self, "matmul", _product, x, self.weight)
@@ -68,6 +70,16 @@ class Dense(Cell):
 
     def extend_repr(self):
         return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
+
+
+class Linear(Dense):
+    """`Dense` by the names and defaults of other libraries: without an activation."""
+
+    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
+        super().__init__(
+            in_features, out_features, weight_init, bias_init, bias, None, mstype.float32 if dtype is None else dtype
+        )
+        self.in_features, self.out_features = self.in_channels, self.out_channels
 
 
 def _product(x, weight):
@@ -142,17 +154,15 @@ class _Pool2d(Cell):
         self, kernel_size, stride, pad_mode, padding, data_format, dilation=1, return_indices=False, ceil_mode=False
     ):
         super().__init__()
-        for name, value, expected in (
-            ("data_format", data_format, "NCHW"),
-            ("dilation", dilation, 1),
-            ("return_indices", return_indices, False),
-        ):
-            if value != expected:
-                raise ValueError(
-                    f"[{type(self).__name__}] {name} is not supported, got {value!r}, expected {expected!r}"
-                )
+        where = type(self).__name__
+        F.require_nchw(where, data_format)
+        if pad_mode != "pad" and (return_indices or F.pair(where, "dilation", dilation) != [1, 1]):
+            raise ValueError(
+                f"[{where}] options of pad_mode='pad', got dilation={dilation!r} and return_indices={return_indices} "
+                f"with {pad_mode!r}, expected defaults"
+            )
         self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
-        self.ceil_mode = bool(ceil_mode)
+        self.dilation, self.return_indices, self.ceil_mode = dilation, bool(return_indices), bool(ceil_mode)
 
 
 class MaxPool2d(_Pool2d):
@@ -177,8 +187,8 @@ class MaxPool2d(_Pool2d):
         return call_in(self, "max_pool", self._pooled, x)
 
     def _pooled(self, x):
-        options = {"ceil_mode": self.ceil_mode, "pad_mode": self.pad_mode}
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, **options)
+        windows = self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode
+        return F.max_pool2d(x, *windows, pad_mode=self.pad_mode)
 
 
 class AvgPool2d(_Pool2d):
@@ -198,16 +208,15 @@ class AvgPool2d(_Pool2d):
         data_format="NCHW",
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, ceil_mode=ceil_mode)
-        if divisor_override is not None:
-            raise ValueError(f"[AvgPool2d] another divisor is not supported, got {divisor_override}, expected None")
+        self.divisor_override = divisor_override or 0
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
     def construct(self, x):
         return call_in(self, "avg_pool", self._pooled, x)
 
     def _pooled(self, x):
-        options = {"count_include_pad": self.count_include_pad, "pad_mode": self.pad_mode}
-        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, **options)
+        options = self.ceil_mode, self.count_include_pad, self.divisor_override
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, *options, pad_mode=self.pad_mode)
 
 
 class AdaptiveAvgPool2d(Cell):
@@ -219,16 +228,7 @@ class AdaptiveAvgPool2d(Cell):
         self.output_size = output_size
 
     def construct(self, x):
-        wanted = [size if one is None else one for one, size in zip(_two(self.output_size), x.shape[-2:])]
-        if any(size % one for one, size in zip(wanted, x.shape[-2:])):
-            images = F.reshape(x, [-1, 1, *x.shape[-2:]])
-            return F.reshape(F.interpolate(images, tuple(wanted), mode="area"), [*x.shape[:-2], *wanted])
-        kernel = [size // one for one, size in zip(wanted, x.shape[-2:])]
-        return F.avg_pool2d(x, kernel, kernel)
-
-
-def _two(value):
-    return list(value) if isinstance(value, (tuple, list)) else [value, value]
+        return F.adaptive_avg_pool2d(x, self.output_size)
 
 
 class Flatten(Cell):

@@ -231,13 +231,7 @@ class PixelShuffle(Cell):
         self.upscale_factor = upscale_factor
 
     def construct(self, x):
-        r, (channels, h, w) = self.upscale_factor, x.shape[-3:]
-        if channels % (r * r):
-            raise ValueError(f"[PixelShuffle] wrong channels, got {channels}, expected a multiple of {r * r}")
-        lead, n = list(x.shape[:-3]), x.ndim - 3
-        parts = F.reshape(x, [*lead, channels // (r * r), r, r, h, w])
-        order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-        return F.reshape(F.transpose(parts, order), [*lead, channels // (r * r), h * r, w * r])
+        return F.pixel_shuffle(x, self.upscale_factor)
 
 
 class Unflatten(Cell):

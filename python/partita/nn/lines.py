@@ -18,8 +18,10 @@ class _OfLines(Cell):
         if x.ndim not in (2, 3):
             raise ValueError(f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected 2 or 3")
         rows = x if x.ndim == 3 else F.expand_dims(x, 0)
-        made = F.squeeze(self._pool(F.expand_dims(rows, 2)), 2)
-        return made if x.ndim == 3 else F.squeeze(made, 0)
+        made = self._pool(F.expand_dims(rows, 2))
+        lines = [F.squeeze(one, 2) for one in (made if isinstance(made, tuple) else [made])]
+        lines = lines if x.ndim == 3 else [F.squeeze(one, 0) for one in lines]
+        return tuple(lines) if isinstance(made, tuple) else lines[0]
 
 
 class MaxPool1d(_OfLines):
@@ -28,10 +30,13 @@ class MaxPool1d(_OfLines):
     def __init__(
         self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False
     ):
-        around = (0, padding)
-        super().__init__(
-            MaxPool2d((1, kernel_size), (1, stride), pad_mode, around, dilation, return_indices, ceil_mode)
-        )
+        around, gaps = (0, padding), (1, dilation)
+        if pad_mode != "pad" and (return_indices or dilation != 1):
+            raise ValueError(
+                f"[MaxPool1d] options of pad_mode='pad', got dilation={dilation!r} and return_indices={return_indices} "
+                f"with {pad_mode!r}, expected defaults"
+            )
+        super().__init__(MaxPool2d((1, kernel_size), (1, stride), pad_mode, around, gaps, return_indices, ceil_mode))
 
 
 class AvgPool1d(_OfLines):

@@ -48,12 +48,46 @@ class Conv3d(Cell):
 
 
 class Conv3dTranspose(Cell):
-    """Not there: see Conv3d and interpolate."""
+    """The transposed convolution of x[n, c, d, h, w], whose size is multiplied by the stride. `output_padding` is the
+    number of elements that the result has more at the end of its dimensions."""
 
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            "[Conv3dTranspose] this layer is not supported, got a call, expected ops.interpolate and Conv3d"
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        pad_mode="same",
+        padding=0,
+        dilation=1,
+        group=1,
+        output_padding=0,
+        has_bias=False,
+        weight_init=None,
+        bias_init=None,
+        data_format="NCDHW",
+        dtype=mstype.float32,
+    ):
+        super().__init__()
+        dtype, where = self._with_masters(dtype), "Conv3dTranspose"
+        if data_format != "NCDHW":
+            raise ValueError(f"[{where}] this order of dimensions is not there, got {data_format!r}, expected 'NCDHW'")
+        require_channels(where, in_channels, out_channels, group, pad_mode)
+        self.in_channels, self.out_channels, self.group = in_channels, out_channels, group
+        self.kernel_size, self.stride, self.dilation = (
+            tuple(_several(where, name, value, 3))
+            for name, value in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation))
         )
+        self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
+        self.output_padding = output_padding
+        shape = [in_channels, out_channels // group, *self.kernel_size]
+        self.weight = filters(weight_init, shape, dtype)
+        self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
+
+    def construct(self, x):
+        options = self.pad_mode, self.padding, self.stride, self.dilation, self.group, self.output_padding
+        y = F.conv3d_transpose(x, self.weight, *options)
+        return F.bias_add(y, self.bias) if self.has_bias else y
 
 
 class Unfold(Cell):

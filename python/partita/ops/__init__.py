@@ -285,6 +285,23 @@ from partita.ops.elements import *  # noqa: F401,F403
 from partita.ops.element_primitives import *  # noqa: F401,F403
 from partita.ops.draw_primitives import *  # noqa: F401,F403
 from partita.ops.in_place import *  # noqa: F401,F403
+from partita.ops.applied import *  # noqa: F401,F403
+from partita.ops.updates import *  # noqa: F401,F403
+from partita.ops.pools import *  # noqa: F401,F403
+from partita.ops.pool_primitives import *  # noqa: F401,F403
+from partita.ops.channels import *  # noqa: F401,F403
+from partita.ops.folds import *  # noqa: F401,F403
+from partita.ops.grids import *  # noqa: F401,F403
+from partita.ops.thresholds import *  # noqa: F401,F403
+from partita.ops.image_primitives import *  # noqa: F401,F403
+from partita.ops.ctc import *  # noqa: F401,F403
+from partita.ops.margin_losses import *  # noqa: F401,F403
+from partita.ops.loss_primitives import *  # noqa: F401,F403
+from partita.ops.bilinear import *  # noqa: F401,F403
+from partita.ops.directional import *  # noqa: F401,F403
+from partita.ops.more_primitives import *  # noqa: F401,F403
+from partita.ops.transposed_volumes import *  # noqa: F401,F403
+from partita.ops.resampling import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr

@@ -26,7 +26,6 @@ ABSENT = absent_all(
         "DropoutGenMask": "ops.Dropout",
         "FlashAttentionScoreGrad": "grad",
         "GroupedMatmul": "ops.BatchMatMul",
-        "LRN": "ops.Pad and sums of slices",
         "MatmulDDS": "ops.BatchMatMul",
         "MoeFinalizeRouting": "ops.Gather",
         "PagedAttention": "ops.BatchMatMul",
@@ -43,8 +42,6 @@ ABSENT.update(
     {
         name: _refusing(name, instead)
         for name, instead in {
-            "AdaptiveAvgPool3D": "ops.reduce_mean over parts",
-            "AdaptiveMaxPool2D": "nn.MaxPool2d with windows that divide",
             "Complex": "two tensors, of real and of imaginary parts",
             "FFTWithSize": "numpy.fft on asnumpy()",
             "Imag": "a tensor of imaginary parts",

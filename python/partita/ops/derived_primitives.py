@@ -2,8 +2,6 @@
 
 import functools
 
-import numpy as np
-
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
@@ -56,7 +54,6 @@ __all__ = [
     "NLLLoss",
     "Pad",
     "Partial",
-    "ResizeNearestNeighbor",
     "ImageSummary",
     "ScalarSummary",
     "ScalarToTensor",
@@ -323,31 +320,6 @@ class Partial(Primitive):
 
     def __call__(self, *args, **kwargs):
         return self.compute(*args, **kwargs)
-
-
-class ResizeNearestNeighbor(Primitive):
-    """Images x[n, c, h, w] of another size, of the nearest elements. With `align_corners` the corners of both are the
-    same."""
-
-    def __init__(self, size, align_corners=False, half_pixel_centers=False):
-        super().__init__()
-        if half_pixel_centers:
-            raise NotImplementedError(
-                "[ResizeNearestNeighbor] other places are not supported, got half_pixel_centers, expected False"
-            )
-        self.size, self.align_corners = tuple(size), align_corners
-
-    def compute(self, x):
-        if not self.align_corners:
-            return F.interpolate(x, self.size)
-        for axis, wanted in ((2, self.size[0]), (3, self.size[1])):
-            x = F.gather(x, Tensor(self._places(x.shape[axis], wanted)), axis)
-        return x
-
-    def _places(self, size, wanted):
-        scale = (size - 1) / (wanted - 1) if wanted > 1 else size / wanted
-        found = np.floor(np.arange(wanted, dtype=np.float32) * np.float32(scale) + np.float32(0.5))
-        return np.minimum(found, size - 1).astype(np.int32)
 
 
 class ScalarToTensor(Primitive):

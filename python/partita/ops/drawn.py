@@ -12,7 +12,7 @@ from partita.ops.reductions import argmax, topk
 from partita.ops.shapes import expand_dims
 from partita.ops.support import F, as_tensor, attributes, run
 
-__all__ = "multinomial normal rand rand_like randint randn randn_like standard_normal uniform".split()
+__all__ = "multinomial rand rand_like randint randn randn_like standard_normal".split()
 
 
 def _sizes(where, sizes):
@@ -84,12 +84,6 @@ def integers_below(count, sizes):
     return cast(smaller(floor(mul(share, float(count))), float(count - 1)), mstype.int64)
 
 
-def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
-    """Numbers between two others."""
-    share = _drawn("uniform", _sizes("uniform", (shape,)))
-    return _typed("uniform", add(mul(share, sub(maxval, minval)), minval), dtype)
-
-
 def multinomial(input, num_samples, replacement=True, seed=None):
     """Places, drawn in proportion to the weights along the last dimension, as int32; each at most once without
     `replacement`."""
@@ -105,11 +99,6 @@ def multinomial(input, num_samples, replacement=True, seed=None):
     if replacement:
         return cast(argmax(neg(times), -1), mstype.int32)
     return cast(topk(neg(times), count)[1], mstype.int32)
-
-
-def normal(shape, mean, stddev, seed=None):
-    """Numbers of a normal distribution."""
-    return add(mul(_drawn("normal", _sizes("normal", (shape,))), stddev), mean)
 
 
 def standard_normal(shape, seed=None):

@@ -31,4 +31,14 @@ from partita.ops.angles import *  # noqa: F401,F403
 from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
 from partita.ops.elements import *  # noqa: F401,F403
+from partita.ops.pools import *  # noqa: F401,F403
+from partita.ops.channels import *  # noqa: F401,F403
+from partita.ops.folds import *  # noqa: F401,F403
+from partita.ops.grids import *  # noqa: F401,F403
+from partita.ops.thresholds import *  # noqa: F401,F403
+from partita.ops.ctc import *  # noqa: F401,F403
+from partita.ops.margin_losses import *  # noqa: F401,F403
+from partita.ops.bilinear import *  # noqa: F401,F403
+from partita.ops.directional import *  # noqa: F401,F403
+from partita.ops.transposed_volumes import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

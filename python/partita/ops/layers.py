@@ -13,6 +13,7 @@ from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, bias_add, cast, duplicate, floor_div, greater_equal, mul, remainder, sub
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, run
+from partita.ops.pool_windows import window_maxima
 
 
 def _rounds_operands():
@@ -172,13 +173,13 @@ def _counts(where, x, kernel_size, stride, padding, pads, count_include_pad):
 def max_pool2d(
     x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, *, pad_mode=None
 ):
-    """The largest element of each window of x[n, c, h, w]."""
-    if pair("max_pool2d", "dilation", dilation) != [1, 1] or return_indices:
-        raise NotImplementedError(
-            f"[max_pool2d] this kind of window is not supported, got dilation={dilation}, "
-            f"return_indices={return_indices}, expected 1 and False"
-        )
+    """The largest element of each window of x[n, c, h, w]. With `return_indices` also its place in the image."""
     stride = kernel_size if stride is None else stride
+    if return_indices or pair("max_pool2d", "dilation", dilation) != [1, 1]:
+        windows = [pair("max_pool2d", *one) for one in (("kernel_size", kernel_size), ("stride", stride))]
+        around = [pair("max_pool2d", *one) for one in (("padding", padding), ("dilation", dilation))]
+        found = window_maxima("max_pool2d", as_tensor(x, "max_pool2d"), *windows, *around, ceil_mode)
+        return found if return_indices else found[0]
     if ceil_mode and pad_mode in (None, "pad", "valid"):
         padding, pad_mode = _last_windows("max_pool2d", as_tensor(x), kernel_size, stride, padding), "pad"
     return _pool("max_pool", x, kernel_size, stride, pad_mode or ("pad" if padding else "valid"), padding)

@@ -7,7 +7,7 @@ from partita.ops.shapes import concat, reshape, split, swapaxes
 from partita.ops.support import as_tensor, axis_of
 
 __all__ = (
-    "addn atleast_1d atleast_2d cross floor_divide mixed_precision_cast multiply t tensor_add tensor_div tensor_mul"
+    "addn atleast_1d atleast_2d cross floor_divide mixed_precision_cast multiply t tensor_add tensor_mul"
     " tensor_pow tensor_sub true_divide"
 ).split()
 
@@ -39,7 +39,7 @@ def t(input):
 
 
 floor_divide, multiply, true_divide = floor_div, mul, div
-tensor_add, tensor_div, tensor_mul, tensor_pow, tensor_sub = add, div, mul, pow, sub
+tensor_add, tensor_mul, tensor_pow, tensor_sub = add, mul, pow, sub
 
 
 def atleast_1d(inputs):

@@ -1,4 +1,4 @@
-"""Images of other sizes."""
+"""Lines, images and volumes of other sizes."""
 
 import numbers
 
@@ -6,10 +6,20 @@ import numpy as np
 
 from partita.common.tensor import Tensor
 from partita.ops.layers import matmul
-from partita.ops.shapes import gather, swapaxes
+from partita.ops.shapes import slices_at, swapaxes
 from partita.ops.support import as_tensor
 
-__all__ = ("interpolate",)
+__all__ = ("interpolate", "upsample")
+
+_RANKS = {
+    "nearest": (3, 4, 5),
+    "nearest-exact": (3, 4, 5),
+    "linear": (3,),
+    "bilinear": (4,),
+    "trilinear": (5,),
+    "bicubic": (4,),
+    "area": (3, 4, 5),
+}
 
 
 def _sizes(x, size, scale_factor):
@@ -29,37 +39,87 @@ def _sizes(x, size, scale_factor):
     return [int(n * one) for n, one in zip(x.shape[2:], given)], [float(one) for one in given]
 
 
-def _nearest(size, wanted, factor):
-    """The places of the elements that are nearest."""
+def nearest_places(size, wanted, factor=None, is_exact=False):
+    """The places of the elements that are nearest: those at or before a place or, if it is exact, around its middle."""
     scale = np.float32(size / wanted) if factor is None else np.float32(1 / factor)
-    return np.minimum((np.arange(wanted, dtype=np.float32) * scale).astype(np.int64), size - 1)
+    places = np.arange(wanted, dtype=np.float32) + np.float32(0.5 if is_exact else 0)
+    return np.minimum((places * scale).astype(np.int64), size - 1)
 
 
-def _weights(size, wanted, factor, align_corners):
-    """The weights of the elements in each of the wanted ones, between the two next to it."""
+def positions(size, wanted, factor, align_corners, half_pixels=True):
+    """Where elements of a line of the wanted size lie in one of `size`: with corners at corners, with middles in the
+    middles, or with first elements at first elements."""
     places = np.arange(wanted, dtype=np.float64)
     if align_corners:
-        at = places * (size - 1) / (wanted - 1) if wanted > 1 else places * 0
-    else:
-        at = np.maximum((places + 0.5) * (size / wanted if factor is None else 1 / factor) - 0.5, 0)
+        return places * (size - 1) / (wanted - 1) if wanted > 1 else places * 0
+    scale = size / wanted if factor is None else 1 / factor
+    return (places + 0.5) * scale - 0.5 if half_pixels else places * scale
+
+
+def linear_weights(size, wanted, factor=None, align_corners=False, half_pixels=True):
+    """The weights of the elements in each of the wanted ones, between the two next to it."""
+    at = np.maximum(positions(size, wanted, factor, align_corners, half_pixels), 0)
     low = np.minimum(at.astype(np.int64), size - 1)
     high, share = np.minimum(low + 1, size - 1), at - low
     made = np.zeros((wanted, size))
-    made[np.arange(wanted), low] += 1 - share
-    made[np.arange(wanted), high] += share
+    np.add.at(made, (np.arange(wanted), low), 1 - share)
+    np.add.at(made, (np.arange(wanted), high), share)
     return made
 
 
+def cubic_weights(size, wanted, factor=None, align_corners=False, half_pixels=True):
+    """The weights of the four elements around each of the wanted ones: R. Keys, Cubic convolution interpolation for
+    digital image processing, 1981. With middles in the middles the kernel has the slope -1/2 and leaves out elements
+    beyond the edges, else it has -3/4 and the elements at the edges stand for them. Places between elements are
+    multiples of 1/1024, like those of the documented kernel."""
+    at = positions(size, wanted, factor, align_corners, half_pixels)
+    is_half = half_pixels and not align_corners
+    low = np.floor(at)
+    share = np.rint((at - low) * 1024) / 1024
+    made, rows = np.zeros((wanted, size)), np.arange(wanted)
+    for k in range(-1, 3):
+        place = np.clip(low + k, 0, size - 1)
+        own = cubic(np.abs(share - k), -0.5 if is_half else -0.75)
+        np.add.at(made, (rows, place.astype(np.int64)), np.where(place == low + k, own, 0) if is_half else own)
+    return made / made.sum(1, keepdims=True) if is_half else made
+
+
+def cubic(distance, slope):
+    """Keys' kernel, of which `slope` is the derivative at 1."""
+    d = distance
+    near = ((slope + 2) * d - (slope + 3)) * d * d + 1
+    far = ((slope * d - 5 * slope) * d + 8 * slope) * d - 4 * slope
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def parts_of(size, wanted):
+    """The weights of the means of parts that overlap by less than an element."""
+    made = np.zeros((wanted, size))
+    for i in range(wanted):
+        begin, end = i * size // wanted, -(-(i + 1) * size // wanted)
+        made[i, begin:end] = 1 / (end - begin)
+    return made
+
+
+def weighted(x, axis, weights):
+    """Sums of the elements along a dimension with weights[wanted, size]."""
+    factors = Tensor(weights.T.astype(np.float32), x.dtype)
+    return swapaxes(matmul(swapaxes(x, axis, -1), factors), axis, -1)
+
+
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-    """Images x[n, c, ..] of another size: of the nearest elements, or ("linear", "bilinear") of those between which an
-    element is, or ("area") of the means of equal parts."""
+    """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements ("nearest", and "nearest-exact" by
+    their middles), of those between which an element is ("linear", "bilinear", "trilinear"), of the sixteen around it
+    ("bicubic"), or of the means of parts ("area")."""
     x = as_tensor(input, "interpolate")
-    ranks = {"nearest": (3, 4, 5), "linear": (3,), "bilinear": (4,), "area": (3, 4, 5)}
-    if mode not in ranks:
-        raise ValueError(f"[interpolate] unknown mode, got {mode!r}, expected one of {list(ranks)}")
-    if x.ndim not in ranks[mode]:
-        raise ValueError(f"[interpolate] wrong number of dimensions, got {x.shape} with {mode}, expected {ranks[mode]}")
-    if align_corners is not None and mode in ("nearest", "area"):
+    if mode not in _RANKS:
+        raise ValueError(f"[interpolate] unknown mode, got {mode!r}, expected one of {list(_RANKS)}")
+    if x.ndim not in _RANKS[mode]:
+        raise ValueError(
+            f"[interpolate] wrong number of dimensions, got {x.shape} with {mode}, expected {_RANKS[mode]}"
+        )
+    is_nearest = mode in ("nearest", "nearest-exact")
+    if align_corners is not None and (is_nearest or mode == "area"):
         raise ValueError(f"[interpolate] this mode has no corners, got align_corners={align_corners!r}, expected None")
     wanted, factors = _sizes(x, size, scale_factor)
     if recompute_scale_factor:
@@ -68,22 +128,17 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise ValueError(f"[interpolate] nothing is left, got sizes {wanted}, expected sizes from 1")
     for axis, (n, factor) in enumerate(zip(wanted, factors), 2):
         own = x.shape[axis]
-        if mode == "nearest":
-            x = gather(x, Tensor(_nearest(own, n, factor).astype(np.int32)), axis) if own != n else x
-            continue
-        if mode == "area":
-            made = _parts(own, n)
+        if is_nearest:
+            if own != n:
+                x = slices_at(x, Tensor(nearest_places(own, n, factor, mode != "nearest").astype(np.int32)), axis)
+        elif mode == "area":
+            x = weighted(x, axis, parts_of(own, n))
         else:
-            made = _weights(own, n, factor, bool(align_corners))
-        weights = Tensor(made.T.astype(np.float32), x.dtype)
-        x = swapaxes(matmul(swapaxes(x, axis, -1), weights), axis, -1)
+            weights = cubic_weights if mode == "bicubic" else linear_weights
+            x = weighted(x, axis, weights(own, n, factor, bool(align_corners)))
     return x
 
 
-def _parts(size, wanted):
-    """The weights of the means of parts that overlap by less than an element."""
-    made = np.zeros((wanted, size))
-    for i in range(wanted):
-        begin, end = i * size // wanted, -(-(i + 1) * size // wanted)
-        made[i, begin:end] = 1 / (end - begin)
-    return made
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    """`interpolate` by another name."""
+    return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)

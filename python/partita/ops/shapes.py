@@ -38,21 +38,19 @@ def reshape(input, shape):
             rest *= one if one != -1 else 1
         if rest > 0 and x.size % rest == 0:
             wanted[wanted.index(-1)] = x.size // rest
+        else:
+            raise ValueError(
+                f"[reshape] the elements do not fit, got {x.size} of them for {tuple(wanted)}, expected a multiple of "
+                f"{rest}"
+            )
     return run(lambda trace, a: F.reshape(a, wanted), x)
 
 
 def squeeze(input, axis=None):
-    """Removes the dimensions of `axis`, or all dimensions of size 1. Raises ValueError if a named one is larger."""
+    """Removes the dimensions of `axis` that have size 1, or all dimensions of size 1."""
     x = as_tensor(input, "squeeze")
-    if axis is None:
-        return reshape(x, [one for one in x.shape if one != 1])
-    axes = axes_of("squeeze", axis, x.ndim)
-    for one in axes:
-        if x.shape[one] != 1:
-            raise ValueError(
-                f"[squeeze] the dimension has more than one element, got size {x.shape[one]} of axis {one}, expected 1"
-            )
-    return reshape(x, [size for i, size in enumerate(x.shape) if i not in axes])
+    axes = range(x.ndim) if axis is None else axes_of("squeeze", axis, x.ndim)
+    return reshape(x, [size for i, size in enumerate(x.shape) if i not in axes or size != 1])
 
 
 def expand_dims(input_x, axis):
@@ -211,7 +209,7 @@ def tensor_index(x, index):
         elif isinstance(one, Tensor):
             sizes += one.shape
             ranges.append((0, size))
-            gathers.append((dim, _from_front(one, size, x.dtype)))
+            gathers.append((dim, _counted("index", one, size, dim, x.dtype)))
         else:
             begin = int(one)
             if not -size <= begin < size:
@@ -225,7 +223,7 @@ def tensor_index(x, index):
         return full(sizes, 0, dtype=x.dtype)
     part = sliced(x, ranges)
     for axis, ids in reversed(gathers):  # the last first: a tensor of several dimensions moves those after it
-        part = gather(part, ids, axis)
+        part = slices_at(part, ids, axis)
     return part if tuple(sizes) == part.shape else reshape(part, sizes)
 
 
@@ -373,24 +371,47 @@ def _gathered_in_batches(table, ids, axis, count):
             f"[gather] dimensions of batches do not fit, got shapes {table.shape} and {ids.shape}, axis {axis},"
             f" expected {count} equal ones before the axis"
         )
+    ids = _counted("gather", ids, table.shape[axis], axis, table.dtype)
     between, order = axis - count, list(range(table.ndim))
     rows = transpose(table, [*order[:count], axis, *order[count:axis], *order[axis + 1 :]])
     batches, size = math.prod(table.shape[:count]), table.shape[axis]
     begins = Tensor((np.arange(batches) * size).astype(np.int32).reshape(*ids.shape[:count], *[1] * (ids.ndim - count)))
     flat = reshape(rows, [batches * size, *rows.shape[count + 1 :]])
-    taken = gather(flat, add(cast(ids, mstype.int32), begins), 0)
+    taken = slices_at(flat, add(cast(ids, mstype.int32), begins), 0)
     places = list(range(taken.ndim))
     moved = places[ids.ndim : ids.ndim + between]
     return transpose(taken, [*places[:count], *moved, *places[count : ids.ndim], *places[ids.ndim + between :]])
 
 
+def _counted(where, ids, size, axis, dtype):
+    """The numbers of slices, those below 0 counted from the end. Raises IndexError for known ones that are outside."""
+    if _trace.current() is not None or ids._symbol is not None:
+        return _from_front(ids, size, dtype)
+    values = ids._values()
+    if not values.size:
+        return ids
+    low, high = values.min(), values.max()
+    if low < -size or high >= size:
+        raise IndexError(
+            f"[{where}] outside the tensor, got {low if low < -size else high} of axis {axis}, expected {-size} to "
+            f"{size - 1}"
+        )
+    return ids if low >= 0 else Tensor(np.where(values < 0, values + size, values))
+
+
 def gather(input_params, input_indices, axis, batch_dims=0):
-    """Slices of a tensor along an axis, by their numbers. Raises IndexError for a number that is below 0 or beyond the
-    last slice."""
+    """Slices of a tensor along an axis, by their numbers, of which those below 0 count from the end. Raises IndexError
+    for what is outside."""
     table, ids = as_tensor(input_params, "gather"), as_tensor(input_indices, "gather")
     axis = axis_of("gather", axis, table.ndim)
     if batch_dims:
-        return _gathered_in_batches(table, ids, axis, axis_of("gather", batch_dims, ids.ndim + 1))
+        count = axis_of("gather", batch_dims, ids.ndim + 1)
+        return _gathered_in_batches(table, ids, axis, count)
+    return slices_at(table, _counted("gather", ids, table.shape[axis], axis, table.dtype), axis)
+
+
+def slices_at(table, ids, axis):
+    """Slices of a tensor along an axis, by numbers from 0."""
     rows = transpose(table, [axis] + [i for i in range(table.ndim) if i != axis]) if axis else table
     matrix = rows if rows.ndim == 2 else reshape(rows, [rows.shape[0], rows.size // rows.shape[0]])
     taken = run(lambda trace, t, i: F.apply(trace, "embedding", [t, i], [])[0], matrix, ids)

@@ -6,6 +6,7 @@ import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_layers
+import drawn_mint
 import drawn_more_elements
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
@@ -462,6 +463,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_more_elements,
             drawn_arrays,
             drawn_layers,
+            drawn_mint,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [

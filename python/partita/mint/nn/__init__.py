@@ -5,10 +5,34 @@ import math
 from partita import nn
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
-from partita.common.initializer import HeUniform, Normal, Uniform
-from partita.mint import functions as F
+from partita.common.initializer import HeUniform, Normal, Uniform, initializer
+from partita.common.parameter import Parameter
+from partita.mint import activations as _activations
+from partita.mint import images as _images
 from partita.mint.nn import functional  # noqa: F401
-from partita.nn import CrossEntropyLoss, Identity, L1Loss, MSELoss, ReLU, Sigmoid, Tanh  # noqa: F401
+from partita.mint.nn import of_functions as _of_functions
+from partita.mint.nn import padding as _padding
+from partita.mint.nn.convolutions import Conv1d, Conv2d, Conv3d, ConvTranspose2d  # noqa: F401
+from partita.mint.nn.norms import (  # noqa: F401
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    LayerNorm,
+    SyncBatchNorm,
+)
+from partita.nn import Cell  # noqa: F401
+from partita.ops import functional as _F
+
+
+class Identity(nn.Cell):
+    """The input; settings have no effect."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def construct(self, input):
+        return input
 
 
 class Linear(nn.Dense):
@@ -23,47 +47,108 @@ class Linear(nn.Dense):
             has_bias=bias,
             dtype=mstype.float32 if dtype is None else dtype,
         )
+        self.in_features, self.out_features = in_features, out_features
 
 
-class GELU(nn.Cell):
-    """x times the normal distribution function, or its form with tanh."""
-
-    def __init__(self, approximate="none"):
-        super().__init__()
-        self.approximate = approximate
-
-    def construct(self, input):
-        return F.gelu(input, approximate=self.approximate)
+def _share(p):
+    if not 0 <= p <= 1:
+        raise ValueError(f"[Dropout] probability out of range, got {p}, expected 0 to 1")
+    return p
 
 
-class Softmax(nn.Cell):
-    """exp(x) over its sum along a dimension."""
-
-    def __init__(self, dim=None):
-        super().__init__()
-        self.dim = dim
-
-    def construct(self, input):
-        return F.softmax(input, self.dim)
-
-
-class Dropout(nn.Dropout):
+class Dropout(nn.Cell):
     """In a training zeros with probability p, the others divided by 1 - p."""
 
-    def __init__(self, p=0.5):
-        super().__init__(p=p)
+    def __init__(self, p=0.5, inplace=False):
+        super().__init__()
+        self.p, self.inplace = _share(p), inplace
+
+    def construct(self, input):
+        return _activations.dropout(input, self.p, self.training, self.inplace)
 
 
-class Embedding(nn.Embedding):
-    """Rows of a table by their numbers, drawn from a normal distribution."""
+class Dropout2d(nn.Cell):
+    """`Dropout` of whole channels of x[n, c, ..]."""
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
-        if padding_idx is not None:
-            raise NotImplementedError(
-                f"[Embedding] a row without gradients is not supported, got padding_idx={padding_idx}, expected None:"
-                " see nn.Embedding"
-            )
-        super().__init__(num_embeddings, embedding_dim, False, Normal(1.0))
+    def __init__(self, p=0.5, inplace=False):
+        super().__init__()
+        self.p, self.inplace = _share(p), inplace
+
+    def construct(self, input):
+        return _activations.dropout2d(input, self.p, self.training, self.inplace)
 
 
+class Embedding(nn.Cell):
+    """Rows of a table by their numbers, drawn from a normal distribution. The row `padding_idx` begins as zeros and
+    gets no gradient."""
+
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+        _weight=None,
+        _freeze=False,
+        dtype=None,
+    ):
+        super().__init__()
+        dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
+        shape = [num_embeddings, embedding_dim]
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise ValueError(f"[Embedding] bad padding_idx, got {padding_idx}, expected one of {num_embeddings} rows")
+        self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        table = initializer(Normal(1.0) if _weight is None else _weight, shape, dtype)
+        self.weight = Parameter(table, requires_grad=not _freeze)
+        if _weight is None and padding_idx is not None:
+            self.weight[padding_idx] = 0.0
+
+    def construct(self, input):
+        options = self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
+        return _images.embedding(input, self.weight, *options)
+
+    def extend_repr(self):
+        return (
+            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, padding_idx={self.padding_idx}"
+        )
+
+
+class PReLU(nn.Cell):
+    """x, or of numbers below 0 a weight that is trained, one or one for each channel, times x."""
+
+    def __init__(self, num_parameters=1, init=0.25, dtype=None):
+        super().__init__()
+        dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
+        self.num_parameters = num_parameters
+        self.weight = Parameter(_F.full([num_parameters], float(init), dtype=dtype))
+
+    def construct(self, input):
+        return _activations.prelu(input, self.weight)
+
+
+class UpsamplingNearest2d(nn.Cell):
+    """Images of another size, of the nearest elements."""
+
+    mode, align_corners = "nearest", None
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__()
+        self.size, self.scale_factor = size, scale_factor
+
+    def construct(self, input):
+        return _images.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+
+
+class UpsamplingBilinear2d(UpsamplingNearest2d):
+    """Images of another size, of the elements between which each is; those of corners stay."""
+
+    mode, align_corners = "bilinear", True
+
+
+globals().update(_of_functions.LAYERS)
+globals().update(_padding.LAYERS)
 __getattr__ = refuse_missing(globals())

@@ -7,6 +7,7 @@ from partita.ops.angle_primitives import *  # noqa: F401,F403
 from partita.ops.attention_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.primitives import *  # noqa: F401,F403
+from partita.ops.applied import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403
 from partita.ops.element_primitives import *  # noqa: F401,F403
 from partita.ops.draw_primitives import *  # noqa: F401,F403

@@ -1,0 +1,199 @@
+"""Windows of lines, images and volumes, other sizes of them, and rows of tables."""
+
+import numpy as np
+
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.mint.convolutions import several
+from partita.ops import functional as F
+from partita.ops.picked import require_known
+from partita.ops.resampling import _sizes as _sizes_of
+from partita.ops.resampling import cubic, positions, weighted
+from partita.ops.support import as_tensor
+
+__all__ = (
+    "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d avg_pool1d"
+    " avg_pool2d avg_pool3d embedding fold grid_sample interpolate max_pool2d max_unpool2d one_hot pad pixel_shuffle"
+    " unfold upsample"
+).split()
+
+
+def _of_samples(count, function, *tensors):
+    """The result of a function for x[n, c, ..] of `count` dimensions after the first two. Without that of samples, for
+    one; it may give several tensors."""
+    if tensors[0].ndim != count + 1:
+        return function(*tensors)
+    made = function(*[F.expand_dims(one, 0) for one in tensors])
+    return tuple(F.squeeze(one, 0) for one in made) if isinstance(made, tuple) else F.squeeze(made, 0)
+
+
+def _sizes(where, x, output_size, count):
+    given = [output_size] * count if not isinstance(output_size, (tuple, list)) else list(output_size)
+    given = given * count if len(given) == 1 else given
+    if len(given) != count:
+        raise ValueError(f"[{where}] wrong number of sizes, got {output_size!r}, expected {count}")
+    return tuple(n if one is None else int(one) for n, one in zip(x.shape[-count:], given))
+
+
+def _means(where, count, input, output_size):
+    x = as_tensor(input, where)
+    sizes = _sizes(where, x, output_size, count)
+    return _of_samples(count, lambda rows: F.interpolate(rows, sizes, mode="area"), x)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """The means of as many parts of lines x[n, c, w]; parts overlap where their number does not divide the size."""
+    return _means("adaptive_avg_pool1d", 1, input, output_size)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """The means of (rows, columns) parts of x[n, c, h, w]; None is the size of the image."""
+    return _means("adaptive_avg_pool2d", 2, input, output_size)
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """The means of parts of volumes x[n, c, d, h, w]."""
+    return _means("adaptive_avg_pool3d", 3, input, output_size)
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """The largest elements of as many parts of lines x[n, c, w], and where they stand."""
+    x = F.expand_dims(as_tensor(input), -2)
+    sizes = (1, *_sizes("adaptive_max_pool1d", x, output_size, 1))
+    made = adaptive_max_pool2d(x, sizes, return_indices)
+    return tuple(F.squeeze(one, -2) for one in made) if return_indices else F.squeeze(made, -2)
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """The largest elements of (rows, columns) parts of x[n, c, h, w], and their places in the image."""
+    x = as_tensor(input)
+    sizes = _sizes("adaptive_max_pool2d", x, output_size, 2)
+    return _of_samples(2, lambda rows: F.adaptive_max_pool2d(rows, sizes, return_indices), x)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The mean of each window of lines x[n, c, w]; windows stand `stride`, else their size, apart."""
+    (kernel,) = several("avg_pool1d", "kernel_size", kernel_size, 1)
+    step = kernel if stride is None else stride
+    options = kernel, step, padding, ceil_mode, count_include_pad
+    return _of_samples(1, lambda rows: F.avg_pool1d(rows, *options), as_tensor(input))
+
+
+def avg_pool2d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
+    options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
+    return _of_samples(2, lambda rows: F.avg_pool2d(rows, *options, divisor_override or 0), as_tensor(input))
+
+
+def avg_pool3d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of x[n, c, d, h, w], or its sum over `divisor_override`."""
+    options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
+    return _of_samples(3, lambda rows: F.avg_pool3d(rows, *options, divisor_override or 0), as_tensor(input))
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each window of x[n, c, h, w], and its place in the image."""
+    options = kernel_size, stride, padding, dilation, return_indices, ceil_mode
+    return _of_samples(2, lambda rows: F.max_pool2d(rows, *options), as_tensor(input))
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Images of zeros with the elements of x[n, c, h, w] at the places that `max_pool2d` gave with them."""
+
+    def unpooled(rows, places):
+        return F.max_unpool2d(rows, places, kernel_size, stride, padding, output_size)
+
+    return _of_samples(2, unpooled, as_tensor(input), as_tensor(indices))
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """The elements of each window of x[n, c, h, w], as columns: [n, c * kh * kw, windows]."""
+    return _of_samples(2, lambda rows: F.unfold(rows, kernel_size, dilation, padding, stride), as_tensor(input))
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """The sums of the windows that are columns of x[n, c * kh * kw, windows]: images of `output_size`."""
+    options = several("fold", "output_size", output_size, 2), kernel_size, dilation, padding, stride
+    return _of_samples(1, lambda rows: F.fold(rows, *options), as_tensor(input))
+
+
+def pixel_shuffle(input, upscale_factor):
+    """[.., c * r * r, h, w] as images r times as high and wide: [.., c, h * r, w * r]."""
+    *lead, channels, height, width = input.shape
+    r = int(upscale_factor)
+    if channels % (r * r):
+        raise ValueError(f"[pixel_shuffle] bad number of channels, got {channels}, expected a multiple of {r * r}")
+    rows, count = F.reshape(input, [*lead, channels // (r * r), r, r, height, width]), len(lead)
+    order = [*range(count + 1), count + 3, count + 1, count + 4, count + 2]
+    return F.reshape(F.transpose(rows, order), [*lead, channels // (r * r), height * r, width * r])
+
+
+def pad(input, pad, mode="constant", value=None):
+    """More elements around the last dimensions: `pad` has the numbers before and after each of them, the last one
+    first. They are `value`, else 0, or ("reflect", "replicate", "circular") those that mirror, repeat or go round."""
+    return F.pad(input, pad, mode, value if mode == "constant" else None)
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements, or of those between which an
+    element is ("linear", "bilinear", "trilinear", "bicubic")."""
+    x = as_tensor(input, "interpolate")
+    if mode != "bicubic":
+        return F.interpolate(x, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    if x.ndim != 4:
+        raise ValueError(f"[interpolate] wrong number of dimensions, got {x.shape} with bicubic, expected 4")
+    wanted, factors = _sizes_of(x, size, scale_factor)
+    for axis, (n, factor) in enumerate(zip(wanted, factors), 2):
+        factor = None if recompute_scale_factor else factor
+        x = weighted(x, axis, _cubic_weights(x.shape[axis], n, factor, bool(align_corners)))
+    return x
+
+
+def _cubic_weights(size, wanted, factor, align_corners):
+    """The weights of the elements of a line in each of the wanted ones, by Keys' kernel of slope -3/4; elements at the
+    edges stand for those beyond."""
+    at = positions(size, wanted, factor, align_corners)
+    low, rows, made = np.floor(at), np.arange(wanted), np.zeros((wanted, size))
+    for k in range(-1, 3):
+        place = np.clip(low + k, 0, size - 1).astype(np.int64)
+        np.add.at(made, (rows, place), cubic(np.abs(at - low - k), -0.75))
+    return made
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """`interpolate`."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """The elements of x[n, c, h, w] at places grid[n, .., 2] from -1 to 1, (column, row)."""
+    return F.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
+
+
+def one_hot(tensor, num_classes=-1):
+    """1 at each number along a new last dimension, else 0, as int64. Without the number of classes it is one more than
+    the largest number, which a program that is compiled once does not know."""
+    ids = as_tensor(tensor, "one_hot")
+    if num_classes == -1:
+        require_known("one_hot", ids)
+        num_classes = int(ids.asnumpy().max()) + 1
+    return F.one_hot(ids, num_classes, Tensor(1, mstype.int64), Tensor(0, mstype.int64))
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
+    """Rows of a table by their numbers. The row `padding_idx` gets no gradient."""
+    if max_norm is not None or scale_grad_by_freq:
+        raise NotImplementedError(
+            f"[embedding] rows are not rescaled, got max_norm={max_norm} and scale_grad_by_freq={scale_grad_by_freq}, "
+            "expected None and False: see ops.clip_by_norm"
+        )
+    rows = F.gather(weight, input, 0)
+    if padding_idx is None:
+        return rows
+    index = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
+    free = F.broadcast_to(F.expand_dims(F.equal(input, index), -1), rows.shape)
+    return F.select(free, F.stop_gradient(rows), rows)

@@ -1,0 +1,7 @@
+"""Norms of vectors and matrices."""
+
+from partita._names import refuse_missing
+from partita.mint.reduced import linalg_norm as norm  # noqa: F401
+from partita.mint.reduced import matrix_norm, vector_norm  # noqa: F401
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,140 @@
+"""Norms as layers, with the parameters `weight` and `bias`."""
+
+import numbers
+
+from partita import _trace
+from partita.common import dtype as mstype
+from partita.common.initializer import initializer
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.mint import functions, losses
+from partita.nn.cell import Cell
+from partita.ops import functional as F
+
+
+def _parameter(kind, shape, dtype, requires_grad=True):
+    return Parameter(initializer(kind, shape, dtype), requires_grad=requires_grad)
+
+
+class LayerNorm(Cell):
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, which `normalized_shape` names."""
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None):
+        super().__init__()
+        dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
+        is_one = isinstance(normalized_shape, numbers.Integral)
+        self.normalized_shape = (int(normalized_shape),) if is_one else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.weight = _parameter("ones", self.normalized_shape, dtype) if elementwise_affine else None
+        self.bias = _parameter("zeros", self.normalized_shape, dtype) if elementwise_affine and bias else None
+
+    def construct(self, input):
+        return functions.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extend_repr(self):
+        return (
+            f"normalized_shape={self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Cell):
+    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel.
+    These are not trained without `affine`."""
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype=None):
+        super().__init__()
+        dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
+        if num_channels % num_groups:
+            raise ValueError(f"[GroupNorm] bad num_channels, got {num_channels}, expected a multiple of {num_groups}")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.weight = _parameter("ones", [num_channels], dtype, bool(affine))
+        self.bias = _parameter("zeros", [num_channels], dtype, bool(affine))
+
+    def construct(self, input):
+        return losses.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extend_repr(self):
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class _BatchNorm(Cell):
+    """The parameters: a weight and a bias per channel, and moving statistics, of which a batch takes the share
+    `momentum` in a training. `num_batches_tracked` counts batches where Python runs in every step."""
+
+    ranks = ()
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None):
+        super().__init__()
+        if momentum is None:
+            raise NotImplementedError(
+                f"[{type(self).__name__}] a mean over all batches is not supported, got momentum=None, expected a "
+                "number"
+            )
+        dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats, shape = affine, track_running_stats, [num_features]
+        self.weight = _parameter("ones", shape, dtype) if affine else None
+        self.bias = _parameter("zeros", shape, dtype) if affine else None
+        self.running_mean = _parameter("zeros", shape, dtype, False) if track_running_stats else None
+        self.running_var = _parameter("ones", shape, dtype, False) if track_running_stats else None
+        count = Parameter(Tensor(0, mstype.int64), requires_grad=False) if track_running_stats else None
+        self.num_batches_tracked = count
+        for one in (self.running_mean, self.running_var) if track_running_stats else ():
+            one.statistic = True
+
+    def construct(self, input):
+        if input.ndim not in self.ranks:
+            raise ValueError(
+                f"[{type(self).__name__}] wrong number of dimensions, got {input.shape}, expected one of {self.ranks}"
+            )
+        of_batch = self.training or not self.track_running_stats
+        if of_batch and self.track_running_stats and _trace.current() is None:
+            F.assign_add(self.num_batches_tracked, 1)
+        x = F.cast(input, mstype.float32) if input.dtype in (mstype.float16, mstype.bfloat16) else input
+        statistics, options = (self.running_mean, self.running_var), (of_batch, self.momentum, self.eps)
+        return F.cast(losses.batch_norm(x, *statistics, self.weight, self.bias, *options), input.dtype)
+
+    def extend_repr(self):
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalization of x[n, c] or x[n, c, w] per channel: by the batch in a training, by moving statistics
+    otherwise."""
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalization of images x[n, c, h, w]: see `BatchNorm1d`."""
+
+    ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalization of volumes x[n, c, d, h, w]: see `BatchNorm1d`."""
+
+    ranks = (5,)
+
+
+class SyncBatchNorm(Cell):
+    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    Always raises NotImplementedError."""
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        dtype=None,
+    ):
+        raise NotImplementedError(
+            "[SyncBatchNorm] statistics over the global batch are an option of the job, got a layer, "
+            'expected BatchNorm2d and set_context(batch_norm="global")'
+        )

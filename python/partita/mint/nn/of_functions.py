@@ -1,0 +1,99 @@
+"""Layers that call a function with the settings that they were made with."""
+
+import inspect
+
+from partita.mint import activations as A
+from partita.mint import functions, images, losses
+from partita.nn.cell import Cell
+from partita.ops import functional as F
+
+
+def _default_of(function, name):
+    return inspect.signature(function).parameters[name].default
+
+
+def layer_of(name, function, settings="", doc=None, **defaults):
+    """The class of a layer that gives what a function of its inputs gives. `settings` are the parameters of the
+    function that the constructor takes, in this order; their defaults are those of the function, or others."""
+    names, kind = settings.split(), inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("self", kind)]
+    for one in names:
+        default = defaults[one] if one in defaults else _default_of(function, one)
+        parameters.append(inspect.Parameter(one, kind, default=default))
+    signature = inspect.Signature(parameters)
+
+    def __init__(self, *args, **kwargs):
+        Cell.__init__(self)
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        for one in names:
+            setattr(self, one, given.arguments[one])
+
+    def construct(self, *inputs):
+        return function(*inputs, **{one: getattr(self, one) for one in names})
+
+    def extend_repr(self):
+        return ", ".join(f"{one}={getattr(self, one)!r}" for one in names)
+
+    __init__.__signature__ = signature
+    members = {"__init__": __init__, "construct": construct, "extend_repr": extend_repr}
+    members.update(__doc__=doc or function.__doc__, __module__="partita.mint.nn", __qualname__=name)
+    return type(name, (Cell,), members)
+
+
+_POOL = "kernel_size stride padding ceil_mode count_include_pad"
+_SIZES = "output_size kernel_size dilation padding stride"
+
+# (function, parameters of the constructor, defaults that are not those of the function), by the names of layers.
+_LAYERS = {
+    "AdaptiveAvgPool1d": (images.adaptive_avg_pool1d, "output_size"),
+    "AdaptiveAvgPool2d": (images.adaptive_avg_pool2d, "output_size"),
+    "AdaptiveAvgPool3d": (images.adaptive_avg_pool3d, "output_size"),
+    "AdaptiveMaxPool1d": (images.adaptive_max_pool1d, "output_size return_indices"),
+    "AdaptiveMaxPool2d": (images.adaptive_max_pool2d, "output_size return_indices"),
+    "AvgPool1d": (images.avg_pool1d, _POOL),
+    "AvgPool2d": (images.avg_pool2d, f"{_POOL} divisor_override"),
+    "AvgPool3d": (images.avg_pool3d, f"{_POOL} divisor_override"),
+    "BCELoss": (losses.binary_cross_entropy, "weight reduction"),
+    "BCEWithLogitsLoss": (losses.binary_cross_entropy_with_logits, "weight reduction pos_weight"),
+    "CosineEmbeddingLoss": (F.cosine_embedding_loss, "margin reduction"),
+    "CrossEntropyLoss": (F.cross_entropy, "weight ignore_index reduction label_smoothing"),
+    "ELU": (A.elu, "alpha inplace"),
+    "Flatten": (functions.flatten, "start_dim end_dim", {"start_dim": 1}),
+    "Fold": (images.fold, _SIZES),
+    "GELU": (functions.gelu, "approximate"),
+    "GLU": (A.glu, "dim"),
+    "Hardshrink": (A.hardshrink, "lambd"),
+    "Hardsigmoid": (A.hardsigmoid, ""),
+    "Hardswish": (A.hardswish, ""),
+    "Hardtanh": (A.hardtanh, "min_val max_val inplace"),
+    "KLDivLoss": (losses.kl_div, "reduction log_target"),
+    "L1Loss": (F.l1_loss, "reduction"),
+    "LogSigmoid": (A.logsigmoid, ""),
+    "LogSoftmax": (functions.log_softmax, "dim"),
+    "MaxPool2d": (
+        images.max_pool2d,
+        "kernel_size stride padding dilation return_indices ceil_mode",
+        {"kernel_size": 1},
+    ),
+    "MaxUnpool2d": (images.max_unpool2d, "kernel_size stride padding"),
+    "Mish": (A.mish, ""),
+    "MSELoss": (F.mse_loss, "reduction"),
+    "NLLLoss": (F.nll_loss, "weight ignore_index reduction"),
+    "PixelShuffle": (images.pixel_shuffle, "upscale_factor"),
+    "ReLU": (A.relu, ""),
+    "ReLU6": (A.relu6, "inplace"),
+    "SELU": (A.selu, ""),
+    "SiLU": (A.silu, "inplace"),
+    "Sigmoid": (F.sigmoid, ""),
+    "SmoothL1Loss": (losses.smooth_l1_loss, "reduction beta"),
+    "SoftMarginLoss": (F.soft_margin_loss, "reduction"),
+    "Softmax": (A.softmax, "dim"),
+    "Softshrink": (A.softshrink, "lambd"),
+    "Tanh": (F.tanh, ""),
+    "Threshold": (A.threshold, "threshold value inplace"),
+    "Unfold": (images.unfold, "kernel_size dilation padding stride"),
+    "Upsample": (images.interpolate, "size scale_factor mode align_corners recompute_scale_factor"),
+}
+
+LAYERS = {name: layer_of(name, one[0], one[1], **dict(*one[2:])) for name, one in _LAYERS.items()}

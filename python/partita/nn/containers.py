@@ -1,0 +1,175 @@
+"""Cells by their names, and cells that call others."""
+
+from partita._names import absent_all
+from partita.common.parameter import Parameter
+from partita.nn.cell import Cell, _Cells, _require_cell
+from partita.ops import functional as F
+from partita.ops.composite import GradOperation
+
+__all__ = "CellDict GetNextSingleOp GraphCell Jvp ParameterUpdate TimeDistributed Vjp WithGradCell".split()
+globals().update(
+    absent_all(
+        __name__,
+        {
+            "GetNextSingleOp": "rows of dataset.create_tuple_iterator()",
+            "GraphCell": "the network in Python with load_checkpoint: MINDIR files are graphs of another compiler",
+        },
+    )
+)
+
+
+class CellDict(_Cells):
+    """Cells by names, as a dict has them, from pairs or from a mapping."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(auto_prefix=kwargs.get("auto_prefix", True))
+        if len(args) > 1:
+            raise TypeError(f"[CellDict] more than a mapping, got {len(args)} arguments, expected one")
+        if args:
+            self.update(args[0])
+
+    def __getitem__(self, key):
+        return self._cells[key]
+
+    def __setitem__(self, key, cell):
+        self.update({key: cell})
+
+    def __delitem__(self, key):
+        if key not in self._cells:
+            raise KeyError(f"[CellDict] no such cell, got {key!r}, expected one of {list(self._cells)}")
+        self._count_change()
+        del self._cells[key]
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __iter__(self):
+        return iter(self._cells)
+
+    def __contains__(self, key):
+        return key in self._cells
+
+    def keys(self):
+        """The names."""
+        return self._cells.keys()
+
+    def values(self):
+        """The cells."""
+        return self._cells.values()
+
+    def items(self):
+        """The names with their cells."""
+        return self._cells.items()
+
+    def clear(self):
+        """Removes all cells."""
+        self._count_change()
+        self._cells.clear()
+
+    def pop(self, key):
+        """Removes a cell, and returns it."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def update(self, cells):
+        """Takes cells by their names, from pairs or from a mapping. Raises TypeError for names that are no strings, for
+        what is no cell and for containers, ValueError for empty names, KeyError for those with dots, or of
+        attributes."""
+        pairs = cells.items() if hasattr(cells, "items") else [tuple(one) for one in cells]
+        for key, cell in pairs:
+            if not isinstance(key, str):
+                raise TypeError(f"[CellDict] a name is not a string, got {key!r}, expected one")
+            _require_cell("CellDict", cell)
+            if isinstance(cell, _Cells):
+                raise TypeError(f"[CellDict] a container, got {type(cell).__name__} of '{key}', expected another cell")
+            if not key:
+                raise ValueError("[CellDict] an empty name, got '', expected characters")
+            if "." in key or (hasattr(self, key) and key not in self._cells):
+                raise KeyError(f"[CellDict] bad name, got '{key}', expected none of an attribute, and no dots")
+            self.insert_child_to_cell(key, cell)
+
+    def construct(self, *inputs):
+        raise NotImplementedError(
+            "[CellDict] a dict of cells cannot be called, got a call, expected calls of its cells"
+        )
+
+
+class TimeDistributed(Cell):
+    """A layer over each slice along an axis of time. With `reshape_with_axis` this axis, of samples, and that of time
+    are one for the layer, which is called once; then they stand next to each other."""
+
+    def __init__(self, layer, time_axis, reshape_with_axis=None):
+        super().__init__()
+        if not callable(layer):
+            raise TypeError(f"[TimeDistributed] not a layer, got {type(layer).__name__}, expected a Cell")
+        self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
+
+    def construct(self, inputs):
+        time = self.time_axis % inputs.ndim
+        if self.reshape_with_axis is None:
+            return F.stack([self.layer(one) for one in F.unbind(inputs, time)], time)
+        first, second = sorted((time, self.reshape_with_axis % inputs.ndim))
+        x = F.moveaxis(inputs, second, first + 1)
+        made = self.layer(F.reshape(x, [*x.shape[:first], -1, *x.shape[first + 2 :]]))
+        return F.reshape(made, [*x.shape[: first + 2], *made.shape[first + 1 :]])
+
+
+class ParameterUpdate(Cell):
+    """Gives a parameter the values of a tensor of its shape."""
+
+    def __init__(self, param):
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise TypeError(f"[ParameterUpdate] not a parameter, got {type(param).__name__}, expected a Parameter")
+        self.param = param
+
+    def construct(self, x):
+        self.param.set_data(x)
+        return self.param.value()
+
+
+class Jvp(Cell):
+    """(*inputs, directions) gives (what `fn` gives, its derivatives along them): see `ops.jvp`."""
+
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def construct(self, *args):
+        return F.jvp(self.fn, args[:-1], args[-1])
+
+
+class Vjp(Jvp):
+    """(*inputs, directions of the results) gives (what `fn` gives, gradients of the inputs): see `ops.vjp`."""
+
+    def construct(self, *args):
+        value, along = F.vjp(self.fn, *args[:-1])
+        v = args[-1]
+        found = along(*v) if isinstance(v, (tuple, list)) else along(v)
+        return value, found[0] if len(found) == 1 else found
+
+
+class _Loss(Cell):
+    def __init__(self, network, loss_fn):
+        super().__init__(auto_prefix=False)
+        self.network, self.loss_fn = network, loss_fn
+
+    def construct(self, *inputs):
+        return self.loss_fn(self.network(*inputs[:-1]), inputs[-1])
+
+
+class WithGradCell(Cell):
+    """The gradients of the trainable parameters of a network, whose last input is what `loss_fn` compares its result
+    with; without one the network gives the loss. They are those of the loss times `sens`."""
+
+    def __init__(self, network, loss_fn=None, sens=None):
+        super().__init__(auto_prefix=False)
+        self.network, self.sens = network, sens
+        self._measured = network if loss_fn is None else _Loss(network, loss_fn)
+        self._gradient = GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.weights = tuple(network.trainable_params())
+
+    def construct(self, *inputs):
+        gradients = self._gradient(self._measured, list(self.weights))
+        return gradients(*inputs) if self.sens is None else gradients(*inputs, self.sens)

@@ -1,0 +1,89 @@
+"""Ops of tables, rows and volumes as objects, and those of other devices."""
+
+from partita.ops import functional as F
+from partita.ops.absent import _refusing
+from partita.ops.made import op
+from partita.ops.patches import convolved
+from partita.ops.tables import looked_up
+
+_ELSEWHERE = {
+    "BasicLSTMCell": "nn.LSTMCell",
+    "DropoutDoMask": "ops.Dropout",
+    "DynamicGRUV2": "nn.GRU",
+    "DynamicRNN": "nn.LSTM",
+    "FractionalAvgPool": "ops.adaptive_avg_pool2d",
+    "FractionalMaxPool": "ops.fractional_max_pool2d",
+    "RNNTLoss": "ops.CTCLossV2",
+}
+__all__ = [
+    *_ELSEWHERE,
+    *"Conv3D Conv3DTranspose DepthwiseConv2dNative EmbeddingLookup Padding Roll".split(),
+]
+globals().update({name: _refusing(name, instead) for name, instead in _ELSEWHERE.items()})
+
+
+@op
+def EmbeddingLookup():
+    """(table, ids, offset) gives the rows at ids less the offset, zeros where there is none."""
+    return lambda input_params, input_indices, offset: looked_up(input_params, input_indices, offset)
+
+
+@op
+def Padding(pad_dim_size=8):
+    """x[.., 1] with zeros after its element: see `padding`."""
+    return lambda x: F.padding(x, pad_dim_size)
+
+
+@op
+def Roll(shifts, dims=None):
+    """The elements moved along dimensions, those beyond the last place to the first."""
+    return lambda input: F.roll(input, shifts, dims)
+
+
+def _order(where, data_format, mode):
+    if data_format != "NCDHW" or mode != 1:
+        raise ValueError(f"[{where}] this form is not there, got {data_format!r}, mode={mode}, expected 'NCDHW' and 1")
+
+
+@op
+def Conv3D(
+    out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCDHW"
+):
+    """(x[n, c, d, h, w], filters [out, c / groups, kd, kh, kw]) gives the convolution."""
+    _order("Conv3D", data_format, mode)
+    options = pad_mode, pad, dilation, group
+    return lambda x, weight: convolved(x, weight, None, stride, *options)
+
+
+@op
+def Conv3DTranspose(
+    in_channel,
+    out_channel,
+    kernel_size,
+    mode=1,
+    pad_mode="valid",
+    pad=0,
+    stride=1,
+    dilation=1,
+    group=1,
+    output_padding=0,
+    data_format="NCDHW",
+):
+    """(x[n, c, d, h, w], filters [c, out / groups, kd, kh, kw]) gives the transposed convolution."""
+    _order("Conv3DTranspose", data_format, mode)
+    return lambda x, weight: F.conv3d_transpose(x, weight, pad_mode, pad, stride, dilation, group, output_padding)
+
+
+@op
+def DepthwiseConv2dNative(
+    channel_multiplier, kernel_size, mode=3, pad_mode="valid", pad=0, stride=1, dilation=1, group=1
+):
+    """(x[n, c, h, w], filters [multiplier, c, kh, kw]) gives the convolutions of each channel by itself, those of a
+    channel next to each other."""
+
+    def call(x, weight):
+        c = x.shape[1]
+        filters = F.reshape(F.transpose(weight, (1, 0, 2, 3)), [c * channel_multiplier, 1, *weight.shape[2:]])
+        return F.conv2d(x, filters, None, stride, pad_mode, pad, dilation, c)
+
+    return call
