@@ -21,7 +21,7 @@ def gradient_of(function, *arrays):
 
 
 def differences_of(function, *arrays, step=1e-6):
-    """The same by central differences."""
+    """Their values by central differences."""
 
     def total(*xs):
         made = function(*map(Tensor, xs)).asnumpy()

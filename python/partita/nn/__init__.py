@@ -1,5 +1,7 @@
 """Cells, layers, losses, optimizers."""
 
+import sys
+
 from partita._names import absent_all, refuse_missing
 from partita.nn import cell, layer, learning_rate_schedule, loss, optim, probability  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
@@ -33,6 +35,7 @@ from partita.nn.channels import *  # noqa: F401,F403
 from partita.nn.containers import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
+from partita.nn.layer_names import names_of
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
 from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
@@ -82,4 +85,5 @@ globals().update(
 )
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES
+layer.__getattr__ = names_of(sys.modules[__name__])
 __getattr__ = refuse_missing(globals())

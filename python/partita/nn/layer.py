@@ -1,12 +1,10 @@
 """Layers, with the defaults of the documented system. A layer of a 16-bit type computes products in it, from parameters
 that stay float32."""
 
-import importlib
 import math
 import numbers
 
 from partita import _core
-from partita._names import missing
 from partita.common import dtype as mstype
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
@@ -542,22 +540,3 @@ def get_activation(name, prim_name=None):
             + (f", did you mean '{near}'?" if near else "")
         )
     return found()
-
-
-# Modules of the documented system, whose names are in others here.
-_MODULES = {
-    "conv": "convolution_base",
-    "rnn_cells": "step_functions",
-    "rnns": "recurrent",
-    **dict.fromkeys("activation basic combined container embedding image math normalization padding pooling".split(), ""),
-}
-
-
-def __getattr__(name):
-    """The layers of other modules, and the modules of the documented system."""
-    layers = importlib.import_module("partita.nn")
-    if name in _MODULES:
-        return importlib.import_module(f"partita.nn.{_MODULES[name]}") if _MODULES[name] else layers
-    if name in layers.__dict__ and not name.startswith("_"):
-        return layers.__dict__[name]
-    raise missing(__name__, name, [*globals(), *layers.__dict__])

@@ -224,8 +224,8 @@ def _sparse_op(collapse, merges, ignore_longer):
 
 
 def sparse_ctc_loss(x, places, values, sequence_length, collapse, merges, ignore_longer):
-    """(losses, their gradients by x[t, n, classes]) of logits whose blank is the last class. `places` are the numbers of
-    the sample and of the label of each of the values."""
+    """(losses, their gradients by x[t, n, classes]) of logits whose blank is the last class. `places` have the number
+    of the sample and that of the label for each of the values."""
     x = as_tensor(x, "CTCLoss")
     if x.ndim != 3 or not mstype.is_float(x.dtype):
         raise ValueError(f"[CTCLoss] wrong logits, got {x.dtype} {x.shape}, expected floats of [t, n, classes]")

@@ -244,6 +244,9 @@ def _shares(size, wanted, align_corners):
     """The weights of the means of equal parts, of which elements at the edges count by their share."""
     scale = (size - 1) / (wanted - 1) if align_corners and wanted > 1 else size / wanted
     made = np.zeros((wanted, size))
+    if scale == 0:  # corners of one element
+        made[:, 0] = 1
+        return made
     for i in range(wanted):
         begin, end = i * scale, (i + 1) * scale
         for k in range(int(begin), int(np.ceil(end))):
