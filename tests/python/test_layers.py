@@ -327,3 +327,38 @@ class Names(Case):
         layer.lambd = 1.0
         np.testing.assert_allclose(call(x).asnumpy(), [0, 2])
         self.assertEqual(repr(layer), "HShrink<lambd=1.0>")
+
+
+class Sums(Case):
+    def test_are_normalized(self):
+        drawn = rng(46)
+        x, y, gamma, beta = (drawn.standard_normal(shape).astype("f4") for shape in ((3, 5), (3, 5), (5,), (5,)))
+        total = (x + y).astype("f8")
+        centred = total - total.mean(-1, keepdims=True)
+        scale = 1 / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-3)
+        found = ops.add_layer_norm(*map(Tensor, (x, y, gamma, beta)), 1e-3, True)
+        expected = centred * scale * gamma + beta, total.mean(-1, keepdims=True), scale, total
+        for got, wanted in zip(found, expected):
+            np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+        scale = 1 / np.sqrt((total**2).mean(-1, keepdims=True) + 1e-3)
+        found = ops.add_rms_norm(*map(Tensor, (x, y, gamma)), 1e-3)
+        for got, wanted in zip(found, (total * scale * gamma, scale, total)):
+            np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+
+    def test_rows_of_tables_without_gradient(self):
+        table, ids = rng(47).standard_normal((4, 3)).astype("f4"), np.array([[1, -1], [1, 0]])
+        np.testing.assert_array_equal(ops.embedding(Tensor(ids), Tensor(table)).asnumpy(), table[ids])
+        found = ms.grad(lambda a: ops.embedding(Tensor(ids), a, 1).sum())(Tensor(table)).asnumpy()
+        np.testing.assert_array_equal(found, np.outer([1, 0, 0, 1], np.ones(3)))
+        with self.refuses(NotImplementedError, "[embedding] this form is not supported, got max_norm=1.0"):
+            ops.embedding(Tensor(ids), Tensor(table), max_norm=1.0)
+
+    def test_windows_as_channels(self):
+        x = rng(48).standard_normal((2, 3, 6, 5)).astype("f4")
+        made = ops.ExtractImagePatches([1, 1, 2, 2], [1, 1, 1, 2], [1, 1, 2, 1])(Tensor(x)).asnumpy()
+        self.assertEqual(made.shape, (2, 12, 4, 2))
+        np.testing.assert_array_equal(made[1, :, 2, 1].reshape(2, 2, 3), x[1, :, 2:5:2, 2:4].transpose(1, 2, 0))
+        w = rng(49).standard_normal((1, 3, 2, 2)).astype("f4")
+        found = ops.DepthwiseConv2dNative(1, (2, 2))(Tensor(x), Tensor(w)).asnumpy()
+        expected = ops.conv2d(Tensor(x), Tensor(w.swapaxes(0, 1)), groups=3).asnumpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -30,6 +30,7 @@ from partita.nn.layer import (
     Tanh,
     get_activation,
 )
+from partita.nn.absent import ABSENT
 from partita.nn.activations import *  # noqa: F401,F403
 from partita.nn.channels import *  # noqa: F401,F403
 from partita.nn.containers import *  # noqa: F401,F403
@@ -83,7 +84,8 @@ globals().update(
         },
     )
 )
+globals().update(ABSENT)
 globals().update(CLASSES)  # the optimizers that the library describes
-del CLASSES
+del CLASSES, ABSENT
 layer.__getattr__ = names_of(sys.modules[__name__])
 __getattr__ = refuse_missing(globals())
