@@ -17,6 +17,11 @@ from partita._warnings import warn
 from partita.version import INTERFACE
 
 ALIAS = "mindspore"
+# Modules of `nn.layer` whose names are in `nn` here.
+OF_LAYERS = (
+    "activation basic channel_shuffle combined container dense embedding image math normalization padding pooling"
+    " timedistributed"
+)
 # Modules whose names are in another one here.
 PLACES = {
     "dataset.engine.datasets": "dataset.engine",
@@ -24,8 +29,12 @@ PLACES = {
     "dataset.vision.transforms": "dataset.vision",
     "dataset.vision.utils": "dataset.vision",
     "nn.layer.conv": "nn.convolution_base",
+    **{f"nn.layer.{name}": "nn" for name in OF_LAYERS.split()},
+    "nn.layer.rnn_cells": "nn.step_functions",
+    "nn.layer.rnns": "nn.recurrent",
     "nn.loss.loss": "nn.loss",
     "nn.metrics": "train.metrics",
+    "nn.wrap.grad_reducer": "nn.reducer",
     "ops.function": "ops.functional",
     "ops.operations.array_ops": "ops.operations",
     "ops.operations.comm_ops": "ops.communication",

@@ -99,6 +99,8 @@ for ranks in 2 4; do
   prints 1 "strategies on $ranks processes: ok" \
     mpirun -n "$ranks" "$python" "$root/tests/python/strategies_of_ranks.py" "$work/strategies.npz"
 done
+"$python" "$root/tests/python/layers_of_ranks.py" "$work/layers.npy"
+prints 1 "layers on 2 processes: ok" mpirun -n 2 "$python" "$root/tests/python/layers_of_ranks.py" "$work/layers.npy"
 fails 78 "values of parameters and constants" mpirun -n 2 "$python" "$root/tests/python/rows_of_ranks.py"
 grep -q "rows of two processes: ok" "$work/out"
 fails 70 "rank 1: ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_rank.py" 1

@@ -173,7 +173,7 @@ class Names(Case):
             (lambda: ops.operations.nn_ops.PromptFlashAttention(), r"\[PromptFlashAttention\] this name is not"),
             (lambda: ms.hal.Stream(), r"\[Stream\] this name is not supported, got a call, expected calls"),
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
-            (lambda: nn.Conv3dTranspose(1, 1, 1), r"\[Conv3dTranspose\] this layer is not supported"),
+            (lambda: nn.GraphCell(None), r"\[GraphCell\] this name is not supported, got a call, expected the network"),
             (lambda: ops.ScalarSummary()("a", X), r"\[ScalarSummary\] networks record nothing"),
             (lambda: ms.dataset.Cifar100Dataset("."), r"\[Cifar100Dataset\] this data set is not supported"),
         ):

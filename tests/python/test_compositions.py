@@ -270,7 +270,7 @@ REFUSED = (
     (ValueError, "[Pad] bad paddings, got (1,)", lambda x, v: nn.Pad((1,))),
     (ValueError, "[Pad] wrong number of pairs, got 1, expected 3", lambda x, v: nn.Pad(((1, 1),))(x)),
     (ValueError, "[ZeroPad2d] wrong number of sizes, got (1,)", lambda x, v: nn.ZeroPad2d((1,))),
-    (ValueError, "[PixelShuffle] wrong channels, got 2, expected a multiple of 4", lambda x, v: nn.PixelShuffle(2)(x)),
+    (ValueError, "[pixel_shuffle] wrong channels, got 2, expected a multiple of 4", lambda x, v: nn.PixelShuffle(2)(x)),
     (ValueError, "[PReLU] bad channel, got 0", lambda x, v: nn.PReLU(0)),
     (
         TypeError,
@@ -312,11 +312,6 @@ REFUSED = (
     ),
     (NotImplementedError, "[unique_consecutive] the result", lambda x, v: ms.jit(ops.unique_consecutive)(v)),
     (ValueError, "[multinomial] bad num_samples, got 4", lambda x, v: ops.multinomial(v, 4, False)),
-    (
-        NotImplementedError,
-        "[ResizeNearestNeighbor] other places are not supported, got half_pixel_centers",
-        lambda x, v: ops.ResizeNearestNeighbor((2, 2), False, True),
-    ),
     (
         ValueError,
         "[Conv2dTranspose] unknown pad_mode, got 'none'",

@@ -1,5 +1,7 @@
 """Cells, layers, losses, optimizers."""
 
+import sys
+
 from partita._names import absent_all, refuse_missing
 from partita.nn import cell, layer, learning_rate_schedule, loss, optim, probability  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
@@ -28,11 +30,13 @@ from partita.nn.layer import (
     Tanh,
     get_activation,
 )
+from partita.nn.absent import ABSENT
 from partita.nn.activations import *  # noqa: F401,F403
 from partita.nn.channels import *  # noqa: F401,F403
 from partita.nn.containers import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
+from partita.nn.layer_names import names_of
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
 from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
@@ -94,6 +98,8 @@ globals().update(
         },
     )
 )
+globals().update(ABSENT)
 globals().update(CLASSES)  # the optimizers that the library describes
-del CLASSES
+del CLASSES, ABSENT
+layer.__getattr__ = names_of(sys.modules[__name__])
 __getattr__ = refuse_missing(globals())

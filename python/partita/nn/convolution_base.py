@@ -4,6 +4,10 @@ from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels
+from partita.nn.layer import Conv2d  # noqa: F401
+from partita.nn.layers_of_parts import Conv1d  # noqa: F401
+from partita.nn.transposed import Conv1dTranspose, Conv2dTranspose  # noqa: F401
+from partita.nn.volumes import Conv3d, Conv3dTranspose  # noqa: F401
 
 
 class _Conv(Cell):

@@ -9,6 +9,7 @@ from partita.nn.made import cell, cell_of
 from partita.nn.other_losses import DiceLoss
 from partita.ops import functional as F
 from partita.ops.losses import reduced, reduction_of
+from partita.ops.margin_losses import root
 from partita.ops.other_losses import require_number
 
 
@@ -73,7 +74,7 @@ def PoissonNLLLoss(log_input=True, full=False, eps=1e-8, reduction="mean"):
             safe = F.select(above, target, F.ones_like(target))
             more = F.add(F.sub(F.mul(safe, F.log(safe)), safe), F.mul(F.log(F.mul(safe, 2 * math.pi)), 0.5))
             losses = F.add(losses, F.select(above, more, F.zeros_like(more)))
-        return reduced(losses, reduction)
+        return reduced(F.cast(losses, input.dtype), reduction)
 
     return call
 
@@ -102,7 +103,7 @@ def TripletMarginLoss(p=2, swap=False, eps=1e-6, reduction="mean", margin=1.0):
 
 def _euclidean(a, b):
     """The root of the sum of the squares of a - b over the second dimension."""
-    return F.sqrt(F.reduce_sum(F.square(F.sub(a, b)), 1))
+    return root(F.reduce_sum(F.square(F.sub(a, b)), 1))
 
 
 @loss

@@ -12,6 +12,7 @@ from partita.nn.cell import Cell
 from partita.nn.layer import BatchNorm1d, BatchNorm2d, Conv2d, Dense, LeakyReLU, get_activation
 from partita.nn.made import cell
 from partita.ops import functional as F
+from partita.ops.margin_losses import root
 from partita.ops.other_losses import require_number
 from partita.ops.tables import looked_up
 
@@ -45,10 +46,7 @@ def ClipByNorm(axis=None):
     def call(x, clip_norm):
         x, most = F.cast(x, mstype.float32), F.cast(clip_norm, mstype.float32)
         squares = F.reduce_sum(F.square(x), axes, True)
-        above = F.greater(squares, 0.0)
-        norm = F.sqrt(F.select(above, squares, F.ones_like(squares)))
-        norm = F.select(above, norm, F.zeros_like(norm))
-        return F.div(F.mul(x, most), F.maximum(norm, most))
+        return F.div(F.mul(x, most), F.maximum(root(squares), most))
 
     return call
 

@@ -301,6 +301,7 @@ from partita.ops.bilinear import *  # noqa: F401,F403
 from partita.ops.directional import *  # noqa: F401,F403
 from partita.ops.more_primitives import *  # noqa: F401,F403
 from partita.ops.transposed_volumes import *  # noqa: F401,F403
+from partita.ops.crops import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403
 
 # Names that old scripts import from here.

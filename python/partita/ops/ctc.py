@@ -11,8 +11,7 @@ from partita.ops.custom import Custom
 from partita.ops.elementwise import cast, div, larger, mul
 from partita.ops.losses import _with_digits, reduced, reduction_of
 from partita.ops.picked import require_known
-from partita.ops.reductions import log_softmax
-from partita.ops.shapes import expand_dims, reshape
+from partita.ops.shapes import reshape
 from partita.ops.support import as_tensor
 
 __all__ = ("ctc_greedy_decoder", "ctc_loss")
@@ -52,7 +51,7 @@ class _Paths:
         self.ends, self.steps = 2 * target_lengths.astype(int), input_lengths.astype(int)
         places = np.arange(self.labels.shape[1])
         self.inner = places <= self.ends[:, None]
-        before = np.concatenate([np.full((n, 2), -1), self.labels[:, :-2]], 1)
+        before = np.concatenate([np.full((n, 2), -1), self.labels[:, :-2]], 1)[:, : len(places)]
         self.skips = (places % 2 == 1) & (places > 2) & ((self.labels != before) | (not merges))
         self.stays = (places % 2 == 0) | bool(merges)
         wide = np.broadcast_to(self.labels, (steps, *self.labels.shape))
@@ -186,28 +185,50 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
     return Tensor(places), Tensor(best.T[kept].astype(np.int64)), Tensor(shape), Tensor(sums)
 
 
-def sparse_ctc_loss(x, places, values, sequence_length, collapse, merges, ignore_longer):
-    """(losses, their gradients by x[t, n, classes]) of logits whose blank is the last class. `places` and `values` are
-    known: they have the number of the sample and of the label, and the label."""
-    where = "CTCLoss"
-    x = as_tensor(x, where)
-    require_known(where, places, values, sequence_length)
-    rows, labels, ends = places.asnumpy(), values.asnumpy(), sequence_length.asnumpy()
-    targets = [labels[rows[:, 0] == i] for i in range(x.shape[1])]
+def _table(places, values, ends, collapse, ignore_longer, count):
+    """(labels [n, s], their numbers, which samples count) of places [number, 2] and labels."""
+    targets = [values[places[:, 0] == i] for i in range(count)]
     if collapse:
         targets = [one[np.r_[True, one[1:] != one[:-1]][: len(one)]] for one in targets]
-    longer = np.array([len(one) > end for one, end in zip(targets, ends)], bool)
-    if longer.any() and not ignore_longer:
-        raise ValueError(f"[{where}] a target is longer than its steps, got {len(targets[longer.argmax()])} labels")
-    targets = [one[:0] if left else one for one, left in zip(targets, longer)]
-    table = np.zeros((len(targets), max(map(len, targets), default=0)), np.int32)
+    counts = np.array([len(one) <= end for one, end in zip(targets, ends)], bool)
+    if not ignore_longer and not counts.all():
+        longest = len(targets[counts.argmin()])
+        raise ValueError(f"[CTCLoss] a target is longer than its steps, got {longest} labels, expected fewer")
+    targets = [one if counted else one[:0] for one, counted in zip(targets, counts)]
+    table = np.zeros((count, max(map(len, targets), default=0)), np.int32)
     for row, one in zip(table, targets):
         row[: len(one)] = one
-    lengths = np.array([len(one) for one in targets], np.int32)
-    logs = log_softmax(x, -1)
-    (losses, _, gradients), _ = ctc_parts(where, logs, table, ends, lengths, x.shape[2] - 1, False, merges)
-    if longer.any():
-        counted = Tensor(~longer)
-        losses = mul(losses, cast(counted, losses.dtype))
-        gradients = mul(gradients, expand_dims(expand_dims(cast(counted, losses.dtype), 0), -1))
-    return losses, gradients
+    return table, np.array([len(one) for one in targets], np.int32), counts
+
+
+@functools.cache
+def _sparse_op(collapse, merges, ignore_longer):
+    """The op of logits and places of labels."""
+
+    def call(x, places, values, ends):
+        table, lengths, counts = _table(places, values, ends, collapse, ignore_longer, x.shape[1])
+        wide = x.astype(np.float64)
+        top = wide.max(2, keepdims=True)
+        logs = wide - top - np.log(np.exp(wide - top).sum(2, keepdims=True))
+        losses, _, gradients = _computed(logs, table, ends, lengths, x.shape[2] - 1, False, merges, "CTCLoss")
+        losses, gradients = np.where(counts, losses, 0), np.where(counts[:, None], gradients, 0)
+        return losses.astype(x.dtype), gradients.astype(x.dtype)
+
+    def gradient(x, places, values, ends, out, dout):
+        return mul(out[1], reshape(dout[0], [1, -1, 1])), None, None, None
+
+    def shapes(x, *_):
+        return [[x[1]], list(x)]
+
+    return Custom(call, shapes, lambda x, *_: [x] * 2, "pyfunc", gradient, name="CTCLoss")
+
+
+def sparse_ctc_loss(x, places, values, sequence_length, collapse, merges, ignore_longer):
+    """(losses, their gradients by x[t, n, classes]) of logits whose blank is the last class. `places` have the number
+    of the sample and that of the label for each of the values."""
+    x = as_tensor(x, "CTCLoss")
+    if x.ndim != 3 or not mstype.is_float(x.dtype):
+        raise ValueError(f"[CTCLoss] wrong logits, got {x.dtype} {x.shape}, expected floats of [t, n, classes]")
+    own = cast(x, mstype.float32) if x.dtype in (mstype.float16, mstype.bfloat16) else x
+    found = _sparse_op(bool(collapse), bool(merges), bool(ignore_longer))(own, places, values, sequence_length)
+    return tuple(cast(one, x.dtype) for one in found)

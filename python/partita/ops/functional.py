@@ -41,4 +41,5 @@ from partita.ops.margin_losses import *  # noqa: F401,F403
 from partita.ops.bilinear import *  # noqa: F401,F403
 from partita.ops.directional import *  # noqa: F401,F403
 from partita.ops.transposed_volumes import *  # noqa: F401,F403
+from partita.ops.crops import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

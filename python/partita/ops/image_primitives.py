@@ -13,7 +13,7 @@ from partita.ops.shapes import slices_at
 from partita.ops.pool_windows import several
 
 __all__ = (
-    "AffineGrid ChannelShuffle Col2Im Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D"
+    "AffineGrid ChannelShuffle Col2Im CropAndResize Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D"
     " Im2Col LRN MirrorPad PadV3 ResizeArea ResizeBicubic ResizeBilinearV2 ResizeLinear1D ResizeNearestNeighbor"
     " ResizeNearestNeighborV2 UpsampleNearest3D UpsampleTrilinear3D"
 ).split()
@@ -35,6 +35,14 @@ def ChannelShuffle(group):
 def Col2Im(kernel_size, dilation=1, padding=0, stride=1):
     """(columns of windows, size) gives images: see `col2im`."""
     return lambda x, output_size: F.col2im(x, output_size, kernel_size, dilation, padding, stride)
+
+
+@op
+def CropAndResize(method="bilinear", extrapolation_value=0.0):
+    """(images [n, h, w, c], boxes, numbers of images, size) gives the boxes in one size: see `crop_and_resize`."""
+    return lambda x, boxes, box_index, crop_size: F.crop_and_resize(
+        x, boxes, box_index, _known(crop_size), method, extrapolation_value
+    )
 
 
 @op
@@ -118,11 +126,7 @@ def MirrorPad(mode="REFLECT"):
     """(x, pairs of elements before and after each dimension): more elements, which mirror those within."""
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"[MirrorPad] unknown mode, got {mode!r}, expected REFLECT or SYMMETRIC")
-    return lambda x, paddings: F.pad(x, [int(n) for pair in _rows(paddings)[::-1] for n in pair], mode.lower())
-
-
-def _rows(pairs):
-    return np.asarray(pairs.asnumpy() if isinstance(pairs, Tensor) else pairs).tolist()
+    return lambda x, paddings: F.mirror_pad(x, paddings, mode)
 
 
 @op
@@ -232,6 +236,9 @@ def _shares(size, wanted, align_corners):
     """The weights of the means of equal parts, of which elements at the edges count by their share."""
     scale = (size - 1) / (wanted - 1) if align_corners and wanted > 1 else size / wanted
     made = np.zeros((wanted, size))
+    if scale == 0:  # corners of one element
+        made[:, 0] = 1
+        return made
     for i in range(wanted):
         begin, end = i * scale, (i + 1) * scale
         for k in range(int(begin), int(np.ceil(end))):

@@ -175,10 +175,24 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return softmax_loss(where, input, target, *options, lambda losses: reduced(losses, reduction))
 
 
+def _require_probabilities(x):
+    if _trace.current() is not None or x._symbol is not None or x.dtype == mstype.bfloat16:
+        return
+    values = x.asnumpy()
+    outside = values[(values < 0) | (values > 1)]
+    if outside.size:
+        raise ValueError(
+            f"[binary_cross_entropy] a number is no probability, got {outside.reshape(-1)[0]}, expected 0 to 1: see "
+            "binary_cross_entropy_with_logits"
+        )
+
+
 @_with_digits
 def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
-    """Binary cross entropy of probabilities with labels in [0, 1]; logarithms are at least -100."""
+    """Binary cross entropy of probabilities with labels in [0, 1]; logarithms are at least -100. Raises ValueError for
+    known numbers outside of 0 to 1; within a program their loss is NaN."""
     reduction = reduction_of("binary_cross_entropy", reduction)
+    _require_probabilities(logits)
     logs = larger(log(logits), -100.0), larger(log(sub(1.0, logits)), -100.0)
     losses = neg(add(mul(labels, logs[0]), mul(sub(1.0, labels), logs[1])))
     return reduced(losses, reduction, 1.0 if weight is None else weight)

@@ -13,6 +13,7 @@ from partita.ops.elementwise import (
     cast,
     div,
     equal,
+    greater,
     greater_equal,
     larger,
     less,
@@ -20,7 +21,9 @@ from partita.ops.elementwise import (
     mul,
     neg,
     pow,
+    select,
     smaller,
+    sqrt,
     square,
     sub,
 )
@@ -33,6 +36,12 @@ from partita.ops.support import as_tensor
 __all__ = (
     "gaussian_nll_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss triplet_margin_loss"
 ).split()
+
+
+def root(x):
+    """The square root, whose gradient at 0 is 0."""
+    above = greater(x, 0.0)
+    return select(above, sqrt(select(above, x, Tensor(1.0, x.dtype))), Tensor(0.0, x.dtype))
 
 
 def _distance(a, b, p, eps):

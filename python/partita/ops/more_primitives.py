@@ -8,6 +8,7 @@ from partita.ops.tables import looked_up
 
 _ELSEWHERE = {
     "BasicLSTMCell": "nn.LSTMCell",
+    "DeformableOffsets": "ops.deformable_conv2d",
     "DropoutDoMask": "ops.Dropout",
     "DynamicGRUV2": "nn.GRU",
     "DynamicRNN": "nn.LSTM",
@@ -17,7 +18,7 @@ _ELSEWHERE = {
 }
 __all__ = [
     *_ELSEWHERE,
-    *"Conv3D Conv3DTranspose DepthwiseConv2dNative EmbeddingLookup Padding Roll".split(),
+    *"Conv3D Conv3DTranspose DepthwiseConv2dNative EmbeddingLookup Padding Roll Triu".split(),
 ]
 globals().update({name: _refusing(name, instead) for name, instead in _ELSEWHERE.items()})
 
@@ -32,6 +33,12 @@ def EmbeddingLookup():
 def Padding(pad_dim_size=8):
     """x[.., 1] with zeros after its element: see `padding`."""
     return lambda x: F.padding(x, pad_dim_size)
+
+
+@op
+def Triu(diagonal=0):
+    """The elements of matrices from a diagonal on, else 0."""
+    return lambda input: F.triu(input, diagonal)
 
 
 @op
