@@ -13,6 +13,7 @@ from partita.dataset.engine import (
     VisionBaseDataset,
     zip,
 )
+from partita.dataset.image_sources import ImageFolderDataset
 from partita.dataset.records import MindDataset
 from partita.dataset.samplers import (
     DistributedSampler,
@@ -22,10 +23,8 @@ from partita.dataset.samplers import (
     SubsetSampler,
 )
 from partita.dataset.sources import (
-    Cifar100Dataset,
     Cifar10Dataset,
     GeneratorDataset,
-    ImageFolderDataset,
     MnistDataset,
     NumpySlicesDataset,
     Shuffle,

@@ -39,10 +39,11 @@ class OfRows:
     def batch_arrays(self, columns, epoch, batch):
         made = self._function(*[list(one) for one in columns], BatchInfo(epoch, batch))
         made = made if isinstance(made, tuple) else (made,)
-        return [_stacked(one) for one in made]
+        return [stacked(one) for one in made]
 
 
-def _stacked(rows):
+def stacked(rows):
+    """The rows that a function of lists gives, as an array. Raises ValueError for unlike ones."""
     if isinstance(rows, Tensor):
         return rows.asnumpy()
     values = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in rows]
