@@ -29,6 +29,8 @@ from partita.dataset.sources import (
     NumpySlicesDataset,
     Shuffle,
 )
+from partita.dataset.text_sources import *  # noqa: F401,F403
+
 TFRecordDataset = absent("TFRecordDataset", __name__, "MindDataset, or GeneratorDataset with its rows")
 
 __getattr__ = refuse_missing(globals())

@@ -663,6 +663,8 @@ class _Applied:
                 made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
             elif isinstance(step, OfRows):
                 made = step.batch_arrays(current, epoch, sample)
+            elif hasattr(step, "apply_all"):
+                made = step.apply_all(current, epoch, sample)
             elif hasattr(step, "apply"):
                 made = [step.apply(one, epoch, sample) for one in current]
             else:

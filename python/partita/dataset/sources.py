@@ -63,7 +63,7 @@ class _Source(Dataset):
 
     def _chosen(self, rows, shard):
         """The rows that the script wants of all, in their order."""
-        seed = _seed.seed_or_default()
+        seed = self._shuffle_seed()
         shards, own = self._shards
         if shard is not None:
             shards, own = shard
@@ -74,6 +74,10 @@ class _Source(Dataset):
         if shards > 1:
             rows = rows.shard(shards, own)
         return rows if self._num_samples is None else rows.take(self._num_samples)
+
+    @staticmethod
+    def _shuffle_seed():
+        return _seed.seed_or_default()
 
     def _shuffles_by_default(self):
         return True
