@@ -13,7 +13,8 @@ from partita.dataset.engine import (
     VisionBaseDataset,
     zip,
 )
-from partita.dataset.image_sources import ImageFolderDataset
+from partita.dataset.image_sources import *  # noqa: F401,F403
+from partita.dataset.listed_sources import *  # noqa: F401,F403
 from partita.dataset.records import MindDataset
 from partita.dataset.samplers import (
     DistributedSampler,
@@ -29,6 +30,7 @@ from partita.dataset.sources import (
     NumpySlicesDataset,
     Shuffle,
 )
+from partita.dataset.sound_sources import *  # noqa: F401,F403
 from partita.dataset.text_sources import *  # noqa: F401,F403
 
 TFRecordDataset = absent("TFRecordDataset", __name__, "MindDataset, or GeneratorDataset with its rows")

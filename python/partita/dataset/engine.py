@@ -371,7 +371,7 @@ class Dataset(Streamed):
         names = self.get_col_names()
         for name in columns or []:
             _require_column("iterator", name, names)
-        chosen = [names.index(name) for name in columns] if columns else range(len(names))
+        chosen = [names.index(name) for name in columns or names if not name.startswith(flows.HIDDEN)]
         given = flows.value_of if output_numpy else _as_tensor
         for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
             skipped = self._begin_epoch()
@@ -386,7 +386,7 @@ class Dataset(Streamed):
 
     def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
         """Iterates over rows or batches as dicts from the names of columns to values. Each iteration is one epoch."""
-        names = self.get_col_names()
+        names = [name for name in self.get_col_names() if not name.startswith(flows.HIDDEN)]
         return _Iterator(lambda: (dict(builtin_zip(names, values)) for values in self._values(1, None, output_numpy)))
 
     def __iter__(self):

@@ -11,6 +11,7 @@ from partita.dataset.batched import BatchInfo, stacked
 
 _data = _core.data
 _READ = 64  # rows that are read from the library at a time
+HIDDEN = "_meta-"  # beginning of names of columns that iterators and trainings leave out
 _WINDOW = 4096  # rows of an epoch that a training may ask for again
 
 
@@ -415,6 +416,10 @@ class _Reader:
 def rows_of(flow, batch_size):
     """The rows of the library for those of a flow, out of their batches. Raises ValueError for texts, objects and
     arrays of unlike shapes."""
+    if any(name.startswith(HIDDEN) for name in flow.names):
+        row_count = flow.row_count
+        flow = projected(flow, [name for name in flow.names if not name.startswith(HIDDEN)])
+        flow.row_count = row_count
     first = flow.first()
     for name, value in zip(flow.names, first):
         if kind_of(value) is None:

@@ -50,7 +50,7 @@ class TypeCast(Transform):
 
 class OneHot:
     """Classes as rows with 1 at their places, in their element type; smoothed, as float64, with a share of it spread
-    over all. A last dimension of 1 is lost."""
+    over all. Dimensions of 1 are lost."""
 
     def __init__(self, num_classes, smoothing_rate=0.0):
         if not isinstance(num_classes, int) or num_classes < 1:
@@ -68,7 +68,9 @@ class OneHot:
                 f"[OneHot] no such class, got {classes.max() if classes.min() >= 0 else classes.min()}, expected 0 to "
                 f"{self.num_classes - 1}"
             )
-        classes = classes[..., 0] if classes.ndim and classes.shape[-1] == 1 else classes
+        classes = classes.squeeze()
+        if classes.ndim > 1:
+            raise RuntimeError(f"[OneHot] too many dimensions, got {np.shape(value)}, expected one that is not 1")
         made = np.eye(self.num_classes, dtype=classes.dtype)[classes]
         if not self.smoothing_rate:
             return made
