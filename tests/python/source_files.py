@@ -95,7 +95,10 @@ def write_texts(files):
 
 
 def write_translations(files):
-    segments = '<?xml version="1.0"?>\n<mteval>\n<doc docid="1">\n<url>u</url>\n<seg id="1"> {} {} a </seg>\n</doc>\n'
+    segments = (
+        '<?xml version="1.0"?>\n<mteval>\n<srcset setid="x">\n<doc docid="1">\n<url>u</url>\n'
+        '<seg id="1"> {} {} a </seg>\n</doc>\n</srcset>\n</mteval>\n'
+    )
     lines = "<doc>\n<url>u</url>\n{0} one\n{0} two\n</doc>\n"
     inner = "iwslt17/texts/DeEnItNlRo/DeEnItNlRo/DeEnItNlRo-DeEnItNlRo"
     for one in ("en", "de"):

@@ -63,7 +63,7 @@ class MappedBatches:
         self._ratio = None
 
     def probe(self, rows):
-        """How many rows a row becomes."""
+        """How many rows a row becomes; None if the map gives no multiple of the rows."""
         self._function(rows, 0)
         return self._ratio
 
@@ -76,10 +76,7 @@ class MappedBatches:
         made = _batch_of(function, first, 0, 0)
         given = {len(one) if one.ndim else 0 for one in made}
         if len(given) > 1 or not given or min(given) < 1 or min(given) % size:
-            raise ValueError(
-                f"[map] a map after batch gives as many rows in each column, got {sorted(given)} of {size}, expected a "
-                f"multiple of {size}"
-            )
+            return None, []
         self._ratio = given.pop() // size
         types = [(name, _core.Array(one[:1]).dtype, list(one.shape[1:])) for name, one in zip(names, made)]
         return function, types

@@ -153,11 +153,14 @@ class Dataset(Streamed):
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
         mapping = _Mapping(steps, input_columns, output_columns)
         options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
-        if self._batch_size is None or callbacks or self._is_loose():
-            mapped = self._view(mapping, **options)
-        else:
+        mapped = self._view(mapping, **options)
+        if self._batch_size is not None and not callbacks and not self._is_loose():
             change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
-            mapped = self._view(change, batch_size=self._batch_size * change.probe(self.rows()), **options)
+            ratio = change.probe(self.rows())
+            if ratio is None:  # not rows, which only iterators can give
+                mapped._loose = True
+            else:
+                mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
         return mapped.project(column_order) if column_order else mapped
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
@@ -529,6 +532,8 @@ def _has_partial_batch(data):
 class _Joined(Dataset):
     """Data sets next to each other, or one after the other."""
 
+    _sampler = None
+
     def __init__(self, parts, join):
         super().__init__()
         self._parts = self._parents = parts
@@ -538,7 +543,18 @@ class _Joined(Dataset):
         self._batch_size, self._drop_remainder = parts[0]._batch_size, any(part._drop_remainder for part in parts)
         self._shards = parts[0]._shards
 
+    def use_sampler(self, sampler):
+        """Takes the rows that a sampler chooses among all."""
+        self._sampler, self._shards = sampler, sampler.shards()
+        self._built, self._flows = {}, {}
+
     def _source(self, shard):
+        rows = self._all_rows(shard if self._sampler is None else None)
+        if self._sampler is None:
+            return rows
+        return self._sampler.choose(rows, _seed.seed_or_default(), shard or self._shards)
+
+    def _all_rows(self, shard):
         rows = [part.rows(shard) for part in self._parts]
         if self._join is not _data.zip:  # one behind the other
             parts = builtin_zip(self._parts, rows[:-1])
@@ -640,14 +656,12 @@ def _renamed(names, inputs, outputs):
 
 
 def _order(names, places, outputs, kept, columns, made):
-    """(column, where its value comes from) of the result: what was mapped stands where the first input stood."""
-    order = []
-    for c in range(len(names)):
-        if c == min(places):
-            order += [(column, ("made", i)) for i, column in enumerate(made)]
-        if c in kept:
-            order.append((columns[c], ("kept", c)))
-    return order
+    """(column, where its value comes from) of the result: each output in the place of its input if there are as many,
+    else all of them before the other columns."""
+    if len(made) == len(places):
+        found = {place: (column, ("made", i)) for i, (place, column) in enumerate(builtin_zip(places, made))}
+        return [found.get(c, (columns[c], ("kept", c))) for c in range(len(names))]
+    return [(column, ("made", i)) for i, column in enumerate(made)] + [(columns[c], ("kept", c)) for c in kept]
 
 
 class _Applied:
@@ -678,4 +692,5 @@ class _Applied:
         return [current[i] if kind == "made" else flows.value_of(values[i]) for kind, i in self.order]
 
 
+ConcatDataset = _Joined
 MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset

@@ -63,6 +63,11 @@ class ListedSource(RowSource):
         values = self._items[number]
         return [one.read(self._decode) if hasattr(one, "read") else one for one in values]
 
+    def _labels(self, column):
+        if column not in self._names:
+            return super()._labels(column)
+        return [row[self._names.index(column)] for row in self._items]
+
     def _are_bytes(self, column):
         return isinstance(self._items[0][column], File) and not self._decode
 

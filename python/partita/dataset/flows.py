@@ -192,10 +192,10 @@ class Collation:
         self.names = self._given if function is None else self._order()
 
     def _order(self):
-        first = min(self._inputs)
-        kept = [name for i, name in enumerate(self._given) if i not in self._inputs]
-        before = sum(1 for i in range(first) if i not in self._inputs)
-        return kept[:before] + self._outputs + kept[before:]
+        if len(self._outputs) == len(self._inputs):
+            new = dict(zip(self._inputs, self._outputs))
+            return [new.get(i, name) for i, name in enumerate(self._given)]
+        return self._outputs + [name for i, name in enumerate(self._given) if i not in self._inputs]
 
     def __call__(self, rows, epoch, batch):
         if self._padding is not None:
@@ -429,6 +429,12 @@ def rows_of(flow, batch_size):
                 "numbers, or project without it"
             )
     is_batched = batch_size is not None
+    given = {len(value) if value.ndim else 0 for value in first}
+    if is_batched and (len(given) > 1 or given != {batch_size} and next(itertools.islice(flow.epoch(0), 1, None), None)):
+        raise ValueError(
+            f"[map] a map after batch gives as many rows in each column for a training, got {sorted(given)}, expected a "
+            f"multiple of {batch_size}"
+        )
     values = [value[0] if is_batched else value for value in first]
     arrays = [_core.Array(value) for value in values]
     columns = [(name, one.dtype, list(one.shape)) for name, one in zip(flow.names, arrays)]

@@ -170,8 +170,8 @@ def _planes(values, size, order="C"):
 
 
 def _stl10(options, where):
-    folder, parts = folder_of(where, options["dataset_dir"]), ("train", "test", "unlabeled")
-    usages = parts[:1] + parts[2:] if options["usage"] == "train+unlabeled" else _usages(where, options, parts)
+    folder, parts = folder_of(where, options["dataset_dir"]), ("test", "train", "unlabeled")
+    usages = parts[1:] if options["usage"] == "train+unlabeled" else _usages(where, options, parts)
     rows = []
     for usage in usages:
         path = file_of(where, folder, f"{usage}_X.bin")

@@ -24,7 +24,7 @@ def read_wave(path):
         raise ValueError(f"[dataset] not a .wav file, got {path}: {error}, expected one: FLAC is not read") from None
     if width != 2:
         raise ValueError(f"[dataset] a sound of other samples, got {8 * width} bits in {path}, expected 16")
-    return np.frombuffer(data, "<i2").reshape(-1, channels).T.astype(np.float32) / 32768, rate
+    return np.frombuffer(data, "<i2").reshape(-1, channels).T.astype(np.float32) / np.float32(32767), rate
 
 
 def _row(path, rate_type, *others):

@@ -51,6 +51,8 @@ class _Source(Dataset):
         if sampler is not None:
             self._sampler = sampler if hasattr(sampler, "choose") else PythonSampler(_numbers_of(where, sampler))
             self._shards = self._sampler.shards()
+            if hasattr(sampler, "of_labels"):
+                sampler.of_labels(self._labels)
         self._whole_source = None
 
     def _all_rows(self):
@@ -60,6 +62,27 @@ class _Source(Dataset):
         if self._whole_source is None:
             self._whole_source = self._all_rows()
         return self._chosen(self._whole_source, shard)
+
+    def _labels(self, column):
+        """The values of a column in all rows. Raises ValueError unless there is such a column."""
+        whole = self._all_rows()
+        names = [name for name, _, _ in whole.columns]
+        if column not in names:
+            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(names)}")
+        return np.asarray(whole.read(0, list(range(len(whole))))[names.index(column)])
+
+    def use_sampler(self, new_sampler):
+        """Takes the rows that a sampler chooses."""
+        self._sampler = new_sampler if hasattr(new_sampler, "choose") else PythonSampler(_numbers_of("use_sampler", new_sampler))
+        self._shards, self._built, self._flows = self._sampler.shards(), {}, {}
+        if hasattr(new_sampler, "of_labels"):
+            new_sampler.of_labels(self._labels)
+
+    def add_sampler(self, new_sampler):
+        """Makes the sampler that there is a child of a new one."""
+        if hasattr(self._sampler, "add_child"):
+            new_sampler.add_child(self._sampler)
+        self.use_sampler(new_sampler)
 
     def _chosen(self, rows, shard):
         """The rows that the script wants of all, in their order."""
@@ -109,6 +132,11 @@ class RowSource(_Source):
     def _by_number(self, shard):
         numbers = self._numbers(shard)
         return numbers, self._names, lambda number, epoch, place: [_plain(value) for value in self._row(number)]
+
+    def _labels(self, column):
+        if column not in self._names:
+            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(self._names)}")
+        return [self._row(number)[list(self._names).index(column)] for number in range(self._count)]
 
     def _varies(self):
         count = min(self._count, 8)

@@ -8,6 +8,7 @@ from partita import _core
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.dataset import flows
+from partita.mindrecord import filewriter
 
 
 def _named(names):
@@ -89,8 +90,8 @@ class Streamed:
 
     def padded_batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, pad_info=None):
         """Groups rows into batches, and pads columns to one shape: pad_info is {column: (shape, value)}, where None in
-        a shape stands for the largest of the batch. Without it all columns are padded with 0."""
-        return self.batch(batch_size, drop_remainder, pad_info=pad_info or {})
+        a shape stands for the largest of the batch. An empty pad_info pads all columns with 0, and None none."""
+        return self.batch(batch_size, drop_remainder, pad_info=pad_info)
 
     def bucket_batch_by_length(
         self,
@@ -208,9 +209,46 @@ class Streamed:
         self._epoch = epoch
         return skipped
 
+    def save(self, file_name, num_files=1, file_type="mindrecord"):
+        """Writes the rows of an epoch to `num_files` MindRecord files."""
+        if file_type != "mindrecord":
+            raise ValueError(f"[save] unknown file_type, got {file_type!r}, expected mindrecord")
+        names, schema = self.get_col_names(), None
+        writer = filewriter.FileWriter(str(file_name), num_files)
+        for row in self.flow().epoch(0):
+            kinds = [_SAVED.get(value.dtype.str[1:], _SAVED.get(value.dtype.kind)) for value in row]
+            if schema is None:
+                schema = {name: _field(name, value, kind) for name, value, kind in zip(names, row, kinds)}
+                writer.add_schema(schema)
+            writer.write_raw_data([{name: _plain_field(value, kind) for name, value, kind in zip(names, row, kinds)}])
+        if schema is None:
+            raise ValueError("[save] no rows, got an empty data set, expected one or more")
+        writer.commit()
+
     def reset(self):
         """Begins with the first epoch again."""
         self._epoch = 0
+
+
+# Types of the fields of MindRecord files, by those of NumPy or their kinds.
+_SAVED = {
+    **dict.fromkeys(("u1", "i1", "i2", "u2", "b1", "i4"), "int32"),
+    **dict.fromkeys(("u4", "i8", "u8"), "int64"),
+    **dict.fromkeys(("f2", "f4"), "float32"),
+    **{"f8": "float64", "U": "string", "S": "bytes"},
+}
+
+
+def _field(name, value, kind):
+    if kind is None or kind in ("string", "bytes") and value.ndim:
+        raise NotImplementedError(
+            f"[save] column '{name}' cannot be saved, got {value.dtype} {list(value.shape)}, expected numbers, or a text"
+        )
+    return {"type": kind, "shape": [-1, *value.shape[1:]]} if value.ndim else {"type": kind}
+
+
+def _plain_field(value, kind):
+    return value.astype(kind) if value.ndim else value.item() if kind not in ("int32", "int64") else int(value)
 
 
 def _common(shapes):

@@ -52,10 +52,10 @@ def _files(where, patterns):
 
 
 def _parts(where, options, files):
-    """Paths of the files of a usage: `files` are their names by usages; all of them, by their names, for "all"."""
+    """Paths of the files of a usage: `files` are their names by usages; all of them, in this order, for "all"."""
     usage, folder = options["usage"] or "all", folder_of(where, options["dataset_dir"])
     one_of(where, "usage", usage, [*files, "all"])
-    return [file_of(where, folder, name) for name in (sorted(files.values()) if usage == "all" else [files[usage]])]
+    return [file_of(where, folder, name) for name in (files.values() if usage == "all" else [files[usage]])]
 
 
 # Lines.
@@ -90,7 +90,7 @@ for _name, _pattern in (("WikiTextDataset", "wiki.{}.tokens"), ("PennTreebankDat
         _name,
         _USED + LINES,
         f"Lines of {_pattern.format('train')}, or of the files test and valid: column text.",
-        _of_lines({usage: _pattern.format(usage) for usage in ("train", "test", "valid")}, False),
+        _of_lines({usage: _pattern.format(usage) for usage in ("test", "train", "valid")}, False),
     )
 
 
@@ -127,9 +127,9 @@ def _csv(options, where):
     return names, rows
 
 
-def _table(names):
+def _table(names, order):
     def load(options, where):
-        paths = _parts(where, options, {"train": "train.csv", "test": "test.csv"})
+        paths = _parts(where, options, {usage: f"{usage}.csv" for usage in order})
         rows = [row for path in paths for row in _rows_of_csv(path)]
         for row in rows:
             if len(row) != len(names):
@@ -154,9 +154,9 @@ for _name, _signature, _columns in (
     ("YahooAnswersDataset", _USED + LINES, "class title content answer"),
     ("YelpReviewDataset", _USED_LATE, "label text"),
 ):
-    _define(
-        _name, _signature, f"Rows of train.csv and test.csv: columns {_columns}, all texts.", _table(_columns.split(" "))
-    )
+    _order = ("train", "test") if _signature is _USED_LATE else ("test", "train")
+    _doc = f"Rows of train.csv and test.csv: columns {_columns}, all texts."
+    _define(_name, _signature, _doc, _table(_columns.split(" "), _order))
 
 
 def _sst2(options, where):
@@ -249,7 +249,7 @@ _define(
     "CoNLL2000Dataset",
     _USED_LATE,
     "Sentences of train.txt and test.txt: columns word, pos_tag and chunk_tag, arrays of texts.",
-    _tagged(["word", "pos_tag", "chunk_tag"], {"train": "train.txt", "test": "test.txt"}, " "),
+    _tagged(["word", "pos_tag", "chunk_tag"], {"test": "test.txt", "train": "train.txt"}, " "),
 )
 _define(
     "UDPOSDataset",
@@ -257,8 +257,11 @@ _define(
     "Sentences of en-ud-tag.v2.train.txt, or of dev and test: columns word, universal and stanford, arrays of texts.",
     _tagged(
         ["word", "universal", "stanford"],
-        {usage_: f"en-ud-tag.v2.{usage_}.txt" for usage_ in ("train", "test", "valid")}
-        | {"valid": "en-ud-tag.v2.dev.txt"},
+        {
+            "valid": "en-ud-tag.v2.dev.txt",
+            "test": "en-ud-tag.v2.test.txt",
+            "train": "en-ud-tag.v2.train.txt",
+        },
         "\t",
     ),
 )
