@@ -1,4 +1,4 @@
-"""Pipelines without chance, as functions of `ds` (the data sets of a system), `ms` (the system) and `path` (of a file of
+"""Pipelines without chance, as functions of `ds` (data sets of a system), `ms` (the system) and `path` (of a file of
 `source_files`). Tests compare their rows with those that MindSpore gives."""
 
 import numpy as np
@@ -60,13 +60,18 @@ case("map of batches", lambda ds, ms, path: numbers(ds).batch(4).map(lambda x: x
 THREE = [(1, 2, 3), (4, 5, 6)]
 case("map of two columns", lambda ds, ms, path: rows_of(ds, THREE, "a b c").map(
     lambda c, a: (c + a, c - a), ["c", "a"], ["x", "y"]))  # fmt: skip
-case("map of the second column", lambda ds, ms, path: rows_of(ds, THREE, "a b c").map(lambda b: (b, -b), "b", ["x", "y"]))
-case("map to fewer columns", lambda ds, ms, path: rows_of(ds, THREE, "a b c").map(lambda c, b: c + b, ["c", "b"], ["x"]))
+case(
+    "map of the second column", lambda ds, ms, path: rows_of(ds, THREE, "a b c").map(lambda b: (b, -b), "b", ["x", "y"])
+)
+case(
+    "map to fewer columns", lambda ds, ms, path: rows_of(ds, THREE, "a b c").map(lambda c, b: c + b, ["c", "b"], ["x"])
+)
 case("map to one column of batches", lambda ds, ms, path: rows_of(ds, THREE, "a b c").batch(2).map(
     lambda b: (b, -b), "b", ["x", "y"]))  # fmt: skip
 case("per_batch_map", lambda ds, ms, path: runs(ds).batch(3, per_batch_map=collated, input_columns=["a", "b"]))
 case("per_batch_map to other columns", lambda ds, ms, path: rows_of(ds, TEXTS, "s n").batch(
-    2, per_batch_map=lambda n, info: ([x + 1 for x in n], n), input_columns=["n"], output_columns=["p", "q"]))  # fmt: skip
+    2, per_batch_map=lambda n, info: ([x + 1 for x in n], n), input_columns=["n"], output_columns=["p", "q"]
+))  # fmt: skip
 case("sizes of batches", lambda ds, ms, path: numbers(ds).batch(lambda info: info.get_batch_num() + 1))
 case("batches of batches", lambda ds, ms, path: numbers(ds, 8).batch(2).batch(2))
 case("padded_batch", lambda ds, ms, path: runs(ds).padded_batch(3, pad_info={"a": ([None], -1), "b": ([2, 7], 9)}))
@@ -93,7 +98,9 @@ case("split of batches", lambda ds, ms, path: numbers(ds, 7).batch(2).split([0.5
 case("apply", lambda ds, ms, path: numbers(ds).apply(lambda data: data.skip(2).batch(3)))
 case("sync_wait", lambda ds, ms, path: numbers(ds).sync_wait("now", num_batch=10).map(lambda x: x + 1, "a"))
 case("an iterator that ends", lambda ds, ms, path: ds.GeneratorDataset((i for i in range(3)), ["a"]))
-case("num_samples of a generator", lambda ds, ms, path: ds.GeneratorDataset(lambda: iter(range(9)), ["a"], num_samples=2))
+case(
+    "num_samples of a generator", lambda ds, ms, path: ds.GeneratorDataset(lambda: iter(range(9)), ["a"], num_samples=2)
+)
 case("column_types", lambda ds, ms, path: rows_of(ds, [(1, 2.5)] * 2, "a b", column_types=[ms.int64, ms.float64]))
 case("PaddedDataset", lambda ds, ms, path: ds.PaddedDataset([{"a": np.arange(3), "b": np.array(i)} for i in range(2)]))
 
@@ -106,7 +113,10 @@ case("WeightedRandomSampler", lambda ds, ms, path: numbers(ds, sampler=ds.Weight
 for _shards, _own, _offset in ((3, 1, -1), (4, 0, 2), (4, 1, 2), (4, 3, 1)):
     case(f"DistributedSampler {_own} of {_shards} from {_offset}", lambda ds, ms, path, of=(_shards, _own), at=_offset:
          numbers(ds, sampler=ds.DistributedSampler(*of, shuffle=False, offset=at)))  # fmt: skip
-case("texts in shards", lambda ds, ms, path: ds.GeneratorDataset(TEXTS, ["a", "b"], shuffle=False, num_shards=2, shard_id=1))
+case(
+    "texts in shards",
+    lambda ds, ms, path: ds.GeneratorDataset(TEXTS, ["a", "b"], shuffle=False, num_shards=2, shard_id=1),
+)
 
 
 def chained(ds, sampler, child):
@@ -114,7 +124,9 @@ def chained(ds, sampler, child):
     return numbers(ds, sampler=sampler)
 
 
-case("chained samplers", lambda ds, ms, path: chained(ds, ds.SequentialSampler(1, 3), ds.SubsetSampler([9, 8, 3, 1, 7])))
+case(
+    "chained samplers", lambda ds, ms, path: chained(ds, ds.SequentialSampler(1, 3), ds.SubsetSampler([9, 8, 3, 1, 7]))
+)
 case("shards of a subset", lambda ds, ms, path: chained(
     ds, ds.DistributedSampler(2, 1, shuffle=False), ds.SubsetSampler([9, 8, 3, 1, 7])))  # fmt: skip
 
@@ -172,7 +184,8 @@ def at(name):
 
 
 for _name, _folder in (("AGNews", "news"), ("DBpedia", "news"), ("AmazonReview", "news"), ("SogouNews", "news"),
-                       ("YelpReview", "yelp"), ("YahooAnswers", "yahoo"), ("WikiText", "wiki"), ("PennTreebank", "penn"),
+                       ("YelpReview", "yelp"), ("YahooAnswers", "yahoo"), ("WikiText", "wiki"),
+                       ("PennTreebank", "penn"),
                        ("IMDB", "imdb"), ("SQuAD", "squad"), ("SST2", "sst2"), ("CoNLL2000", "conll"),
                        ("UDPOS", "udpos"), ("Multi30k", "multi30k"), ("IWSLT2017", "iwslt17")):  # fmt: skip
     for _usage in ("train", "all") if _name not in ("SST2", "Multi30k", "IWSLT2017") else ("train", "test"):
@@ -244,9 +257,11 @@ DECODED = {
         path("flickr/images"), path("flickr/captions.token"), shuffle=False, decode=True
     ),
     "Cityscapes decoded": lambda ds, ms, path: ds.CityscapesDataset(path("cities"), shuffle=False, decode=True),
-    "Coco decoded, in batches": lambda ds, ms, path: ds.CocoDataset(
-        path("coco/images"), path("coco/boxes.json"), shuffle=False, decode=True
-    ).project("image").batch(3),
+    "Coco decoded, in batches": lambda ds, ms, path: (
+        ds.CocoDataset(path("coco/images"), path("coco/boxes.json"), shuffle=False, decode=True)
+        .project("image")
+        .batch(3)
+    ),
 }
 WITH_MATRICES = {
     "SVHN": lambda ds, ms, path: ds.SVHNDataset(path("svhn"), "all", shuffle=False),

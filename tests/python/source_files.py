@@ -223,9 +223,7 @@ def write_lists(files):
     for i in range(1, 5):
         files.image(f"celeba/{i:06}.jpg")
     names = " ".join(f"a{i}" for i in range(40))
-    lines = [
-        f"{i:06}.jpg " + " ".join("1" if one else "-1" for one in files.numbers(40, high=2)) for i in range(1, 5)
-    ]
+    lines = [f"{i:06}.jpg " + " ".join("1" if one else "-1" for one in files.numbers(40, high=2)) for i in range(1, 5)]
     files.write("celeba/list_attr_celeba.txt", f"4\n{names}\n" + "\n".join(lines) + "\n")
     files.write("celeba/list_eval_partition.txt", "000001.jpg 0\n000002.jpg 0\n000003.jpg 1\n000004.jpg 2\n")
     for i in range(2):
@@ -303,6 +301,11 @@ def write_boxes(files):
     things = [{**one, "isthing": 1} for one in people]
     text = json.dumps({"images": images, "annotations": panoptic, "categories": things})
     files.write("coco/panoptic.json", text)
+    write_marks(files)
+
+
+def write_marks(files):
+    """Images of VOC, KITTI and WIDER FACE."""
     for i in range(3):
         name = f"2007_00000{i}"
         files.image(f"voc/JPEGImages/{name}.jpg", 10, 12)
@@ -317,14 +320,17 @@ def write_boxes(files):
         files.write(f"voc/ImageSets/{task}/val.txt", "2007_000001\n")
     for i in range(2):
         files.image(f"kitti/data_object_image_2/training/image_2/00000{i}.png")
-        lines = "".join(f"{kind} 0.{k} 1 -1.5 1.5 2.5 3.5 4.5 1 2 3 4 5 6 7.5\n" for k, kind in enumerate(("Van", "Car")))
+        lines = "".join(
+            f"{kind} 0.{k} 1 -1.5 1.5 2.5 3.5 4.5 1 2 3 4 5 6 7.5\n" for k, kind in enumerate(("Van", "Car"))
+        )
         files.write(f"kitti/data_object_label_2/training/label_2/00000{i}.txt", lines)
     files.image("kitti/data_object_image_2/testing/image_2/000000.png")
     for usage in ("train", "val", "test"):
         for i in range(2):
             files.image(f"wider/WIDER_{usage}/images/0--Parade/{i}.jpg")
         boxes = "".join(
-            f"0--Parade/{i}.jpg\n{i + 1}\n" + "".join(f"{k} 2 3 4 0 1 0 0 2 1 \n" for k in range(i + 1)) for i in range(2)
+            f"0--Parade/{i}.jpg\n{i + 1}\n" + "".join(f"{k} 2 3 4 0 1 0 0 2 1 \n" for k in range(i + 1))
+            for i in range(2)
         )
         if usage == "test":
             files.write("wider/wider_face_split/wider_face_test_filelist.txt", "0--Parade/0.jpg\n0--Parade/1.jpg\n")

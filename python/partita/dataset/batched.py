@@ -164,4 +164,3 @@ class PythonSampler:
             return [np.array(np.asarray(one)[0]) for one in rows.read(epoch, [numbers[index]])]
 
         return _data.python_rows(columns, self._count, read)
-

@@ -112,7 +112,10 @@ def load(file):
         found = json.load(text)
     if "seed" in found:
         set_seed(found["seed"])
-    for key, name in (("numParallelWorkers", "num_parallel_workers"), ("monitorSamplingInterval", "monitor_sampling_interval")):
+    for key, name in (
+        ("numParallelWorkers", "num_parallel_workers"),
+        ("monitorSamplingInterval", "monitor_sampling_interval"),
+    ):
         if key in found:
             globals()[f"set_{name}"](found[key])
 

@@ -1,20 +1,16 @@
 """Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
 
-import itertools
 import numbers
 
-import numpy as np
-
-from partita import _core, context
+from partita import _core
 from partita._names import missing_attribute
 from partita._warnings import warn
-from partita.common import dtype as mstype
 from partita.common import seed as _seed
-from partita.common.tensor import Tensor
-from partita.communication import management as ranks
 from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import MappedBatches, OfRows
+from partita.dataset.mappings import Mapping, require_column
+from partita.dataset.readable import Readable
 from partita.dataset.streamed import Streamed
 
 _data = _core.data
@@ -23,7 +19,6 @@ _data = _core.data
 # Options of speed alone; what else the documented functions take is refused.
 _FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
 _REFUSED = {"map": set(), "batch": {"column_order"}}
-_OTHER_TYPES = ("differs in type from the first row", "gives other types than for the first batch")
 
 
 def _refuse_unknown(where, options):
@@ -36,7 +31,7 @@ def _refuse_unknown(where, options):
             raise NotImplementedError(f"[{where}] {name} is not supported, got {value!r}, expected None")
 
 
-class Dataset(Streamed):
+class Dataset(Streamed, Readable):
     """Rows with named columns, or batches of them once `batch` was called."""
 
     # Of a description: `_source(shard)` gives the rows of the library; `shard` is (shards, shard) in place of the
@@ -70,6 +65,20 @@ class Dataset(Streamed):
             loose = self._is_loose()
             self._built[shard] = flows.rows_of(self.flow(shard), self._batch_size) if loose else self._source(shard)
         return self._built[shard]
+
+    def rows_of_batches(self, shard=None):
+        """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
+        all columns have as many rows. Raises ValueError for single rows."""
+        rows = self.rows(shard)
+        if self._batch_size is not None:
+            return rows
+        if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
+            columns = ", ".join(f"{name} {kind}{shape}" for name, kind, shape in rows.columns)
+            raise ValueError(
+                f"[dataset] single rows in place of batches, got the columns {columns}, expected "
+                "dataset = dataset.batch(SIZE) before the training"
+            )
+        return rows.unbatch()
 
     def flow(self, shard=None):
         """The rows or batches as Python reads them, one after the other."""
@@ -118,15 +127,6 @@ class Dataset(Streamed):
             return rows
         return rows // self._batch_size if self._drop_remainder else -(-rows // self._batch_size)
 
-    def get_batch_size(self):
-        return self._batch_size or 1
-
-    def get_repeat_count(self):
-        return 1
-
-    def __len__(self):
-        return self.get_dataset_size()
-
     # How it is changed.
 
     def map(
@@ -141,6 +141,7 @@ class Dataset(Streamed):
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
         Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
         batches, and give as many rows, or a multiple."""
+        callbacks = kwargs.pop("callbacks", None) or []
         _refuse_unknown("map", kwargs)
         if isinstance(column_order, int):  # the place of num_parallel_workers in later forms
             column_order = None
@@ -149,9 +150,8 @@ class Dataset(Streamed):
             input_columns = [input_columns]
         if isinstance(output_columns, str):
             output_columns = [output_columns]
-        callbacks = kwargs.get("callbacks") or []
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
-        mapping = _Mapping(steps, input_columns, output_columns)
+        mapping = Mapping(steps, input_columns, output_columns)
         options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
         mapped = self._view(mapping, **options)
         if self._batch_size is not None and not callbacks and not self._is_loose():
@@ -250,10 +250,8 @@ class Dataset(Streamed):
         """Keeps only the named columns, in this order."""
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
-            _require_column("project", name, self.get_col_names())
-        return self._view(
-            lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names)
-        )
+            require_column("project", name, self.get_col_names())
+        return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
     def rename(self, input_columns, output_columns):
         """Renames columns. Raises ValueError unless there are as many new names as old ones."""
@@ -262,7 +260,7 @@ class Dataset(Streamed):
         if len(old) != len(new):
             raise ValueError(f"[rename] different numbers of names, got {len(old)} and {len(new)}, expected as many")
         for name in old:
-            _require_column("rename", name, self.get_col_names())
+            require_column("rename", name, self.get_col_names())
         names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
         return self._view(
             lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
@@ -327,122 +325,6 @@ class Dataset(Streamed):
             )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
-    # How it is read.
-
-    def _shards_of_a_step(self):
-        """The shards that a loop reads side by side: all of the script's where ranks are threads of this process, so
-        that a batch has the rows of all ranks."""
-        shards, _ = self._shards
-        alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone"
-        if shards == 1 or alone or ranks.is_process() or ranks.in_process_ranks() == 1:
-            return [None]
-        if self._batch_size is None and any(len(shape) == 0 for shape in self.output_shapes()):
-            warn(
-                "[dataset] only batches hold rows of several ranks, got single rows with the columns "
-                f"{', '.join(self.get_col_names())}: those of one shard are read"
-            )
-            return [None]
-        return [(shards, i) for i in range(shards)]
-
-    def _batches(self, epoch):
-        """Rows or batches of an epoch, as lists of the arrays of columns."""
-        shards, given = self._shards_of_a_step(), 0
-        if not self._reads_flow():
-            try:
-                for given, batch in enumerate(self._library_batches(epoch, shards), 1):
-                    yield batch
-                return
-            except (TypeError, ValueError) as error:
-                if not any(text in str(error) for text in _OTHER_TYPES):
-                    raise
-                self._loose, self._built, self._flows = True, {}, {}
-        parts = [itertools.islice(self.flow(shard).epoch(epoch), given, None) for shard in shards]
-        for read in builtin_zip(*parts):
-            yield read[0] if len(read) == 1 else [np.concatenate(arrays) for arrays in builtin_zip(*read)]
-
-    def _library_batches(self, epoch, shards):
-        parts, step = [self.rows(shard) for shard in shards], self._batch_size or 1
-        size = len(parts[0])
-        last = size // step * step if self._drop_remainder else size
-        for first in range(0, last, step):
-            indices = list(range(first, min(first + step, last)))
-            read = [rows.read(epoch, indices) for rows in parts]
-            arrays = read[0] if len(read) == 1 else [_joined(arrays) for arrays in builtin_zip(*read)]
-            yield arrays if self._batch_size is not None else [_row_of(one) for one in arrays]
-
-    def _values(self, num_epochs, columns, output_numpy):
-        names = self.get_col_names()
-        for name in columns or []:
-            _require_column("iterator", name, names)
-        chosen = [names.index(name) for name in columns or names if not name.startswith(flows.HIDDEN)]
-        given = flows.value_of if output_numpy else _as_tensor
-        for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
-            skipped = self._begin_epoch()
-            epoch, self._epoch = self._epoch, self._epoch + 1
-            for arrays in itertools.islice(self._batches(epoch), skipped, None):
-                yield [given(arrays[c]) for c in chosen]
-
-    def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
-        """Iterates over rows or batches as lists of the values of columns: Tensors, or NumPy arrays with
-        `output_numpy`. Each iteration is one epoch."""
-        return _Iterator(lambda: self._values(1, columns, output_numpy))
-
-    def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
-        """Iterates over rows or batches as dicts from the names of columns to values. Each iteration is one epoch."""
-        names = [name for name in self.get_col_names() if not name.startswith(flows.HIDDEN)]
-        return _Iterator(lambda: (dict(builtin_zip(names, values)) for values in self._values(1, None, output_numpy)))
-
-    def __iter__(self):
-        return iter(self._values(1, None, False))
-
-
-def _as_tensor(value):
-    """A Tensor; texts stay arrays of NumPy, and objects are dicts of values."""
-    if isinstance(value, _core.Array):
-        return Tensor._from_array(value)
-    if isinstance(value, dict):
-        return {name: _as_tensor(one) for name, one in value.items()}
-    return value if value.dtype.kind in "USO" else Tensor(value)
-
-
-def _joined(arrays):
-    """The rows of several arrays as one."""
-    return _core.Array(np.concatenate([np.asarray(one) for one in arrays]))
-
-
-def _row_of(array):
-    """The row of an array that has one; those of several shards, which begin with rows themselves, as one."""
-    values = np.asarray(array)
-    return _core.Array(np.array(values[0] if len(values) == 1 else np.concatenate(list(values))))
-
-
-class _Iterator:
-    """Goes through one epoch each time that it is asked for an iterator."""
-
-    def __init__(self, make):
-        self._make, self._running = make, None
-
-    def __iter__(self):
-        self._running = self._make()
-        return self
-
-    def __next__(self):
-        if self._running is None:
-            self._running = self._make()
-        return next(self._running)
-
-    get_next = __next__
-
-
-def _require_column(where, name, names):
-    if name in names:
-        return
-    near = _core.nearest(str(name), names)
-    raise ValueError(
-        f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
-        + (f", did you mean '{near}'?" if near else "")
-    )
-
 
 class _View(Dataset):
     """A data set that is another one, changed, as rows of the library and as a flow. Each has random numbers of its
@@ -469,7 +351,7 @@ class _View(Dataset):
         return self._change(self._parent.rows(shard), self._seed())
 
     def _is_loose(self):
-        if self._loose is None and isinstance(self._change, _Mapping) and self._parent._is_loose():
+        if self._loose is None and isinstance(self._change, Mapping) and self._parent._is_loose():
             by_number = self._by_number(None)  # a map may give rows of one shape
             self._loose = by_number is None or not flows.are_alike_by_number(*by_number)
         return super()._is_loose()
@@ -481,7 +363,7 @@ class _View(Dataset):
         numbers, names, function = found
         if self._orders:
             return self._change(numbers, self._seed()), names, function
-        if not isinstance(self._change, _Mapping):
+        if not isinstance(self._change, Mapping):
             return None
         changed, names = self._change.of_batches([(name, None, None) for name in names], self._seed())
         return numbers, names, lambda number, epoch, place: changed(function(number, epoch, place), epoch, place)
@@ -490,10 +372,10 @@ class _View(Dataset):
         return self._flow_change(self._parents[0].flow(shard), self._seed())
 
     def _varies(self):
-        return isinstance(self._change, _Mapping) and self._change.varies(self._parent.rows(), self._seed())
+        return isinstance(self._change, Mapping) and self._change.varies(self._parent.rows(), self._seed())
 
     def _is_inexact(self):
-        if isinstance(self._change, _Mapping) and self._change.inputs and "image" in self._change.inputs:
+        if isinstance(self._change, Mapping) and self._change.inputs and "image" in self._change.inputs:
             return False
         return super()._is_inexact()
 
@@ -578,118 +460,6 @@ def zip(datasets):
     if not isinstance(datasets, tuple) or not datasets:
         raise TypeError(f"[zip] not a tuple of data sets, got {type(datasets).__name__}, expected one")
     return _Joined(list(datasets), _data.zip)
-
-
-class _Mapping:
-    """The mapping that `map` applies to the rows of the library."""
-
-    def __init__(self, steps, inputs, outputs):
-        self.steps, self.inputs, self.outputs = steps, inputs, outputs
-
-    def __call__(self, rows, seed):
-        columns = list(rows.columns)
-        names = [name for name, _, _ in columns]
-        inputs = self.inputs or [names[0]]
-        for name in inputs:
-            _require_column("map", name, names)
-        outputs = self.outputs or inputs
-        steps = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
-        if all(isinstance(step, _data.Map) for step in steps):
-            if len(outputs) != len(inputs):
-                raise ValueError(
-                    f"[map] wrong number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
-                )
-            mapped = rows.map(inputs, _data.chain(steps))
-            return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
-        places, kept = _places(names, inputs)
-        function = _Applied(steps, places, len(outputs))
-        probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
-        made = [(name, value.dtype, list(value.shape)) for name, value in builtin_zip(outputs, map(_core.Array, probe))]
-        order = _order(names, places, outputs, kept, columns, made)
-        function.order = [source for _, source in order]
-        return rows.python_map([column for column, _ in order], function)
-
-    def varies(self, rows, seed):
-        """Whether some rows are unlike after functions of Python."""
-        if all(isinstance(_of_seed(step, seed), _data.Map) for step in self.steps) or len(rows) < 2:
-            return False
-        function, _ = self.of_batches(list(rows.columns), seed)
-        numbers = sorted({len(rows) * i // 4 for i in range(4)})
-        arrays = [np.asarray(one) for one in rows.read(0, numbers)]
-        return not flows.are_alike([function([one[i] for one in arrays], 0, i) for i in range(len(numbers))])
-
-    def of_batches(self, columns, seed):
-        """(function of the arrays of a batch, names of the columns that it gives)."""
-        names = [name for name, _, _ in columns]
-        inputs = self.inputs or [names[0]]
-        for name in inputs:
-            _require_column("map", name, names)
-        outputs = self.outputs or inputs
-        places, kept = _places(names, inputs)
-        function = _Applied([_of_seed(step, seed + i) for i, step in enumerate(self.steps)], places, len(outputs))
-        order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
-        function.order = [source for _, source in order]
-        return function, [column[0] for column, _ in order]
-
-
-def _places(names, inputs):
-    """(numbers of the columns that are mapped, numbers of the others)."""
-    places = [names.index(name) for name in inputs]
-    return places, [c for c in range(len(names)) if c not in places]
-
-
-def _of_seed(step, seed):
-    """A step of a map with its random numbers."""
-    if isinstance(step, T.Transform):
-        return step.core(seed)
-    return step.seeded(seed) if hasattr(step, "seeded") else step
-
-
-def _first_row(rows):
-    if len(rows) == 0:
-        raise ValueError("[map] no rows, got an empty data set, expected one or more")
-    return [_core.Array(np.array(np.asarray(array)[0])) for array in rows.read(0, [0])]
-
-
-def _renamed(names, inputs, outputs):
-    return [outputs[inputs.index(name)] if name in inputs else name for name in names]
-
-
-def _order(names, places, outputs, kept, columns, made):
-    """(column, where its value comes from) of the result: each output in the place of its input if there are as many,
-    else all of them before the other columns."""
-    if len(made) == len(places):
-        found = {place: (column, ("made", i)) for i, (place, column) in enumerate(builtin_zip(places, made))}
-        return [found.get(c, (columns[c], ("kept", c))) for c in range(len(names))]
-    return [(column, ("made", i)) for i, column in enumerate(made)] + [(columns[c], ("kept", c)) for c in kept]
-
-
-class _Applied:
-    """The steps of a map on the values of one row."""
-
-    def __init__(self, steps, places, outputs):
-        self.steps, self.places, self.outputs, self.order = steps, places, outputs, None
-
-    def __call__(self, values, epoch, sample):
-        current = [flows.value_of(values[place]) for place in self.places]
-        for step in self.steps:
-            if isinstance(step, _data.Map):
-                made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
-            elif isinstance(step, OfRows):
-                made = step.batch_arrays(current, epoch, sample)
-            elif hasattr(step, "apply_all"):
-                made = step.apply_all(current, epoch, sample)
-            elif hasattr(step, "apply"):
-                made = [step.apply(one, epoch, sample) for one in current]
-            else:
-                result = step(*current)
-                made = list(result) if isinstance(result, tuple) else [result]
-            current = [flows.value_of(one) for one in made]
-        if len(current) != self.outputs:
-            raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")
-        if self.order is None:
-            return current
-        return [current[i] if kind == "made" else flows.value_of(values[i]) for kind, i in self.order]
 
 
 ConcatDataset = _Joined

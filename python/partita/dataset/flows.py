@@ -8,6 +8,7 @@ import numpy as np
 
 from partita import _core
 from partita.dataset.batched import BatchInfo, stacked
+from partita.dataset.transforms.rows import padded
 
 _data = _core.data
 _READ = 64  # rows that are read from the library at a time
@@ -183,7 +184,7 @@ def stacked_rows(where, names, rows):
 
 
 class Collation:
-    """What makes a batch of rows: a function of lists, padding, or neither."""
+    """The maker of a batch of rows: a function of lists, padding, or neither."""
 
     def __init__(self, names, function=None, inputs=None, outputs=None, padding=None):
         self._function, self._padding, self._given = function, padding, list(names)
@@ -208,7 +209,9 @@ class Collation:
             raise ValueError(f"[batch] wrong number of columns, got {len(made)}, expected {len(self._outputs)}")
         values = dict(zip(self._outputs, map(stacked, made)))
         return [
-            values[name] if name in values else joined_values("batch", name, [row[self._given.index(name)] for row in rows])
+            values[name]
+            if name in values
+            else joined_values("batch", name, [row[self._given.index(name)] for row in rows])
             for name in self.names
         ]
 
@@ -258,18 +261,6 @@ class Padding:
         largest = np.max([one.shape for one in values], 0).astype(int) if values[0].ndim else ()
         wanted = [int(m) if s in (None, -1) else int(s) for s, m in zip(shape or [None] * len(largest), largest)]
         return [padded(one, wanted, value) for one in values]
-
-
-def padded(array, shape, value=None):
-    """An array with `value` (0, or no text) at its ends, or without its last elements."""
-    if list(array.shape) == list(shape):
-        return array
-    fill = ("" if array.dtype.kind == "U" else b"" if array.dtype.kind == "S" else 0) if value is None else value
-    kind = np.promote_types(array.dtype, np.asarray(fill).dtype) if array.dtype.kind in "US" else array.dtype
-    made = np.full(shape, fill, kind)
-    common = tuple(slice(0, min(have, want)) for have, want in zip(array.shape, shape))
-    made[common] = array[common]
-    return made
 
 
 def bucketed(flow, boundaries, sizes, length_of, padding_of, drop_remainder):
@@ -430,10 +421,12 @@ def rows_of(flow, batch_size):
             )
     is_batched = batch_size is not None
     given = {len(value) if value.ndim else 0 for value in first}
-    if is_batched and (len(given) > 1 or given != {batch_size} and next(itertools.islice(flow.epoch(0), 1, None), None)):
+    if is_batched and (
+        len(given) > 1 or given != {batch_size} and next(itertools.islice(flow.epoch(0), 1, None), None)
+    ):
         raise ValueError(
-            f"[map] a map after batch gives as many rows in each column for a training, got {sorted(given)}, expected a "
-            f"multiple of {batch_size}"
+            f"[map] a map after batch gives as many rows in each column for a training, got {sorted(given)}, expected "
+            f"a multiple of {batch_size}"
         )
     values = [value[0] if is_batched else value for value in first]
     arrays = [_core.Array(value) for value in values]

@@ -1,6 +1,5 @@
 """Data sets of images in folders."""
 
-import importlib
 import os
 
 import numpy as np
@@ -69,10 +68,12 @@ def _define(name, signature, doc, load, **attrs):
 def _matrices(where, *path):
     """The arrays of a file of MATLAB, by their names."""
     try:
-        read = importlib.import_module("scipy.io").loadmat
+        from scipy.io import loadmat
     except ImportError:
-        raise ImportError(f"[{where}] no reader of .mat files, got no module scipy, expected pip install scipy") from None
-    return read(file_of(where, *path))
+        raise ImportError(
+            f"[{where}] no reader of .mat files, got no module scipy, expected pip install scipy"
+        ) from None
+    return loadmat(file_of(where, *path))
 
 
 def _usages(where, options, known, first=None):
@@ -159,7 +160,9 @@ def _cifar100(options, where):
     for usage in _usages(where, options, ("test", "train")):
         path = file_of(where, folder, f"{usage}.bin")
         if os.path.getsize(path) % 3074:
-            raise ValueError(f"[{where}] a damaged file, got {os.path.getsize(path)} bytes, expected a multiple of 3074")
+            raise ValueError(
+                f"[{where}] a damaged file, got {os.path.getsize(path)} bytes, expected a multiple of 3074"
+            )
         for row in np.memmap(path, np.uint8, "r").reshape(-1, 3074):
             rows.append([Made(_planes, row[2:], 32), row[0].astype(np.uint32), row[1].astype(np.uint32)])
     return ("image", "coarse_label", "fine_label"), rows
@@ -212,7 +215,10 @@ def _semeion(options, where):
 
 
 _define(
-    "Cifar100Dataset", _USED + _PLAIN + _CACHED, "Columns image u8[32,32,3], coarse_label and fine_label u32.", _cifar100
+    "Cifar100Dataset",
+    _USED + _PLAIN + _CACHED,
+    "Columns image u8[32,32,3], coarse_label and fine_label u32.",
+    _cifar100,
 )
 _define("STL10Dataset", _USED + _PLAIN + _CACHED, "Columns image u8[96,96,3] and label i32, -1 without one.", _stl10)
 _define("SemeionDataset", f"dataset_dir, {_PLAIN}{_CACHED}", "Columns image u8[16,16] and label u32.", _semeion)
@@ -251,12 +257,20 @@ def _caltech101(options, where):
     target = one_of(where, "target_type", options["target_type"] or "category", ("category", "annotation", "all"))
     folder = folder_of(where, options["dataset_dir"])
     top, rows = os.path.join(folder, "101_ObjectCategories"), []
-    renamed = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Motorbikes_16", "airplanes": "Airplanes_Side_2"}
+    renamed = {
+        "Faces": "Faces_2",
+        "Faces_easy": "Faces_3",
+        "Motorbikes": "Motorbikes_16",
+        "airplanes": "Airplanes_Side_2",
+    }
     for label, name in enumerate(one for one in folders(top) if one != "BACKGROUND_Google"):
         for path in listed(os.path.join(top, name)):
             number = os.path.basename(path)[6:10]
             place = where, folder, "Annotations", renamed.get(name, name), f"annotation_{number}.mat"
-            values = {"category": np.array(label), "annotation": Made(lambda *of: _matrices(*of)["obj_contour"], *place)}
+            values = {
+                "category": np.array(label),
+                "annotation": Made(lambda *of: _matrices(*of)["obj_contour"], *place),
+            }
             rows.append([File(path), *(values[one] for one in values if target in (one, "all"))])
     return ("image", *(one for one in ("category", "annotation") if target in (one, "all"))), rows
 
@@ -272,7 +286,9 @@ def _sun397(options, where):
     folder = folder_of(where, options["dataset_dir"])
     with open(file_of(where, folder, "ClassName.txt"), encoding="utf-8") as file:
         names = [line.strip().strip("/") for line in file if line.strip()]
-    found = [(label, path) for label, name in enumerate(names) for path in listed(os.path.join(folder, *name.split("/")))]
+    found = [
+        (label, path) for label, name in enumerate(names) for path in listed(os.path.join(folder, *name.split("/")))
+    ]
     return ("image", "label"), [[File(path), np.uint32(label)] for label, path in found]
 
 

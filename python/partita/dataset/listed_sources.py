@@ -48,7 +48,11 @@ def _celeba(options, where):
     one_of(where, "usage", usage, [*parts, "all"])
     kept = None
     if usage != "all":
-        kept = {line.split()[0] for line in _lines(where, folder, "list_eval_partition.txt") if line.split()[1] == parts[usage]}
+        kept = {
+            line.split()[0]
+            for line in _lines(where, folder, "list_eval_partition.txt")
+            if line.split()[1] == parts[usage]
+        }
     rows = []
     for line in _lines(where, folder, "list_attr_celeba.txt")[2:]:
         name, *values = line.split()
@@ -68,9 +72,14 @@ def _flickr(options, where):
 
 def _food101(options, where):
     folder = folder_of(where, options["dataset_dir"])
-    names = [line for usage in _usages(where, options, ("train", "test")) for line in _lines(where, folder, "meta", f"{usage}.txt")]
+    names = [
+        line
+        for usage in _usages(where, options, ("train", "test"))
+        for line in _lines(where, folder, "meta", f"{usage}.txt")
+    ]
     return ("image", "label"), [
-        [File(os.path.join(folder, "images", *f"{name}.jpg".split("/"))), np.array(name.split("/")[0])] for name in names
+        [File(os.path.join(folder, "images", *f"{name}.jpg".split("/"))), np.array(name.split("/")[0])]
+        for name in names
     ]
 
 
@@ -102,7 +111,9 @@ def _manifest(options, where):
     usage, indexing, rows = options["usage"], options["class_indexing"], []
     one_of(where, "usage", usage, ("train", "eval", "inference"))
     found = [json.loads(line) for line in _lines(where, options["dataset_file"])]
-    found = [(one["source"], [note["name"] for note in one.get("annotation", [])]) for one in found if one["usage"] == usage]
+    found = [
+        (one["source"], [note["name"] for note in one.get("annotation", [])]) for one in found if one["usage"] == usage
+    ]
     numbers = indexing or {name: i for i, name in enumerate(sorted({name for _, names in found for name in names}))}
     for path, names in found:
         labels = [numbers[name] for name in names if name in numbers]
@@ -212,7 +223,12 @@ def _div2k(options, where):
 def _cityscapes(options, where):
     folder = folder_of(where, options["dataset_dir"])
     quality = one_of(where, "quality_mode", options["quality_mode"], ("fine", "coarse"))
-    kinds = {"instance": "instanceIds.png", "semantic": "labelIds.png", "polygon": "polygons.json", "color": "color.png"}
+    kinds = {
+        "instance": "instanceIds.png",
+        "semantic": "labelIds.png",
+        "polygon": "polygons.json",
+        "color": "color.png",
+    }
     task, rows = one_of(where, "task", options["task"], kinds), []
     known = ("train", "test", "val") if quality == "fine" else ("train", "train_extra", "val")
     truth = f"gt{quality.capitalize()}"
@@ -317,7 +333,10 @@ def _voc(options, where):
     stems = [line.split()[0] for line in _lines(where, folder, "ImageSets", kind, f"{options['usage']}.txt")]
     images = {stem: os.path.join(folder, "JPEGImages", f"{stem}.jpg") for stem in stems}
     if task == "Segmentation":
-        rows = [[File(path), File(os.path.join(folder, "SegmentationClass", f"{stem}.png"))] for stem, path in images.items()]
+        rows = [
+            [File(path), File(os.path.join(folder, "SegmentationClass", f"{stem}.png"))]
+            for stem, path in images.items()
+        ]
         return _with_name(options, ("image", "target"), rows, images)
     notes = {stem: _objects(where, os.path.join(folder, "Annotations", f"{stem}.xml")) for stem in stems}
     numbers = options["class_indexing"]
@@ -347,7 +366,10 @@ def _objects(where, path):
 
 
 def _kitti(options, where):
-    folder, usage = folder_of(where, options["dataset_dir"]), one_of(where, "usage", options["usage"] or "train", ("train", "test"))
+    folder, usage = (
+        folder_of(where, options["dataset_dir"]),
+        one_of(where, "usage", options["usage"] or "train", ("train", "test")),
+    )
     images = listed(os.path.join(folder, "data_object_image_2", f"{usage}ing", "image_2"))
     if usage == "test":
         return ("image",), [[File(path)] for path in images]

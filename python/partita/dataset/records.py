@@ -9,6 +9,7 @@ from partita.dataset.sources import RowSource
 from partita.mindrecord.filereader import columns_of, shards_of
 from partita.mindrecord.shard import NUMBERS
 
+
 def _array(value, kind):
     """A value of a row as an array: bytes as u8, texts as str."""
     if kind == "bytes":

@@ -173,7 +173,11 @@ class PKSampler(BuiltinSampler):
 
     def chosen(self, rows, seed, shard):
         found = np.array([int(np.asarray(one).reshape(-1)[0]) for one in self._labels(self.class_column)])
-        classes, count, shuffles = [np.flatnonzero(found == one) for one in np.unique(found)], self.num_val, self.shuffle
+        classes, count, shuffles = (
+            [np.flatnonzero(found == one) for one in np.unique(found)],
+            self.num_val,
+            self.shuffle,
+        )
 
         def draw(drawn):
             made = np.concatenate([one[drawn.integers(len(one), size=count)] for one in classes])

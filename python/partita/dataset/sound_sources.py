@@ -94,7 +94,10 @@ _define("GTZANDataset", _USED, f"{_WAVES}and label, a text. The parts of GTZAN a
 _define("LJSpeechDataset", f"dataset_dir, {_PLAIN}{_CACHED}", f"{_WAVES}and two texts.", _lj_speech)
 _define("SpeechCommandsDataset", _USED, f"{_WAVES}label, speaker_id and utterance_number.", _speech_commands)
 _define(
-    "CMUArcticDataset", f"dataset_dir, name=None, {_PLAIN}{_CACHED}", f"{_WAVES}transcript and utterance_id.", _cmu_arctic
+    "CMUArcticDataset",
+    f"dataset_dir, name=None, {_PLAIN}{_CACHED}",
+    f"{_WAVES}transcript and utterance_id.",
+    _cmu_arctic,
 )
 globals().update(_NAMES)
 __all__ = sorted(_NAMES)

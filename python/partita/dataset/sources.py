@@ -73,7 +73,9 @@ class _Source(Dataset):
 
     def use_sampler(self, new_sampler):
         """Takes the rows that a sampler chooses."""
-        self._sampler = new_sampler if hasattr(new_sampler, "choose") else PythonSampler(_numbers_of("use_sampler", new_sampler))
+        self._sampler = (
+            new_sampler if hasattr(new_sampler, "choose") else PythonSampler(_numbers_of("use_sampler", new_sampler))
+        )
         self._shards, self._built, self._flows = self._sampler.shards(), {}, {}
         if hasattr(new_sampler, "of_labels"):
             new_sampler.of_labels(self._labels)
@@ -223,6 +225,22 @@ def _values_of(row):
     return list(row) if isinstance(row, (tuple, list)) else list(row.values()) if isinstance(row, dict) else [row]
 
 
+class _Kept:
+    """The rows of an iterator, which are kept to be read again."""
+
+    def __init__(self, rows):
+        self._rows, self._kept = rows, []
+
+    def __iter__(self):
+        for i in itertools.count():
+            if i == len(self._kept):
+                try:
+                    self._kept.append(next(self._rows))
+                except StopIteration:
+                    return
+            yield self._kept[i]
+
+
 class GeneratorDataset(RowSource):
     """Rows that Python makes: a function that gives an iterator, something iterable, or something with `__getitem__`
     and `__len__`. They are made in one thread. Without a length they have the order of the source, and are counted by
@@ -273,7 +291,11 @@ class GeneratorDataset(RowSource):
 
     def _iterate(self):
         source = self._python_source
-        return iter(source()) if callable(source) else iter(source)
+        if callable(source):
+            return iter(source())
+        if iter(source) is source:  # can be read once
+            source = self._python_source = _Kept(source)
+        return iter(source)
 
     def _look(self):
         """The first row. The source goes on from there for the first epoch."""

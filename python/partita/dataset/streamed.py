@@ -1,4 +1,4 @@
-"""What data sets do with rows of any shape, one after the other."""
+"""Methods of data sets that read rows of any shape, one after the other."""
 
 import html
 
@@ -25,6 +25,15 @@ class Streamed:
         return self._view(None, flow=lambda flow, seed: change(flow), **attrs)
 
     # What there is.
+
+    def get_batch_size(self):
+        return self._batch_size or 1
+
+    def get_repeat_count(self):
+        return 1
+
+    def __len__(self):
+        return self.get_dataset_size()
 
     def output_shapes(self, estimate=False):
         """Shapes of the columns of the first row or batch. With `estimate` all of an epoch are read, and None stands
@@ -73,9 +82,7 @@ class Streamed:
             rows = list(zip(self.get_col_names(), self.output_types(), self.output_shapes()))
         except Exception:
             return html.escape(repr(self))
-        lines = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(one))}</td>" for one in row) + "</tr>" for row in rows
-        )
+        lines = "".join("<tr>" + "".join(f"<td>{html.escape(str(one))}</td>" for one in row) + "</tr>" for row in rows)
         return f"<table><tr><th>column</th><th>type</th><th>first shape</th></tr>{lines}</table>"
 
     # How it is changed.
@@ -169,7 +176,7 @@ class Streamed:
 
     def sync_wait(self, condition_name, num_batch=1, callback=None):
         """Names a place where `sync_update` calls `callback(data)`, such as one that changes a map that comes after.
-        Nothing is read ahead, so each row comes after the updates before it, and none has to wait."""
+        Nothing is prefetched, so each row comes after the updates before it, and none has to wait."""
         if not isinstance(num_batch, int) or num_batch < 1:
             raise ValueError(f"[sync_wait] bad num_batch, got {num_batch!r}, expected an integer from 1")
         made = self._view(lambda rows, seed: rows, flow=lambda flow, seed: flow)
@@ -242,7 +249,7 @@ _SAVED = {
 def _field(name, value, kind):
     if kind is None or kind in ("string", "bytes") and value.ndim:
         raise NotImplementedError(
-            f"[save] column '{name}' cannot be saved, got {value.dtype} {list(value.shape)}, expected numbers, or a text"
+            f"[save] column '{name}' cannot be saved, got {value.dtype} {list(value.shape)}, expected numbers or a text"
         )
     return {"type": kind, "shape": [-1, *value.shape[1:]]} if value.ndim else {"type": kind}
 

@@ -15,7 +15,9 @@ from partita.dataset.sources import folder_of
 
 _NAMES = {}  # classes of this module, by their names
 _USED = "dataset_dir, usage=None, "
-_USED_LATE = _USED + "num_samples=None, shuffle=GLOBAL, num_shards=None, shard_id=None, num_parallel_workers=None, cache=None"
+_USED_LATE = (
+    _USED + "num_samples=None, shuffle=GLOBAL, num_shards=None, shard_id=None, num_parallel_workers=None, cache=None"
+)
 
 
 def _chosen(self, rows, shard):
@@ -62,7 +64,9 @@ def _parts(where, options, files):
 
 
 def _text_file(options, where):
-    return ["text"], [[_text(line)] for path in _files(where, options["dataset_files"]) for line in _lines(path) if line]
+    return ["text"], [
+        [_text(line)] for path in _files(where, options["dataset_files"]) for line in _lines(path) if line
+    ]
 
 
 def _of_lines(files, keeps_empty):
@@ -78,7 +82,9 @@ def _enwik9(options, where):
     return ["text"], [[_text(line)] for line in _lines(path)]
 
 
-_define("TextFileDataset", f"dataset_files, {LINES}", "Lines of files: column text. Empty lines are left out.", _text_file)
+_define(
+    "TextFileDataset", f"dataset_files, {LINES}", "Lines of files: column text. Empty lines are left out.", _text_file
+)
 _define(
     "EnWik9Dataset",
     f"dataset_dir, {LINES}".replace("GLOBAL", "True"),
@@ -181,7 +187,9 @@ def _squad(options, where):
     for path in _parts(where, options, {"train": "train-v1.1.json", "dev": "dev-v1.1.json"}):
         with open(path, encoding="utf-8") as file:
             articles = json.load(file)["data"]
-        for context, one in ((p["context"], q) for article in articles for p in article["paragraphs"] for q in p["qas"]):
+        for context, one in (
+            (p["context"], q) for article in articles for p in article["paragraphs"] for q in p["qas"]
+        ):
             answers = one.get("answers") or [{"text": "", "answer_start": -1}]
             starts = np.array([answer["answer_start"] for answer in answers]).astype(np.uint32)
             texts = np.array([answer["text"] for answer in answers])

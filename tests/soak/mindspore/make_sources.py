@@ -1,4 +1,4 @@
-"""Writes tests/python/source_rows.txt: the rows that MindSpore gives for the pipelines of tests/python/source_cases.py."""
+"""Writes tests/python/source_rows.txt: rows that MindSpore gives for the pipelines of source_cases.py next to it."""
 
 import os
 import sys

@@ -1,6 +1,5 @@
 """Texts as words: tokenizers, and what is done with words. They follow their documented counterparts."""
 
-import importlib
 import re
 import unicodedata
 
@@ -48,15 +47,23 @@ def _text(where, value):
     return str(found)
 
 
+def _regex():
+    import regex
+
+    return regex
+
+
 def _compiled(where, pattern):
     """A regular expression. The module regex, if it is there, knows classes such as \\p{Han}."""
     try:
         return re.compile(pattern)
     except re.error as error:
         if "\\p" not in pattern and "\\P" not in pattern:
-            raise ValueError(f"[{where}] bad pattern, got {pattern!r}: {error}, expected a regular expression") from None
+            raise ValueError(
+                f"[{where}] bad pattern, got {pattern!r}: {error}, expected a regular expression"
+            ) from None
     try:
-        return importlib.import_module("regex").compile(pattern)
+        return _regex().compile(pattern)
     except ImportError:
         raise ImportError(
             f"[{where}] classes of Unicode need the module regex, got {pattern!r}, expected pip install regex"
@@ -170,7 +177,10 @@ class RegexTokenizer(_Tokenizer):
 
 
 _MARKS = r"[!-/]|[:-@]|[\[-`]|[{-~]|[^\w\s]|_"
-_IDEOGRAPHS = "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f]"
+_IDEOGRAPHS = (
+    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
+    "\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
+)
 _UNUSED = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
 
 
@@ -240,7 +250,9 @@ class WordpieceTokenizer(_Tokenizer):
         self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", with_offsets=False
     ):
         if not isinstance(vocab, Vocab):
-            raise TypeError(f"[{type(self).__name__}] not a vocabulary, got {type(vocab).__name__}, expected text.Vocab")
+            raise TypeError(
+                f"[{type(self).__name__}] not a vocabulary, got {type(vocab).__name__}, expected text.Vocab"
+            )
         self._words, self._suffix, self._longest = set(vocab.vocab()), suffix_indicator, max_bytes_per_token
         self._unknown = unknown_token
         self.with_offsets = _flag(type(self).__name__, "with_offsets", with_offsets)
@@ -461,9 +473,10 @@ class JiebaTokenizer(PyTensorOperation):
 
     def __init__(self, hmm_path=None, mp_path=None, mode=None, with_offsets=False):
         try:
-            self._jieba = importlib.import_module("jieba")
+            import jieba
         except ImportError:
             raise ImportError("[JiebaTokenizer] no module jieba, got a call, expected pip install jieba") from None
+        self._jieba = jieba
         self._mode, self.with_offsets = getattr(mode, "name", "MIX"), with_offsets
         self._own = []
 

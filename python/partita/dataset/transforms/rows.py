@@ -18,9 +18,7 @@ class Relational(enum.IntEnum):
     LE = 5
 
 
-_COMPARED = dict(
-    zip(Relational, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal))
-)
+_COMPARED = dict(zip(Relational, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal)))
 
 
 class Concatenate:
@@ -37,8 +35,8 @@ class Concatenate:
         types = {one.dtype.kind if one.dtype.kind in "US" else one.dtype for one in parts}
         if len(types) > 1 or any(one.ndim != 1 for one in parts):
             raise RuntimeError(
-                f"[Concatenate] unlike parts, got {[f'{one.dtype}{one.shape}' for one in parts]}, expected one type and "
-                "one dimension"
+                f"[Concatenate] unlike parts, got {[f'{one.dtype}{one.shape}' for one in parts]}, expected one type and"
+                " one dimension"
             )
         return np.concatenate(parts)
 
@@ -70,6 +68,18 @@ class Mask:
         return self._compared(np.asarray(value), self._constant).astype(self._type)
 
 
+def padded(array, shape, value=None):
+    """An array with `value` (0, or no text) at its ends, or without its last elements."""
+    if list(array.shape) == list(shape):
+        return array
+    fill = ("" if array.dtype.kind == "U" else b"" if array.dtype.kind == "S" else 0) if value is None else value
+    kind = np.promote_types(array.dtype, np.asarray(fill).dtype) if array.dtype.kind in "US" else array.dtype
+    made = np.full(shape, fill, kind)
+    common = tuple(slice(0, min(have, want)) for have, want in zip(array.shape, shape))
+    made[common] = array[common]
+    return made
+
+
 class PadEnd:
     """An array of this shape, with `pad_value` (0, or no text) after its elements. None keeps a size."""
 
@@ -77,8 +87,6 @@ class PadEnd:
         self._shape, self._value = list(pad_shape), pad_value
 
     def __call__(self, value):
-        from partita.dataset.flows import padded
-
         value = np.asarray(value)
         if value.ndim != len(self._shape):
             raise RuntimeError(f"[PadEnd] wrong number of dimensions, got {value.shape}, expected {len(self._shape)}")
