@@ -102,6 +102,11 @@ case(
     "num_samples of a generator", lambda ds, ms, path: ds.GeneratorDataset(lambda: iter(range(9)), ["a"], num_samples=2)
 )
 case("column_types", lambda ds, ms, path: rows_of(ds, [(1, 2.5)] * 2, "a b", column_types=[ms.int64, ms.float64]))
+case("batch_sampler", lambda ds, ms, path: ds.GeneratorDataset(
+    [(i, np.full(2, i, "f4")) for i in range(7)], ["a", "b"], batch_sampler=[[2, 0, 5], [1, 6]]))  # fmt: skip
+case("collate_fn", lambda ds, ms, path: ds.GeneratorDataset(
+    [(np.full(i + 1, i), i) for i in range(7)], ["a", "b"], batch_sampler=[[2, 0, 5], [1, 6]], collate_fn=lambda a, b: (
+        [np.resize(one, 4) for one in a], [one * 2 for one in b])))  # fmt: skip
 case("PaddedDataset", lambda ds, ms, path: ds.PaddedDataset([{"a": np.arange(3), "b": np.array(i)} for i in range(2)]))
 
 case("SequentialSampler", lambda ds, ms, path: numbers(ds, sampler=ds.SequentialSampler(3, 4)))

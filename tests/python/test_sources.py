@@ -108,6 +108,17 @@ class Rows(Files):
                 skipped = [row["a"].tolist() for row in self.rows(data().skip(2))]
                 self.assertEqual(skipped, every[2:5])
 
+    def test_files_have_all_of_their_bytes_and_no_more(self):
+        sizes = [os.path.getsize(self.files.path("voc", "JPEGImages", f"2007_00000{i}.jpg")) for i in (0, 2)]
+        data = ds.VOCDataset(self.files.path("voc"), shuffle=False)
+        self.assertEqual([len(row["image"]) for row in self.rows(data)], sizes)
+        halved = data.map(lambda target: target[:4], "target")
+        self.assertEqual([len(row["image"]) for row in self.rows(halved)], sizes)
+        both = data.map(lambda image, target: (image[:3], target[:4]), ["image", "target"]).batch(2)
+        self.assertEqual(len(both.rows()), 2)
+        lengths = [shape[0] for _, _, shape in data.rows().columns]  # as a training reads them
+        self.assertEqual(lengths[0], max(sizes))
+
     def test_trainings_read_what_python_reads(self):
         random = np.random.default_rng(2)
         x, y = random.standard_normal((40, 3)).astype("f4"), random.integers(0, 4, 40).astype("i4")
@@ -130,6 +141,36 @@ class Rows(Files):
         self.assertEqual(losses(filtered), expected)
         self.assertEqual(losses(padded), expected)
 
+    def test_ranks_read_shards_of_loose_rows(self):
+        random = np.random.default_rng(6)
+        x, y = random.standard_normal((32, 3)).astype("f4"), random.integers(0, 4, 32).astype("i4")
+
+        def losses(make):
+            net = nn.Dense(3, 4)
+            for one in net.get_parameters():
+                one.set_data(ms.Tensor(np.full(one.shape, 0.1, "f4")))
+            history = train.History()
+            optimizer = nn.SGD(net.trainable_params(), 0.5)
+            train.Model(net, nn.CrossEntropyLoss(), optimizer).train(2, make(), callbacks=[history])
+            return history.epoch["net_output"]
+
+        def rows(**options):
+            return ds.GeneratorDataset(list(zip(x, y)), ["x", "y"], shuffle=False, **options)
+
+        plain = losses(lambda: rows().batch(8))
+        ms.set_context(ranks=2)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+        try:
+            shard = {"num_shards": 2, "shard_id": 0}
+            self.assertAlmostEqual(losses(lambda: rows(**shard).padded_batch(4, pad_info={}))[-1], plain[-1], places=5)
+            named = [(f"t{i}", i) for i in range(6)]
+            named = ds.GeneratorDataset(named, ["s", "n"], shuffle=False, **shard).batch(2)
+            found = [row["s"].tolist() for row in self.rows(named)]
+            self.assertEqual(found, [["t0", "t2", "t1", "t3"], ["t4", "t5"]])
+        finally:
+            ms.reset_auto_parallel_context()
+            ms.set_context(ranks=1)
+
     def test_a_training_that_forgot_its_batches(self):
         x, y = np.ones((8, 3), "f4"), np.zeros(8, "i4")
         net = nn.Dense(3, 4)
@@ -138,6 +179,10 @@ class Rows(Files):
             ds.NumpySlicesDataset((x, y), ["x", "y"]),
             ds.GeneratorDataset(lambda: iter(zip(x, y)), ["x", "y"]),
         ):
+            begun = rows.batch(4)
+            begun.set_init_step(1)
+            with self.refuses(NotImplementedError, "begins with the first batch, got step 1"):
+                model.train(1, begun)
             for call in (lambda rows=rows: model.train(1, rows), lambda rows=rows: model.eval(rows)):
                 with self.refuses(ValueError, "single rows in place of batches, got the columns x f32[3]"):
                     call()

@@ -42,6 +42,7 @@ from partita.dataset.sources import (
 from partita.dataset.sound_sources import *  # noqa: F401,F403
 from partita.dataset.text_sources import *  # noqa: F401,F403
 
+PaddedBatchDataset = BatchDataset
 _ROWS = "MindDataset, or GeneratorDataset with its rows"
 globals().update(
     absent_all(

@@ -70,6 +70,11 @@ class Dataset(Streamed, Readable):
         """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
         all columns have as many rows. Raises ValueError for single rows."""
         rows = self.rows(shard)
+        if self.get_init_step():
+            raise NotImplementedError(
+                f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
+                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
+            )
         if self._batch_size is not None:
             return rows
         if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
@@ -101,13 +106,13 @@ class Dataset(Streamed, Readable):
         columns, function of a number, an epoch and a place); None if there are no numbers."""
         return None
 
-    def _is_inexact(self):
-        """Whether rows of the library, which trainings read, are other ones than those of iterators: files as long as
-        the largest, or only whole batches."""
-        return any(one._is_inexact() for one in self._parents)
+    def _inexact(self):
+        """Columns of which trainings read other values than iterators give: files as long as the largest. "" stands for
+        rows of partial batches, which trainings leave out."""
+        return set().union(*(one._inexact() for one in self._parents))
 
     def _reads_flow(self):
-        return self._is_loose() or self._is_inexact()
+        return self._is_loose() or bool(self._inexact())
 
     def _view(self, change, kind=None, **attrs):
         return (kind or _View)(self, change, **attrs)
@@ -374,10 +379,9 @@ class _View(Dataset):
     def _varies(self):
         return isinstance(self._change, Mapping) and self._change.varies(self._parent.rows(), self._seed())
 
-    def _is_inexact(self):
-        if isinstance(self._change, Mapping) and self._change.inputs and "image" in self._change.inputs:
-            return False
-        return super()._is_inexact()
+    def _inexact(self):
+        found = super()._inexact()
+        return found - set(self._change.inputs or ()) if isinstance(self._change, Mapping) else found
 
 
 class BatchDataset(_View):
@@ -396,8 +400,8 @@ class RepeatDataset(_View):
     def get_repeat_count(self):
         return self._count
 
-    def _is_inexact(self):
-        return super()._is_inexact() or _has_partial_batch(self._parent)
+    def _inexact(self):
+        return super()._inexact() | ({""} if _has_partial_batch(self._parent) else set())
 
 
 class TakeDataset(_View):
@@ -447,9 +451,9 @@ class _Joined(Dataset):
         join = flows.side_by_side if self._join is _data.zip else flows.one_after_the_other
         return join([part.flow(shard) for part in self._parts])
 
-    def _is_inexact(self):
+    def _inexact(self):
         follows = self._parts[:-1] if self._join is not _data.zip else []
-        return super()._is_inexact() or any(map(_has_partial_batch, follows))
+        return super()._inexact() | ({""} if any(map(_has_partial_batch, follows)) else set())
 
 
 builtin_zip = zip

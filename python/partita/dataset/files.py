@@ -81,8 +81,8 @@ class ListedSource(RowSource):
                 values[column][: len(value)] = value
         return values
 
-    def _is_inexact(self):
-        return any(map(self._are_bytes, range(len(self._names))))
+    def _inexact(self):
+        return {name for column, name in enumerate(self._names) if self._are_bytes(column)}
 
 
 def _signature(text):

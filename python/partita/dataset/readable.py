@@ -120,3 +120,9 @@ class _Iterator:
         return next(self._running)
 
     get_next = __next__
+
+    def stop(self):
+        """Ends the iteration."""
+        self._running = iter(())
+
+    release = stop

@@ -265,11 +265,13 @@ class GeneratorDataset(RowSource):
     ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
-        if batch_sampler is not None or collate_fn is not None:
-            raise NotImplementedError(
-                "[GeneratorDataset] batch_sampler and collate_fn are not supported, got one, expected a sampler and "
-                "batch(per_batch_map=..)"
+        if batch_sampler is not None and (sampler or shuffle or num_shards or num_samples or not self._random):
+            raise ValueError(
+                "[GeneratorDataset] a batch_sampler excludes other choices of rows, got both, expected one of them and "
+                "a source with __getitem__ and __len__"
             )
+        if collate_fn is not None and batch_sampler is None:
+            raise ValueError("[GeneratorDataset] collate_fn without batches, got one, expected a batch_sampler")
         if not self._random and not callable(source) and not hasattr(source, "__iter__"):
             raise TypeError(
                 f"[GeneratorDataset] the source cannot be iterated over, got {type(source).__name__}, expected a "
@@ -286,6 +288,9 @@ class GeneratorDataset(RowSource):
             raise ValueError("[GeneratorDataset] columns without names, got None, expected column_names")
         self._python_source, self._types = source, column_types
         self._loose, self._looked = None if self._random else True, None
+        self._batches_of_rows, self._collate = batch_sampler, collate_fn
+        if batch_sampler is not None:
+            self._loose, self._batch_size = True, len(list(next(iter(batch_sampler))))
         first, self._count = (source[0], len(source)) if self._random else (self._look(), None)
         self._names = _names("GeneratorDataset", column_names, len(_values_of(first)))
 
@@ -324,9 +329,21 @@ class GeneratorDataset(RowSource):
         return self._typed(self._python_source[number])
 
     def _by_number(self, shard):
-        return super()._by_number(shard) if self._random else None
+        return super()._by_number(shard) if self._random and self._batches_of_rows is None else None
+
+    def _flow_of_batches(self):
+        collate = self._collate
+        collation = flows.Collation(self._names, collate and (lambda *columns: collate(*columns[:-1])))
+
+        def epoch(number):
+            for i, batch in enumerate(self._batches_of_rows):
+                yield collation([self._row(one) for one in batch], number, i)
+
+        return flows.Flow(collation.names, epoch)
 
     def _flow(self, shard):
+        if self._batches_of_rows is not None:
+            return self._flow_of_batches()
         if self._random:
             return super()._flow(shard)
 
