@@ -41,6 +41,13 @@ class Files(Case):
     def rows(self, data, epochs=1):
         return [row for _ in range(epochs) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
 
+    def numbers(self, count=10, **options):
+        options = options or {"shuffle": False}
+        return ds.NumpySlicesDataset(np.arange(count, dtype="i4"), ["a"], **options)
+
+    def read(self, data):
+        return [int(row["a"]) for row in self.rows(data)]
+
 
 class Recorded(Files):
     def test_rows_are_the_documented_ones(self):
@@ -53,13 +60,6 @@ class Recorded(Files):
 
 class Rows(Files):
     """Rows of any type and shape."""
-
-    def numbers(self, count=10, **options):
-        options = options or {"shuffle": False}
-        return ds.NumpySlicesDataset(np.arange(count, dtype="i4"), ["a"], **options)
-
-    def read(self, data):
-        return [int(row["a"]) for row in self.rows(data)]
 
     def test_images_of_unlike_sizes_until_they_are_resized(self):
         random = np.random.default_rng(1)
@@ -205,6 +205,8 @@ class Rows(Files):
         self.assertEqual([row["a"].tolist() for row in self.rows(data)], [[1, 1], [3, 3], [5, 5]])
         self.assertEqual(data.get_dataset_size(), 3)
 
+
+class Samplers(Files):
     def test_samplers_draw(self):
         weights = np.array([0.0, 1, 3, 0, 6])
         data = self.numbers(5, sampler=ds.WeightedRandomSampler(weights, 4000))
@@ -239,6 +241,10 @@ class Rows(Files):
             sampler = ds.SequentialSampler()
             sampler.add_child(ds.SequentialSampler())
             sampler.add_child(ds.SequentialSampler())
+
+
+class Described(Files):
+    """Callbacks, descriptions, files that are written, and refusals."""
 
     def test_callbacks_hear_of_rows(self):
         told = []
