@@ -139,17 +139,16 @@ class Dataset(Streamed, Readable):
         operations,
         input_columns=None,
         output_columns=None,
-        column_order=None,
         num_parallel_workers=None,
         **kwargs,
     ):
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
         Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
         batches, and give as many rows, or a multiple."""
-        callbacks = kwargs.pop("callbacks", None) or []
+        callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
-        if isinstance(column_order, int):  # the place of num_parallel_workers in later forms
-            column_order = None
+        if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
+            column_order = list(num_parallel_workers)
         steps = T.flattened(operations)
         if isinstance(input_columns, str):
             input_columns = [input_columns]

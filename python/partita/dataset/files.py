@@ -93,13 +93,11 @@ def _signature(text):
 
 def source_class(name, module, signature, doc, load, **attrs):
     """A data set whose rows `load(options, where)` lists: (names, rows). `signature` is the documented one."""
-    bound = []
+    documented = _signature(signature)
 
     def __init__(self, *args, **kwargs):
-        if not bound:
-            bound.append(_signature(signature))
         try:
-            given = bound[0].bind(self, *args, **kwargs)
+            given = documented.bind(self, *args, **kwargs)
         except TypeError as error:
             raise TypeError(f"[{name}] wrong arguments, got {error}, expected ({signature})") from None
         given.apply_defaults()
@@ -112,19 +110,9 @@ def source_class(name, module, signature, doc, load, **attrs):
 
     members = {"__init__": __init__, "__doc__": doc, "__module__": module, **attrs}
     made = type(name, (ListedSource,), members)
-    made.__signature__ = LazySignature(signature)
+    __init__.__signature__ = documented
+    made.__signature__ = documented.replace(parameters=list(documented.parameters.values())[1:])
     return made
-
-
-class LazySignature:
-    """The signature of a class, which is made when somebody asks for it."""
-
-    def __init__(self, text):
-        self._text = text
-
-    def __get__(self, instance, owner):
-        found = _signature(self._text)
-        return found.replace(parameters=list(found.parameters.values())[1:])
 
 
 def one_of(where, name, value, known):

@@ -13,7 +13,8 @@ from partita.dataset.transforms.rows import padded
 _data = _core.data
 _READ = 64  # rows that are read from the library at a time
 HIDDEN = "_meta-"  # beginning of names of columns that iterators and trainings leave out
-_WINDOW = 4096  # rows of an epoch that a training may ask for again
+_WINDOW = 4096  # maximum number of rows of an epoch that a training may ask for again
+_WINDOW_BYTES = 512 << 20  # of these, unless they are fewer than 64
 
 
 def value_of(value):
@@ -374,6 +375,7 @@ class _Reader:
 
     def __init__(self, flow, is_batched):
         self._flow, self._is_batched, self._lock, self._epochs = flow, is_batched, threading.Lock(), {}
+        self._window = _WINDOW
 
     def rows(self, epoch):
         """The rows of an epoch, out of their batches."""
@@ -397,8 +399,11 @@ class _Reader:
                         f"[dataset] fewer rows than at first, got {first + len(kept)} in epoch {epoch + 1}, expected "
                         f"more than {index}"
                     )
+                if not kept:
+                    size = sum(value.nbytes for value in row)
+                    self._window = max(64, min(_WINDOW, _WINDOW_BYTES // max(size, 1)))
                 kept.append(row)
-                if len(kept) > _WINDOW:
+                if len(kept) > self._window:
                     kept.popleft()
                     first = state[1] = first + 1
             return kept[index - first]

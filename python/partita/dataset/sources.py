@@ -282,6 +282,8 @@ class GeneratorDataset(RowSource):
                 "[GeneratorDataset] a source without random access cannot be shuffled or sharded, got shuffle or "
                 "num_shards, expected a source with __getitem__ and __len__"
             )
+        if isinstance(schema, str):
+            raise TypeError(f"[GeneratorDataset] schema is a text, got {schema!r}, expected dataset.Schema(file)")
         if column_names is None and schema is not None:
             column_names, column_types = schema.names(), schema.types()
         if column_names is None:

@@ -150,8 +150,9 @@ def set_enc_key(enc_key):
         raise NotImplementedError("[set_enc_key] files are not encrypted, got a key, expected None")
 
 
-def _set_mode(mode="AES-GCM"):
+def set_enc_mode(enc_mode="AES-GCM"):
     """Has no effect without a key."""
 
 
-set_enc_mode = set_dec_mode = _set_mode
+def set_dec_mode(dec_mode="AES-GCM"):
+    """Has no effect without a key."""

@@ -67,6 +67,8 @@ class Vocab:
         """The vocabulary of the words in columns of a data set, all by default, from the most frequent one on; those of
         equal frequency in the order of their letters. `freq_range` has the least and the greatest frequency, and
         `top_k` is the number of words."""
+        if not hasattr(dataset, "get_col_names"):
+            raise TypeError(f"[Vocab] no data set, got {type(dataset).__name__}, expected one with words")
         columns = [columns] if isinstance(columns, str) else columns or dataset.get_col_names()
         low, high = freq_range or (None, None)
         if top_k is not None and (not isinstance(top_k, int) or top_k < 1):

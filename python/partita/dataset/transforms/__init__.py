@@ -41,8 +41,8 @@ class Transform:
 class TypeCast(Transform):
     """The same values in another element type."""
 
-    def __init__(self, output_type):
-        self.output_type = mstype.to_dtype(output_type)
+    def __init__(self, data_type):
+        self.output_type = mstype.to_dtype(data_type)
 
     def core(self, seed):
         return _data.cast_map(self.output_type.core)
