@@ -206,6 +206,63 @@ class Rows(Files):
         self.assertEqual(data.get_dataset_size(), 3)
 
 
+class BothWays(Files):
+    """The library and Python read the same rows."""
+
+    def drawn(self, random):
+        """A random chain of views."""
+        steps = []
+        batched = False
+        for _ in range(int(random.integers(1, 6))):
+            n = int(random.integers(1, 5))
+            steps.append(
+                [
+                    lambda data, n=n: data.map(lambda a: a * n, "a"),
+                    lambda data, n=n: data.map(lambda a, b: (a + n, b, a - b), ["a", "b"], ["a", "c", "b"]),
+                    lambda data, n=n: data.skip(n),
+                    lambda data, n=n: data.take(2 * n),
+                    lambda data, n=n: data.repeat(1 + n % 3),
+                    lambda data, n=n: data.project(["b", "a"]),
+                    lambda data, n=n: data.rename("b", "z").map(lambda z: z + n, "z").rename("z", "b"),
+                    lambda data, n=n, batched=batched: data if batched else data.batch(n, drop_remainder=n % 2 == 0),
+                    lambda data, n=n: data + data.take(n),
+                    lambda data, n=n: ds.zip((data, data.rename(["a", "b"], ["d", "e"]).project(["d", "e"]))),
+                ][int(random.integers(10))]
+            )
+        return steps
+
+    def test_random_chains(self):
+        random = np.random.default_rng(11)
+        used = 0
+        for _ in range(80):
+            a, b = random.integers(0, 99, (2, 23)).astype("i4")
+            steps = self.drawn(random)
+            chains = [
+                ds.NumpySlicesDataset((a, b), ["a", "b"], shuffle=False),
+                ds.GeneratorDataset(lambda a=a, b=b: iter(zip(a, b)), ["a", "b"]),
+            ]
+            try:
+                for step in steps:
+                    chains = [step(one) for one in chains]
+                expected, found = (
+                    [[(name, value.tolist()) for name, value in row.items()] for row in self.rows(one)]
+                    for one in chains
+                )
+            except (ValueError, RuntimeError):  # views that do not fit
+                continue
+            used += 1
+            self.assertEqual(found, expected)
+            self.assertEqual([one.get_dataset_size() for one in chains], [len(expected)] * 2)
+        self.assertGreater(used, 40)
+
+    def test_the_library_asks_for_rows_in_any_order(self):
+        rows = ds.GeneratorDataset(lambda: iter(range(300)), ["a"]).batch(7).rows()
+        random = np.random.default_rng(5)
+        for epoch in (0, 1, 0):
+            numbers = random.integers(0, 300, 40).tolist()
+            np.testing.assert_array_equal(np.asarray(rows.read(epoch, numbers)[0]), numbers)
+
+
 class Samplers(Files):
     def test_samplers_draw(self):
         weights = np.array([0.0, 1, 3, 0, 6])
