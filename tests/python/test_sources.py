@@ -1,8 +1,10 @@
 """Data sets beyond images: rows of any type, samplers, files of many formats, and maps of texts."""
 
+import gzip
 import importlib.util
 import os
 import tempfile
+import unittest
 
 import numpy as np
 import source_cases
@@ -582,3 +584,22 @@ class Converters(Files):
             record.TFRecordToMR("a", "b", {})
         with self.refuses(NotImplementedError, "files are not encrypted"):
             record.set_enc_key("k")
+
+    @unittest.skipUnless(importlib.util.find_spec("PIL"), "needs Pillow")
+    def test_digits(self):
+        random = np.random.default_rng(8)
+        images = {
+            name: np.repeat(random.integers(0, 256, (3, 1, 1)), 784, 1).astype("u1") for name in ("train", "t10k")
+        }
+        labels = {name: random.integers(0, 10, 3).astype("u1") for name in images}
+        for name, pixels in images.items():
+            pixels = pixels.reshape(3, 28, 28)
+            self.files.write(f"zipped/{name}-images-idx3-ubyte.gz", gzip.compress(source_files.idx(pixels)))
+            self.files.write(f"zipped/{name}-labels-idx1-ubyte.gz", gzip.compress(source_files.idx(labels[name])))
+        ms.mindrecord.MnistToMR(self.files.path("zipped"), self.files.path("digits")).transform()
+        for part, name in (("train", "train"), ("test", "t10k")):
+            data = ds.MindDataset(self.files.path(f"digits_{part}.mindrecord"), shuffle=False)
+            rows = self.rows(data.map(ds.vision.Decode(), "data"))
+            self.assertEqual([int(row["label"]) for row in rows], labels[name].tolist())
+            for row, pixels in zip(rows, images[name]):
+                self.assertLessEqual(np.abs(row["data"].astype(int) - int(pixels[0, 0])).max(), 2)
