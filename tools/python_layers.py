@@ -30,7 +30,11 @@ LAYERS = (
 # Imports inside functions, each with its reason: (module, what it imports).
 LATE = {
     ("train.program", "networkx"): "optional, and only graphs that are asked for need it",
-    ("dataset.sources", "PIL"): "optional, and only folders of images need it",
+    ("dataset.files", "PIL"): "optional, and only folders of images need it",
+    ("dataset.image_sources", "scipy"): "optional, and only files of MATLAB need it",
+    ("dataset.text.tokenizers", "jieba"): "optional, and only JiebaTokenizer needs it",
+    ("dataset.text.tokenizers", "regex"): "optional, and only patterns with classes of Unicode need it",
+    ("mindrecord.converters", "PIL"): "optional, and only images of MNIST need it",
     ("dataset.vision.__init__", "PIL"): "optional, and only bytes of images need it",
 }
 

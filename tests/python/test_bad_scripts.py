@@ -78,16 +78,16 @@ CASES = {
         """,
     ),
     "images of two sizes": (
-        TypeError,
-        "column 'image' of row 1 differs in type from the first row, got u8[9,8,3], expected u8[8,8,3]: all rows have "
-        "the same size; resize images to one size",
+        RuntimeError,
+        "the rows of a batch differ in column 'image', got (8, 8, 3), (9, 8, 3), expected one shape and type: "
+        "padded_batch, per_batch_map, or a map such as vision.Resize before",
         """
         class Images:
             def __len__(self):
                 return 2
             def __getitem__(self, i):
                 return (np.zeros((8 + i, 8, 3), "u1"),)
-        images = ds.GeneratorDataset(Images(), ["image"], shuffle=False).map(ds.vision.Resize((4, 4)), "image")
+        images = ds.GeneratorDataset(Images(), ["image"], shuffle=False).batch(2)
         list(images.create_tuple_iterator())  # here
         """,
     ),

@@ -175,7 +175,7 @@ class Names(Case):
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
             (lambda: nn.GraphCell(None), r"\[GraphCell\] this name is not supported, got a call, expected the network"),
             (lambda: ops.ScalarSummary()("a", X), r"\[ScalarSummary\] networks record nothing"),
-            (lambda: ms.dataset.Cifar100Dataset("."), r"\[Cifar100Dataset\] this data set is not supported"),
+            (lambda: ms.dataset.LSUNDataset("."), r"\[LSUNDataset\] this name is not supported"),
         ):
             with self.assertRaisesRegex(NotImplementedError, text):
                 make()

@@ -407,10 +407,8 @@ class Rows(Records):
         self.assertEqual([str(row["name"]) for row in found], [f"Zoë {i}" for i in range(6)])
         self.assertEqual([row["image"].tolist() for row in found], [list(range(i, 4 * i + 1)) for i in range(6)])
         self.assertIsInstance(next(iter(rows.create_dict_iterator()))["image"], Tensor)
-        with self.refuses(
-            ValueError, "column 'ids' has no shape, got {'shape': [-1], 'type': 'int64'}, expected a map"
-        ):
-            rows.batch(2).create_dict_iterator()
+        with self.refuses(RuntimeError, "the rows of a batch differ in column 'ids', got "):
+            list(rows.batch(2))
         with self.refuses(TypeError, "an operation is not a function"):
             rows.map(3, "image")
 
@@ -425,8 +423,8 @@ class Rows(Records):
         np.testing.assert_array_equal(first["image"][1], np.resize(np.arange(1, 5), 4) * 0.5)
         np.testing.assert_array_equal(second["label"], [1, 2, 3])
         np.testing.assert_array_equal(second["length"], [5, 5, 5])
-        with self.refuses(ValueError, "wrong number of results, got 2, expected 1: ['name']"):
-            ds.MindDataset(self.theirs()).map(lambda name: (name, name), "name")
+        with self.refuses(ValueError, "[map] wrong number of columns, got 2, expected 1"):
+            list(ds.MindDataset(self.theirs()).map(lambda name: (name, name), "name"))
 
     def test_a_training(self):
         chance = np.random.default_rng(1)

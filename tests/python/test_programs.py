@@ -209,8 +209,8 @@ class Refusals(Case):
                 model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
         with self.refuses(ValueError, "initial_epoch", "expected 0 to 1"):
             model.train(2, data.batch(2), initial_epoch=2)
-        with self.refuses(NotImplementedError, "pad_info is not supported"):
-            data.batch(2, pad_info={})
+        with self.refuses(NotImplementedError, "column_order is not supported"):
+            data.batch(2, column_order=["y", "x"])
         with self.refuses(TypeError, "unknown parameter, got 'colour'"):
             data.map(lambda x: x, "x", colour=1)
         with self.refuses(ValueError, "MaxPool", "'NHWC'"):

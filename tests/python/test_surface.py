@@ -92,7 +92,7 @@ SURFACE = {
         Rescale(rescale, shift) Normalize(mean, std, is_hwc=True) HWC2CHW() Resize(size, interpolation=..)
         RandomCrop(size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=..)
         RandomHorizontalFlip(prob=0.5)""",
-    "dataset.transforms": "TypeCast(output_type) OneHot(num_classes, smoothing_rate=0.0) Compose(transforms)",
+    "dataset.transforms": "TypeCast(data_type) OneHot(num_classes, smoothing_rate=0.0) Compose(transforms)",
     "train": """
         Model(network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
         amp_level='O0', boost_level='O0', ..) LossMonitor(per_print_times=1) TimeMonitor(data_size=None,
@@ -120,7 +120,7 @@ METHODS = {
         train(epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0) fit
         eval(valid_dataset, callbacks=None, dataset_sink_mode=False) predict build infer_train_layout""",
     "dataset.Dataset": """
-        map(operations, input_columns=None, output_columns=None, column_order=None, num_parallel_workers=None, ..)
+        map(operations, input_columns=None, output_columns=None, num_parallel_workers=None, ..)
         batch(batch_size, drop_remainder=False, num_parallel_workers=None, ..) shuffle(buffer_size)
         repeat(count=None) skip(count) take(count=-1) project(columns) get_dataset_size()
         create_tuple_iterator(columns=None, num_epochs=-1, output_numpy=False, do_copy=False)

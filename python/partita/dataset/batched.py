@@ -39,10 +39,11 @@ class OfRows:
     def batch_arrays(self, columns, epoch, batch):
         made = self._function(*[list(one) for one in columns], BatchInfo(epoch, batch))
         made = made if isinstance(made, tuple) else (made,)
-        return [_stacked(one) for one in made]
+        return [stacked(one) for one in made]
 
 
-def _stacked(rows):
+def stacked(rows):
+    """The rows that a function of lists gives, as an array. Raises ValueError for unlike ones."""
     if isinstance(rows, Tensor):
         return rows.asnumpy()
     values = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in rows]
@@ -62,7 +63,7 @@ class MappedBatches:
         self._ratio = None
 
     def probe(self, rows):
-        """How many rows a row becomes."""
+        """How many rows a row becomes; None if the map gives no multiple of the rows."""
         self._function(rows, 0)
         return self._ratio
 
@@ -75,10 +76,7 @@ class MappedBatches:
         made = _batch_of(function, first, 0, 0)
         given = {len(one) if one.ndim else 0 for one in made}
         if len(given) > 1 or not given or min(given) < 1 or min(given) % size:
-            raise ValueError(
-                f"[map] a map after batch gives as many rows in each column, got {sorted(given)} of {size}, expected a "
-                f"multiple of {size}"
-            )
+            return None, []
         self._ratio = given.pop() // size
         types = [(name, _core.Array(one[:1]).dtype, list(one.shape[1:])) for name, one in zip(names, made)]
         return function, types
@@ -166,4 +164,3 @@ class PythonSampler:
             return [np.array(np.asarray(one)[0]) for one in rows.read(epoch, [numbers[index]])]
 
         return _data.python_rows(columns, self._count, read)
-

@@ -1,26 +1,24 @@
 """Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
 
-import itertools
 import numbers
 
-import numpy as np
-
-from partita import _core, context
+from partita import _core
 from partita._names import missing_attribute
 from partita._warnings import warn
-from partita.common import dtype as mstype
 from partita.common import seed as _seed
-from partita.common.tensor import Tensor
-from partita.communication import management as ranks
+from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import MappedBatches, OfRows
+from partita.dataset.mappings import Mapping, require_column
+from partita.dataset.readable import Readable
+from partita.dataset.streamed import Streamed
 
 _data = _core.data
 
 
 # Options of speed alone; what else the documented functions take is refused.
 _FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
-_REFUSED = {"map": {"callbacks"}, "batch": {"column_order", "pad_info"}}
+_REFUSED = {"map": set(), "batch": {"column_order"}}
 
 
 def _refuse_unknown(where, options):
@@ -33,18 +31,22 @@ def _refuse_unknown(where, options):
             raise NotImplementedError(f"[{where}] {name} is not supported, got {value!r}, expected None")
 
 
-class Dataset:
+class Dataset(Streamed, Readable):
     """Rows with named columns, or batches of them once `batch` was called."""
 
     # Of a description: `_source(shard)` gives the rows of the library; `shard` is (shards, shard) in place of the
     # script's own, or None. After `batch` rows are counted in batches of `_batch_size`.
+    # Rows of texts, of objects and of unlike shapes are loose: `_flow(shard)` gives them one after the other.
     _batch_size = None
     _drop_remainder = False
     _shards = (1, 0)  # how the script cut the source, and which part it takes
+    _parents = ()
+    _loose = None  # whether the library cannot hold the rows; None if that is not known yet
 
     def __init__(self):
         self._epoch = 0
         self._built = {}
+        self._flows = {}
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -54,11 +56,63 @@ class Dataset:
     def _source(self, shard):
         raise NotImplementedError
 
+    def _flow(self, shard):
+        return flows.of_library(self.rows(shard), self._batch_size, self._drop_remainder)
+
     def rows(self, shard=None):
-        """The rows of the library."""
+        """The rows of the library. Raises ValueError where it cannot hold them."""
         if shard not in self._built:
-            self._built[shard] = self._source(shard)
+            loose = self._is_loose()
+            self._built[shard] = flows.rows_of(self.flow(shard), self._batch_size) if loose else self._source(shard)
         return self._built[shard]
+
+    def rows_of_batches(self, shard=None):
+        """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
+        all columns have as many rows. Raises ValueError for single rows."""
+        rows = self.rows(shard)
+        if self.get_init_step():
+            raise NotImplementedError(
+                f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
+                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
+            )
+        if self._batch_size is not None:
+            return rows
+        if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
+            columns = ", ".join(f"{name} {kind}{shape}" for name, kind, shape in rows.columns)
+            raise ValueError(
+                f"[dataset] single rows in place of batches, got the columns {columns}, expected "
+                "dataset = dataset.batch(SIZE) before the training"
+            )
+        return rows.unbatch()
+
+    def flow(self, shard=None):
+        """The rows or batches as Python reads them, one after the other."""
+        if shard not in self._flows:
+            self._flows[shard] = self._flow(shard)
+        return self._flows[shard]
+
+    def _is_loose(self):
+        """Whether the library cannot hold the rows."""
+        if self._loose is None:
+            self._loose = any(one._is_loose() for one in self._parents) or self._varies()
+        return self._loose
+
+    def _varies(self):
+        """Whether rows look unlike, of those that the library could hold otherwise."""
+        return False
+
+    def _by_number(self, shard):
+        """Rows that are made one by one, of loose rows with a number each: (numbers as rows of the library, names of
+        columns, function of a number, an epoch and a place); None if there are no numbers."""
+        return None
+
+    def _inexact(self):
+        """Columns of which trainings read other values than iterators give: files as long as the largest. "" stands for
+        rows of partial batches, which trainings leave out."""
+        return set().union(*(one._inexact() for one in self._parents))
+
+    def _reads_flow(self):
+        return self._is_loose() or bool(self._inexact())
 
     def _view(self, change, kind=None, **attrs):
         return (kind or _View)(self, change, **attrs)
@@ -66,30 +120,17 @@ class Dataset:
     # What there is.
 
     def get_col_names(self):
-        return [name for name, _, _ in self.rows().columns]
+        return list(self.flow().names) if self._reads_flow() else [name for name, _, _ in self.rows().columns]
 
     def get_dataset_size(self):
-        """Number of batches of an epoch, or of rows if they are not batched."""
+        """Number of batches of an epoch, or of rows if they are not batched. Where it depends on the rows, as after
+        `filter`, those of an epoch are read."""
+        if self._reads_flow():
+            return self.flow().count()
         rows = len(self.rows())
         if self._batch_size is None:
             return rows
         return rows // self._batch_size if self._drop_remainder else -(-rows // self._batch_size)
-
-    def get_batch_size(self):
-        return self._batch_size or 1
-
-    def get_repeat_count(self):
-        return 1
-
-    def __len__(self):
-        return self.get_dataset_size()
-
-    def output_shapes(self):
-        head = [] if self._batch_size is None else [self._batch_size]
-        return [head + list(shape) for _, _, shape in self.rows().columns]
-
-    def output_types(self):
-        return [mstype.of_core(core).numpy.type for _, core, _ in self.rows().columns]
 
     # How it is changed.
 
@@ -98,61 +139,77 @@ class Dataset:
         operations,
         input_columns=None,
         output_columns=None,
-        column_order=None,
         num_parallel_workers=None,
         **kwargs,
     ):
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
         Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
         batches, and give as many rows, or a multiple."""
+        callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
-        if isinstance(column_order, int):  # the place of num_parallel_workers in later forms
-            column_order = None
+        if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
+            column_order = list(num_parallel_workers)
         steps = T.flattened(operations)
         if isinstance(input_columns, str):
             input_columns = [input_columns]
         if isinstance(output_columns, str):
             output_columns = [output_columns]
-        mapping = _Mapping(steps, input_columns, output_columns)
-        mapped = self._view(mapping) if self._batch_size is None else self._mapped_batches(mapping)
+        callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+        mapping = Mapping(steps, input_columns, output_columns)
+        options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
+        mapped = self._view(mapping, **options)
+        if self._batch_size is not None and not callbacks and not self._is_loose():
+            change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
+            ratio = change.probe(self.rows())
+            if ratio is None:  # not rows, which only iterators can give
+                mapped._loose = True
+            else:
+                mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
         return mapped.project(column_order) if column_order else mapped
-
-    def _mapped_batches(self, mapping):
-        change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
-        ratio = change.probe(self.rows())
-        return self._view(change, batch_size=self._batch_size * ratio)
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
-        `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. Raises TypeError or
-        ValueError for bad sizes, NotImplementedError for batches of batches."""
-        changed, *columns = (kwargs.pop(name, None) for name in ("per_batch_map", "input_columns", "output_columns"))
+        `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. `batch_size` may be a
+        function of a BatchInfo. `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes."""
+        names = "per_batch_map", "input_columns", "output_columns", "pad_info"
+        changed, inputs, outputs, padding = (kwargs.pop(name, None) for name in names)
         _refuse_unknown("batch", kwargs)
-        if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
-            raise TypeError(f"[batch] batch_size is not an integer, got {batch_size!r}, expected one from 1")
-        if batch_size < 1:
-            raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
-        if self._batch_size is not None:
-            raise NotImplementedError(
-                f"[batch] batches cannot be batched again, got batch({batch_size}) after batch("
-                f"{self._batch_size}), expected one of them"
-            )
-        size, drops = int(batch_size), bool(drop_remainder)
-        batched = self._view(lambda rows, seed: rows, BatchDataset, batch_size=size, drop_remainder=drops)
-        if changed is None:
-            return batched
-        return batched.map(OfRows(changed), columns[0] or self.get_col_names(), columns[1])
+        if not callable(batch_size):
+            if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
+                raise TypeError(f"[batch] batch_size is not an integer, got {batch_size!r}, expected one from 1")
+            if batch_size < 1:
+                raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
+            batch_size = int(batch_size)
+        inputs = [inputs] if isinstance(inputs, str) else inputs
+        outputs = [outputs] if isinstance(outputs, str) else outputs
+        fixed, drops = not callable(batch_size) and self._batch_size is None, bool(drop_remainder)
+        padding = None if padding is None else flows.Padding(padding)
+
+        def collated(flow, seed):
+            collation = flows.Collation(flow.names, changed, inputs, outputs, padding)
+            return flows.batched(flow, batch_size, drops, collation)
+
+        size = 1 if callable(batch_size) else batch_size
+        loose = not fixed or padding is not None or self._is_loose()
+        options = {"batch_size": size, "drop_remainder": drops}
+        if loose or changed is None:
+            return self._view(lambda rows, seed: rows, BatchDataset, flow=collated, loose=loose, **options)
+        batched = self._view(lambda rows, seed: rows, BatchDataset, **options)
+        mapped = batched.map(OfRows(changed), inputs or self.get_col_names(), outputs)
+        mapped._flow_change, mapped._parents = collated, (self,)
+        return mapped
 
     def shuffle(self, buffer_size):
-        """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer. Raises
-        ValueError for a size below 2, NotImplementedError after `batch`."""
+        """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer, unless Python
+        reads them: batches, and rows of unlike shapes. Raises ValueError for a size below 2."""
         if not isinstance(buffer_size, int) or buffer_size < 2:
             raise ValueError(f"[shuffle] bad buffer_size, got {buffer_size!r}, expected an integer from 2")
-        if self._batch_size is not None:
-            raise NotImplementedError(
-                "[shuffle] batches cannot be shuffled, got shuffle after batch, expected it before"
-            )
-        return self._view(lambda rows, seed: rows.shuffle(seed))
+        return self._view(
+            lambda rows, seed: rows.shuffle(seed),
+            flow=lambda flow, seed: flows.shuffled(flow, buffer_size, seed),
+            loose=self._batch_size is not None,
+            orders=self._batch_size is None,
+        )
 
     def repeat(self, count=None):
         """Repeats the rows or batches `count` times in each epoch. Only whole batches are repeated. None and -1 have no
@@ -162,7 +219,13 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[repeat] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: self._whole(rows).repeat(count), RepeatDataset)
+        repeated = self._view(
+            lambda rows, seed: self._whole(rows).repeat(count),
+            RepeatDataset,
+            flow=lambda flow, seed: flows.repeated(flow, count),
+        )
+        repeated._count = count
+        return repeated
 
     def take(self, count=-1):
         """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
@@ -170,20 +233,29 @@ class Dataset:
             return self
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"[take] bad count, got {count!r}, expected an integer from 1, or -1")
-        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()), TakeDataset)
+        return self._view(
+            lambda rows, seed: rows.take(count * (self._batch_size or 1)),
+            TakeDataset,
+            flow=lambda flow, seed: flows.cut(flow, 0, count),
+            orders=self._batch_size is None,
+        )
 
     def skip(self, count):
         """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
-        return self._view(lambda rows, seed: rows.skip(count * self.get_batch_size()))
+        return self._view(
+            lambda rows, seed: rows.skip(count * (self._batch_size or 1)),
+            flow=lambda flow, seed: flows.cut(flow, count),
+            orders=self._batch_size is None,
+        )
 
     def project(self, columns):
         """Keeps only the named columns, in this order."""
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
-            _require_column("project", name, self.get_col_names())
-        return self._view(lambda rows, seed: rows.project(names))
+            require_column("project", name, self.get_col_names())
+        return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
     def rename(self, input_columns, output_columns):
         """Renames columns. Raises ValueError unless there are as many new names as old ones."""
@@ -192,9 +264,11 @@ class Dataset:
         if len(old) != len(new):
             raise ValueError(f"[rename] different numbers of names, got {len(old)} and {len(new)}, expected as many")
         for name in old:
-            _require_column("rename", name, self.get_col_names())
+            require_column("rename", name, self.get_col_names())
         names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
-        return self._view(lambda rows, seed: rows.rename(names))
+        return self._view(
+            lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
+        )
 
     def zip(self, datasets):
         """Adds the columns of other data sets."""
@@ -210,27 +284,34 @@ class Dataset:
         return self.concat(other)
 
     def split(self, sizes, randomize=True):
-        """Splits the rows into parts. `sizes` are numbers of rows, or shares as floats. A part has the same rows in
-        every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their order
-        changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add up or
-        a part is empty."""
-        rows = len(self.rows())
-        if all(isinstance(one, float) for one in sizes):
-            counts = [round(rows * one) for one in sizes]
-            counts[-1] += rows - sum(counts)
-        else:
-            counts = list(sizes)
+        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats. A part has the same
+        rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their
+        order changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add
+        up or a part is empty."""
+        rows, step = self.get_dataset_size(), self._batch_size or 1
+        shares = all(isinstance(one, float) for one in sizes)
+        counts = [round(rows * one) for one in sizes] if shares else list(sizes)
+        if shares:
+            counts[0] += rows - sum(counts)
         if sum(counts) != rows or min(counts) < 1:
             raise ValueError(f"[split] sizes do not add up, got {counts}, expected {rows} in all")
-        whole = self._view(lambda rows, seed: (rows.shuffle(seed) if randomize else rows).first_epoch())
+        randomize = randomize and self._batch_size is None
+        whole = self._view(
+            lambda rows, seed: (rows.shuffle(seed) if randomize else rows).first_epoch(),
+            flow=lambda flow, seed: flows.first_epoch(flow, seed if randomize else None),
+        )
         begins = [sum(counts[:i]) for i in range(len(counts))]
 
         def part(begin, count):
             def change(rows, seed):
-                rows = rows.skip(begin).take(count)
+                rows = rows.skip(begin * step).take(count * step)
                 return rows.shuffle(seed) if randomize else rows
 
-            return _View(whole, change)
+            def flow_change(flow, seed):
+                flow = flows.cut(flow, begin, begin + count)
+                return flows.shuffled(flow, count, seed) if randomize else flow
+
+            return _View(whole, change, flow=flow_change)
 
         return [part(begin, count) for begin, count in builtin_zip(begins, counts)]
 
@@ -248,141 +329,130 @@ class Dataset:
             )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
-    # How it is read.
-
-    def _shards_of_a_step(self):
-        """The shards that a loop reads side by side: all of the script's where ranks are threads of this process, so
-        that a batch has the rows of all ranks."""
-        shards, _ = self._shards
-        alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone"
-        if shards == 1 or alone or ranks.is_process() or ranks.in_process_ranks() == 1:
-            return [None]
-        if self._batch_size is None and any(len(shape) == 0 for _, _, shape in self.rows().columns):
-            warn(
-                "[dataset] only batches hold rows of several ranks, got single rows with the columns "
-                f"{', '.join(self.get_col_names())}: those of one shard are read"
-            )
-            return [None]
-        return [(shards, i) for i in range(shards)]
-
-    def _batches(self, epoch):
-        parts, step = [self.rows(shard) for shard in self._shards_of_a_step()], self._batch_size or 1
-        size = len(parts[0])
-        last = size // step * step if self._drop_remainder else size
-        for first in range(0, last, step):
-            indices = list(range(first, min(first + step, last)))
-            read = [rows.read(epoch, indices) for rows in parts]
-            yield read[0] if len(read) == 1 else [_joined(arrays) for arrays in builtin_zip(*read)]
-
-    def _values(self, num_epochs, columns, output_numpy):
-        names = self.get_col_names()
-        for name in columns or []:
-            _require_column("iterator", name, names)
-        chosen = [names.index(name) for name in columns] if columns else range(len(names))
-        for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
-            epoch, self._epoch = self._epoch, self._epoch + 1
-            for arrays in self._batches(epoch):
-                values = [arrays[c] if self._batch_size is not None else _row_of(arrays[c]) for c in chosen]
-                yield [np.asarray(value) if output_numpy else Tensor._from_array(value) for value in values]
-
-    def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
-        """Iterates over rows or batches as lists of the values of columns: Tensors, or NumPy arrays with
-        `output_numpy`. Each iteration is one epoch."""
-        return _Iterator(lambda: self._values(1, columns, output_numpy))
-
-    def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
-        """Iterates over rows or batches as dicts from the names of columns to values. Each iteration is one epoch."""
-        names = self.get_col_names()
-        return _Iterator(lambda: (dict(builtin_zip(names, values)) for values in self._values(1, None, output_numpy)))
-
-    def __iter__(self):
-        return iter(self._values(1, None, False))
-
-
-def _joined(arrays):
-    """The rows of several arrays as one."""
-    return _core.Array(np.concatenate([np.asarray(one) for one in arrays]))
-
-
-def _row_of(array):
-    """The row of an array that has one; those of several shards, which begin with rows themselves, as one."""
-    values = np.asarray(array)
-    return _core.Array(np.array(values[0] if len(values) == 1 else np.concatenate(list(values))))
-
-
-class _Iterator:
-    """Goes through one epoch each time that it is asked for an iterator."""
-
-    def __init__(self, make):
-        self._make, self._running = make, None
-
-    def __iter__(self):
-        self._running = self._make()
-        return self
-
-    def __next__(self):
-        if self._running is None:
-            self._running = self._make()
-        return next(self._running)
-
-    get_next = __next__
-
-
-def _require_column(where, name, names):
-    if name in names:
-        return
-    near = _core.nearest(str(name), names)
-    raise ValueError(
-        f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
-        + (f", did you mean '{near}'?" if near else "")
-    )
-
 
 class _View(Dataset):
-    """A data set that is another one, changed. Each has random numbers of its own."""
+    """A data set that is another one, changed, as rows of the library and as a flow. Each has random numbers of its
+    own. Without a change of rows of the library, and with `loose`, there is only the flow."""
 
-    def __init__(self, parent, change, batch_size=None, drop_remainder=None):
+    def __init__(self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False):
         super().__init__()
-        self._parent, self._change = parent, change
+        self._orders = orders  # whether the change is one of the order alone
+        self._parent, self._change, self._flow_change = parent, change, flow
+        self._parents = (parent,)
+        self._loose = True if loose or change is None else None
         self._depth = getattr(parent, "_depth", 0) + 1
         self._batch_size = parent._batch_size if batch_size is None else batch_size
         self._drop_remainder = parent._drop_remainder if drop_remainder is None else drop_remainder
         self._shards = parent._shards
 
+    def _seed(self):
+        return _seed.seed_or_default() + 7919 * self._depth
+
     def _source(self, shard):
-        return self._change(self._parent.rows(shard), _seed.seed_or_default() + 7919 * self._depth)
+        if self._parent._is_loose():
+            numbers, names, function = self._by_number(shard)
+            return flows.numbered(numbers, names, function)
+        return self._change(self._parent.rows(shard), self._seed())
+
+    def _is_loose(self):
+        if self._loose is None and isinstance(self._change, Mapping) and self._parent._is_loose():
+            by_number = self._by_number(None)  # a map may give rows of one shape
+            self._loose = by_number is None or not flows.are_alike_by_number(*by_number)
+        return super()._is_loose()
+
+    def _by_number(self, shard):
+        found = self._parents[0]._by_number(shard)
+        if found is None:
+            return None
+        numbers, names, function = found
+        if self._orders:
+            return self._change(numbers, self._seed()), names, function
+        if not isinstance(self._change, Mapping):
+            return None
+        changed, names = self._change.of_batches([(name, None, None) for name in names], self._seed())
+        return numbers, names, lambda number, epoch, place: changed(function(number, epoch, place), epoch, place)
+
+    def _flow(self, shard):
+        return self._flow_change(self._parents[0].flow(shard), self._seed())
+
+    def _varies(self):
+        return isinstance(self._change, Mapping) and self._change.varies(self._parent.rows(), self._seed())
+
+    def _inexact(self):
+        found = super()._inexact()
+        return found - set(self._change.inputs or ()) if isinstance(self._change, Mapping) else found
 
 
 class BatchDataset(_View):
     """Rows in batches: the result of `batch`."""
 
+    @property
+    def batch_size(self):
+        return self._batch_size
+
 
 class RepeatDataset(_View):
     """Rows that are repeated: the result of `repeat`."""
+
+    _count = 1
+
+    def get_repeat_count(self):
+        return self._count
+
+    def _inexact(self):
+        return super()._inexact() | ({""} if _has_partial_batch(self._parent) else set())
 
 
 class TakeDataset(_View):
     """The first rows: the result of `take`."""
 
 
+def _has_partial_batch(data):
+    """Whether the last batch of an epoch has fewer rows than others."""
+    if data._batch_size is None or data._drop_remainder or data._is_loose():
+        return False
+    return len(data.rows()) % data._batch_size != 0
+
+
 class _Joined(Dataset):
+    """Data sets next to each other, or one after the other."""
+
+    _sampler = None
+
     def __init__(self, parts, join):
         super().__init__()
-        sizes = {part._batch_size for part in parts}
-        if len(sizes) > 1:
-            raise ValueError(
-                f"[dataset] the parts have batches of different sizes, got {sorted(map(str, sizes))}, expected one size"
-            )
-        self._parts, self._join = parts, join
+        self._parts = self._parents = parts
+        self._join = join
+        if len({part._batch_size for part in parts}) > 1:
+            self._loose = True
         self._batch_size, self._drop_remainder = parts[0]._batch_size, any(part._drop_remainder for part in parts)
         self._shards = parts[0]._shards
 
+    def use_sampler(self, sampler):
+        """Takes the rows that a sampler chooses among all."""
+        self._sampler, self._shards = sampler, sampler.shards()
+        self._built, self._flows = {}, {}
+
     def _source(self, shard):
+        rows = self._all_rows(shard if self._sampler is None else None)
+        if self._sampler is None:
+            return rows
+        return self._sampler.choose(rows, _seed.seed_or_default(), shard or self._shards)
+
+    def _all_rows(self, shard):
         rows = [part.rows(shard) for part in self._parts]
         if self._join is not _data.zip:  # one behind the other
             parts = builtin_zip(self._parts, rows[:-1])
             rows[:-1] = [part._whole(one) if part._drop_remainder else one for part, one in parts]
         return self._join(rows)
+
+    def _flow(self, shard):
+        join = flows.side_by_side if self._join is _data.zip else flows.one_after_the_other
+        return join([part.flow(shard) for part in self._parts])
+
+    def _inexact(self):
+        follows = self._parts[:-1] if self._join is not _data.zip else []
+        return super()._inexact() | ({""} if any(map(_has_partial_batch, follows)) else set())
 
 
 builtin_zip = zip
@@ -395,107 +465,5 @@ def zip(datasets):
     return _Joined(list(datasets), _data.zip)
 
 
-class _Mapping:
-    """The mapping that `map` applies to the rows of the library."""
-
-    def __init__(self, steps, inputs, outputs):
-        self.steps, self.inputs, self.outputs = steps, inputs, outputs
-
-    def __call__(self, rows, seed):
-        columns = list(rows.columns)
-        names = [name for name, _, _ in columns]
-        inputs = self.inputs or [names[0]]
-        for name in inputs:
-            _require_column("map", name, names)
-        outputs = self.outputs or inputs
-        steps = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
-        if all(isinstance(step, _data.Map) for step in steps):
-            if len(outputs) != len(inputs):
-                raise ValueError(
-                    f"[map] wrong number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
-                )
-            mapped = rows.map(inputs, _data.chain(steps))
-            return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
-        places, kept = _places(names, inputs)
-        function = _Applied(steps, places, len(outputs))
-        probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
-        made = [(name, value.dtype, list(value.shape)) for name, value in builtin_zip(outputs, map(_core.Array, probe))]
-        order = _order(names, places, outputs, kept, columns, made)
-        function.order = [source for _, source in order]
-        return rows.python_map([column for column, _ in order], function)
-
-    def of_batches(self, columns, seed):
-        """(function of the arrays of a batch, names of the columns that it gives)."""
-        names = [name for name, _, _ in columns]
-        inputs = self.inputs or [names[0]]
-        for name in inputs:
-            _require_column("map", name, names)
-        outputs = self.outputs or inputs
-        places, kept = _places(names, inputs)
-        function = _Applied([_of_seed(step, seed + i) for i, step in enumerate(self.steps)], places, len(outputs))
-        order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
-        function.order = [source for _, source in order]
-        return function, [column[0] for column, _ in order]
-
-
-def _places(names, inputs):
-    """(numbers of the columns that are mapped, numbers of the others)."""
-    places = [names.index(name) for name in inputs]
-    return places, [c for c in range(len(names)) if c not in places]
-
-
-def _of_seed(step, seed):
-    """A step of a map with its random numbers."""
-    if isinstance(step, T.Transform):
-        return step.core(seed)
-    return step.seeded(seed) if hasattr(step, "seeded") else step
-
-
-def _first_row(rows):
-    if len(rows) == 0:
-        raise ValueError("[map] no rows, got an empty data set, expected one or more")
-    return [_core.Array(np.array(np.asarray(array)[0])) for array in rows.read(0, [0])]
-
-
-def _renamed(names, inputs, outputs):
-    return [outputs[inputs.index(name)] if name in inputs else name for name in names]
-
-
-def _order(names, places, outputs, kept, columns, made):
-    """(column, where its value comes from) of the result: what was mapped stands where the first input stood."""
-    order = []
-    for c in range(len(names)):
-        if c == min(places):
-            order += [(column, ("made", i)) for i, column in enumerate(made)]
-        if c in kept:
-            order.append((columns[c], ("kept", c)))
-    return order
-
-
-class _Applied:
-    """The steps of a map on the values of one row."""
-
-    def __init__(self, steps, places, outputs):
-        self.steps, self.places, self.outputs, self.order = steps, places, outputs, None
-
-    def __call__(self, values, epoch, sample):
-        current = [np.asarray(values[place]) for place in self.places]
-        for step in self.steps:
-            if isinstance(step, _data.Map):
-                made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
-            elif isinstance(step, OfRows):
-                made = step.batch_arrays(current, epoch, sample)
-            elif hasattr(step, "apply"):
-                made = [step.apply(one, epoch, sample) for one in current]
-            else:
-                result = step(*current)
-                made = list(result) if isinstance(result, tuple) else [result]
-            current = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in made]
-        if len(current) != self.outputs:
-            raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")
-        if self.order is None:
-            return current
-        return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
-
-
+ConcatDataset = _Joined
 MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset

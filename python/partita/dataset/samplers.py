@@ -1,81 +1,233 @@
 """Which rows are taken, and in which order."""
 
+import numbers
 import operator
 
+import numpy as np
 
-class _Sampler:
+from partita.dataset.batched import PythonSampler
+
+
+class BuiltinSampler:
+    """The base of samplers. One with a child chooses among the rows that the child chooses."""
+
+    num_samples = None
+
+    def __init__(self, num_samples=None):
+        self.child_sampler = None
+        self.num_samples = _count(type(self).__name__, num_samples)
+
+    def add_child(self, sampler):
+        """Chooses among the rows of another sampler. Raises RuntimeError if there is one."""
+        if self.child_sampler is not None and sampler is not None:
+            raise RuntimeError(f"[{type(self).__name__}] a second child, got add_child again, expected one call")
+        self.child_sampler = sampler
+
+    def get_child(self):
+        return self.child_sampler
+
+    def get_num_samples(self):
+        return self.num_samples
+
     def shards(self):
-        return 1, 0
+        return (1, 0) if self.child_sampler is None else self.child_sampler.shards()
 
     def choose(self, rows, seed, shard):
+        """The rows of the library that are taken. `shard` is (shards, number) in place of the sampler's own."""
+        if self.child_sampler is not None:
+            rows = self.child_sampler.choose(rows, seed + 1, shard)
+        rows = self.chosen(rows, seed, shard)
+        return rows if self.num_samples is None else rows.take(min(self.num_samples, len(rows)))
+
+    def chosen(self, rows, seed, shard):
+        """The rows, before there are too many."""
         raise NotImplementedError
 
+    def of_labels(self, labels):
+        """Tells what `labels()` gives: the labels of the rows, where a sampler needs them."""
 
-class SequentialSampler(_Sampler):
+
+class Sampler(BuiltinSampler):
+    """The base of samplers of one's own: `__iter__` gives numbers of rows, anew in each epoch. While it does so,
+    `dataset_size` is the number of rows."""
+
+    def __init__(self, num_samples=None):
+        super().__init__(num_samples)
+        self.dataset_size = 0
+
+    def __iter__(self):
+        raise NotImplementedError(f"[{type(self).__name__}] no numbers of rows, got a call, expected a method __iter__")
+
+    def chosen(self, rows, seed, shard):
+        self.dataset_size = len(rows)
+        return PythonSampler(_Iterated(self)).choose(rows, seed, shard)
+
+
+class _Iterated:
+    """The numbers of a sampler, which may also have a length or elements of another meaning."""
+
+    def __init__(self, sampler):
+        self._sampler = sampler
+
+    def __iter__(self):
+        return iter(self._sampler)
+
+
+class IterSampler(Sampler):
+    """The numbers of something iterable."""
+
+    def __init__(self, sampler, num_samples=None):
+        super().__init__(num_samples)
+        self._numbers = sampler
+
+    def __iter__(self):
+        return iter(self._numbers)
+
+
+def _count(where, num_samples):
+    """A number of rows; None for all of them."""
+    if num_samples is None:
+        return None
+    if isinstance(num_samples, bool) or not isinstance(num_samples, numbers.Integral) or num_samples < 0:
+        raise ValueError(f"[{where}] bad num_samples, got {num_samples!r}, expected an integer from 0")
+    return int(num_samples) or None
+
+
+class SequentialSampler(BuiltinSampler):
     """The rows in their order."""
 
     def __init__(self, start_index=None, num_samples=None):
-        self.start_index, self.num_samples = start_index or 0, num_samples
+        super().__init__(num_samples)
+        self.start_index = start_index or 0
 
-    def choose(self, rows, seed, shard):
-        rows = rows.skip(self.start_index) if self.start_index else rows
-        return rows if self.num_samples is None else rows.take(self.num_samples)
+    def chosen(self, rows, seed, shard):
+        return rows.skip(self.start_index) if self.start_index else rows
 
 
-class RandomSampler(_Sampler):
-    """The rows in a new order in each epoch."""
+class _OfEpochs:
+    """Numbers of rows that a function draws from a generator of each epoch."""
 
-    def __init__(self, replacement=False, num_samples=None):
-        if replacement:
-            raise NotImplementedError(
-                "[RandomSampler] rows cannot be drawn with replacement, got replacement=True, expected False"
+    def __init__(self, seed, draw):
+        self._seed, self._draw, self._epoch = seed, draw, 0
+
+    def __iter__(self):
+        drawn = np.random.default_rng((self._seed, self._epoch))
+        self._epoch += 1
+        return iter(self._draw(drawn).tolist())
+
+
+def _drawn(rows, seed, draw):
+    return PythonSampler(_OfEpochs(seed, draw)).choose(rows, seed, (1, 0))
+
+
+class RandomSampler(BuiltinSampler):
+    """The rows in a new order in each epoch; with `replacement` they may come more than once."""
+
+    def __init__(self, replacement=False, num_samples=None, shuffle=None):
+        super().__init__(num_samples)
+        self.replacement = replacement
+
+    def chosen(self, rows, seed, shard):
+        if not self.replacement:
+            return rows.shuffle(seed)
+        size, count = len(rows), self.num_samples or len(rows)
+        return _drawn(rows, seed, lambda drawn: drawn.integers(size, size=count))
+
+
+class WeightedRandomSampler(BuiltinSampler):
+    """Rows that are drawn with probabilities in proportion to their weights."""
+
+    def __init__(self, weights, num_samples=None, replacement=True):
+        super().__init__(num_samples)
+        self.weights = np.array(weights, np.float64)
+        if self.weights.ndim != 1 or self.weights.min(initial=0) < 0 or not self.weights.sum() > 0:
+            raise ValueError(
+                f"[WeightedRandomSampler] bad weights, got {weights!r}, expected numbers from 0, not all of them 0"
             )
-        self.num_samples = num_samples
+        self.replacement = replacement
 
-    def choose(self, rows, seed, shard):
-        rows = rows.shuffle(seed)
-        return rows if self.num_samples is None else rows.take(self.num_samples)
+    def chosen(self, rows, seed, shard):
+        size, count = len(rows), self.num_samples or len(self.weights)
+        if len(self.weights) > size or not self.replacement and count > int((self.weights > 0).sum()):
+            raise RuntimeError(
+                f"[WeightedRandomSampler] too few rows, got {len(self.weights)} weights and {count} samples of {size} "
+                "rows, expected as many rows"
+            )
+        shares, replacement = self.weights / self.weights.sum(), self.replacement
+        return _drawn(rows, seed, lambda drawn: drawn.choice(len(shares), count, replacement, shares))
 
 
-class DistributedSampler(_Sampler):
-    """Every num_shards-th row, in a new order in each epoch unless told otherwise."""
+class PKSampler(BuiltinSampler):
+    """`num_val` rows of each class, class by class; `class_column` has the classes."""
+
+    def __init__(self, num_val, num_class=None, shuffle=False, class_column="label", num_samples=None):
+        super().__init__(num_samples)
+        if not isinstance(num_val, int) or num_val < 1:
+            raise ValueError(f"[PKSampler] bad num_val, got {num_val!r}, expected an integer from 1")
+        if num_class is not None:
+            raise NotImplementedError("[PKSampler] num_class is not supported, got one, expected None")
+        self.num_val, self.shuffle, self.class_column, self._labels = num_val, shuffle, class_column, None
+
+    def of_labels(self, labels):
+        self._labels = labels
+
+    def chosen(self, rows, seed, shard):
+        found = np.array([int(np.asarray(one).reshape(-1)[0]) for one in self._labels(self.class_column)])
+        classes, count, shuffles = (
+            [np.flatnonzero(found == one) for one in np.unique(found)],
+            self.num_val,
+            self.shuffle,
+        )
+
+        def draw(drawn):
+            made = np.concatenate([one[drawn.integers(len(one), size=count)] for one in classes])
+            return drawn.permutation(made) if shuffles else made
+
+        return _drawn(rows, seed, draw)
+
+
+class DistributedSampler(BuiltinSampler):
+    """Every num_shards-th row, in a new order in each epoch unless told otherwise. With an `offset` the first rows are
+    those of the shard with this number."""
 
     def __init__(self, num_shards, shard_id, shuffle=True, num_samples=None, offset=-1):
+        super().__init__(num_samples)
         if not 0 <= shard_id < num_shards:
             raise ValueError(f"[DistributedSampler] shard out of range, got {shard_id}, expected 0 to {num_shards - 1}")
-        self.num_shards, self.shard_id, self.shuffle, self.num_samples = num_shards, shard_id, shuffle, num_samples
+        if not isinstance(offset, int) or not -1 <= offset <= num_shards:
+            raise ValueError(f"[DistributedSampler] bad offset, got {offset!r}, expected -1 to {num_shards}")
+        self.num_shards, self.shard_id, self.shuffle, self.offset = num_shards, shard_id, shuffle, offset
 
     def shards(self):
         return self.num_shards, self.shard_id
 
-    def choose(self, rows, seed, shard):
-        rows = (rows.shuffle(seed) if self.shuffle else rows).shard(*shard)
-        return rows if self.num_samples is None else rows.take(self.num_samples)
+    def chosen(self, rows, seed, shard):
+        rows = rows.shuffle(seed) if self.shuffle else rows
+        if self.offset == -1:
+            return rows.shard(*shard)
+        shards, own = shard
+        places = (shards * i + own - self.offset for i in range((len(rows) + self.offset) // shards))
+        return rows.select([one % len(rows) for one in places if one >= 0])
 
 
-class SubsetSampler(_Sampler):
+class SubsetSampler(BuiltinSampler):
     """The rows with these numbers, in this order."""
 
     def __init__(self, indices, num_samples=None):
-        where = type(self).__name__
+        super().__init__(num_samples)
         try:
             self.indices = [operator.index(one) for one in indices]
         except TypeError:
             raise TypeError(
-                f"[{where}] the numbers of rows are no integers, got {indices!r}, expected a list"
+                f"[{type(self).__name__}] the numbers of rows are no integers, got {indices!r}, expected a list"
             ) from None
-        if num_samples is not None and (not isinstance(num_samples, int) or num_samples < 0):
-            raise ValueError(f"[{where}] bad num_samples, got {num_samples!r}, expected an integer from 0")
-        self.num_samples = num_samples
 
-    def choose(self, rows, seed, shard):
-        rows = rows.select(self.indices)
-        return rows if self.num_samples is None else rows.take(self.num_samples)
+    def chosen(self, rows, seed, shard):
+        return rows.select(self.indices)
 
 
 class SubsetRandomSampler(SubsetSampler):
     """The rows with these numbers, in a new order in each epoch."""
 
-    def choose(self, rows, seed, shard):
-        rows = rows.select(self.indices).shuffle(seed)
-        return rows if self.num_samples is None else rows.take(self.num_samples)
+    def chosen(self, rows, seed, shard):
+        return rows.select(self.indices).shuffle(seed)

@@ -1,15 +1,18 @@
 """Where rows come from."""
 
+import itertools
 import os
-import threading
 from enum import Enum
 
 import numpy as np
 
 from partita import _core
+from partita.common import dtype as mstype
 from partita.common import seed as _seed
+from partita.dataset import flows
 from partita.dataset.batched import PythonSampler
 from partita.dataset.engine import Dataset
+from partita.dataset.flows import value_of as _plain
 
 _data = _core.data
 
@@ -48,6 +51,8 @@ class _Source(Dataset):
         if sampler is not None:
             self._sampler = sampler if hasattr(sampler, "choose") else PythonSampler(_numbers_of(where, sampler))
             self._shards = self._sampler.shards()
+            if hasattr(sampler, "of_labels"):
+                sampler.of_labels(self._labels)
         self._whole_source = None
 
     def _all_rows(self):
@@ -56,7 +61,34 @@ class _Source(Dataset):
     def _source(self, shard):
         if self._whole_source is None:
             self._whole_source = self._all_rows()
-        rows, seed = self._whole_source, _seed.seed_or_default()
+        return self._chosen(self._whole_source, shard)
+
+    def _labels(self, column):
+        """The values of a column in all rows. Raises ValueError unless there is such a column."""
+        whole = self._all_rows()
+        names = [name for name, _, _ in whole.columns]
+        if column not in names:
+            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(names)}")
+        return np.asarray(whole.read(0, list(range(len(whole))))[names.index(column)])
+
+    def use_sampler(self, new_sampler):
+        """Takes the rows that a sampler chooses."""
+        self._sampler = (
+            new_sampler if hasattr(new_sampler, "choose") else PythonSampler(_numbers_of("use_sampler", new_sampler))
+        )
+        self._shards, self._built, self._flows = self._sampler.shards(), {}, {}
+        if hasattr(new_sampler, "of_labels"):
+            new_sampler.of_labels(self._labels)
+
+    def add_sampler(self, new_sampler):
+        """Makes the sampler that there is a child of a new one."""
+        if hasattr(self._sampler, "add_child"):
+            new_sampler.add_child(self._sampler)
+        self.use_sampler(new_sampler)
+
+    def _chosen(self, rows, shard):
+        """The rows that the script wants of all, in their order."""
+        seed = self._shuffle_seed()
         shards, own = self._shards
         if shard is not None:
             shards, own = shard
@@ -68,8 +100,59 @@ class _Source(Dataset):
             rows = rows.shard(shards, own)
         return rows if self._num_samples is None else rows.take(self._num_samples)
 
+    @staticmethod
+    def _shuffle_seed():
+        return _seed.seed_or_default()
+
     def _shuffles_by_default(self):
         return True
+
+    def is_shuffled(self):
+        return bool(self._shuffle or self._shuffle is None and self._shuffles_by_default())
+
+
+class RowSource(_Source):
+    """Rows that `_row(number)` gives, of which there are `_count`: lists of values of any type for `_names`. They need
+    no common shape."""
+
+    _names, _count = (), 0
+
+    def _row(self, number):
+        raise NotImplementedError
+
+    def _row_of_library(self, number):
+        """The row as the library holds it."""
+        return [_plain(value) for value in self._row(number)]
+
+    def _numbers(self, shard):
+        numbers = _data.python_rows([("number", "i64", [])], self._count, lambda epoch, index: [np.array(index)])
+        return self._chosen(numbers, shard)
+
+    def _flow(self, shard):
+        return flows.of_numbers(self._names, self._numbers(shard), self._row)
+
+    def _by_number(self, shard):
+        numbers = self._numbers(shard)
+        return numbers, self._names, lambda number, epoch, place: [_plain(value) for value in self._row(number)]
+
+    def _labels(self, column):
+        if column not in self._names:
+            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(self._names)}")
+        return [self._row(number)[list(self._names).index(column)] for number in range(self._count)]
+
+    def _varies(self):
+        count = min(self._count, 8)
+        return not flows.are_alike([self._row_of_library(self._count * i // count) for i in range(count)])
+
+    def get_col_names(self):
+        return list(self._names)
+
+    def _all_rows(self):
+        if self._count == 0:
+            raise ValueError(f"[{type(self).__name__}] no rows, got an empty data set, expected one or more")
+        arrays = [_core.Array(value) for value in self._row_of_library(0)]
+        columns = [(name, one.dtype, list(one.shape)) for name, one in zip(self._names, arrays)]
+        return _data.python_rows(columns, self._count, lambda epoch, index: self._row_of_library(index))
 
 
 def _numbers_of(where, sampler):
@@ -79,7 +162,7 @@ def _numbers_of(where, sampler):
     return sampler
 
 
-def _folder(where, dataset_dir):
+def folder_of(where, dataset_dir):
     if not isinstance(dataset_dir, (str, os.PathLike)):
         raise TypeError(f"[{where}] the folder is not a path, got {type(dataset_dir).__name__}, expected str")
     if not os.path.isdir(dataset_dir):
@@ -106,7 +189,7 @@ class _Images(_Source):
         super().__init__(where, shuffle, num_shards, shard_id, num_samples, sampler, cache)
         if usage not in (None, "train", "test", "all"):
             raise ValueError(f"[{where}] unknown usage, got {usage!r}, expected train, test or all")
-        self._folder, self._usage = _folder(where, dataset_dir), usage
+        self._folder, self._usage = folder_of(where, dataset_dir), usage
         self.rows()  # files that are missing or damaged are errors of this line
 
     def _all_rows(self):
@@ -131,15 +214,6 @@ class Cifar10Dataset(_Images):
     _both = (True, False)
 
 
-class Cifar100Dataset(_Images):
-    """Not there: see Cifar10Dataset and GeneratorDataset."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            "[Cifar100Dataset] this data set is not supported, got a call, expected GeneratorDataset with its rows"
-        )
-
-
 def _names(where, column_names, count):
     names = [column_names] if isinstance(column_names, str) else list(column_names)
     if len(names) != count:
@@ -151,14 +225,26 @@ def _values_of(row):
     return list(row) if isinstance(row, (tuple, list)) else list(row.values()) if isinstance(row, dict) else [row]
 
 
-def _plain(value):
-    value = value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
-    return value.astype(np.float32) if value.dtype == np.longdouble else value
+class _Kept:
+    """The rows of an iterator, which are kept to be read again."""
+
+    def __init__(self, rows):
+        self._rows, self._kept = rows, []
+
+    def __iter__(self):
+        for i in itertools.count():
+            if i == len(self._kept):
+                try:
+                    self._kept.append(next(self._rows))
+                except StopIteration:
+                    return
+            yield self._kept[i]
 
 
-class GeneratorDataset(_Source):
+class GeneratorDataset(RowSource):
     """Rows that Python makes: a function that gives an iterator, something iterable, or something with `__getitem__`
-    and `__len__`. They are made in one thread."""
+    and `__len__`. They are made in one thread. Without a length they have the order of the source, and are counted by
+    reading them once."""
 
     def __init__(
         self,
@@ -179,10 +265,13 @@ class GeneratorDataset(_Source):
     ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
-        if schema is not None or batch_sampler is not None or collate_fn is not None:
-            raise NotImplementedError(
-                "[GeneratorDataset] schema, batch_sampler and collate_fn are not supported, got one, expected none"
+        if batch_sampler is not None and (sampler or shuffle or num_shards or num_samples or not self._random):
+            raise ValueError(
+                "[GeneratorDataset] a batch_sampler excludes other choices of rows, got both, expected one of them and "
+                "a source with __getitem__ and __len__"
             )
+        if collate_fn is not None and batch_sampler is None:
+            raise ValueError("[GeneratorDataset] collate_fn without batches, got one, expected a batch_sampler")
         if not self._random and not callable(source) and not hasattr(source, "__iter__"):
             raise TypeError(
                 f"[GeneratorDataset] the source cannot be iterated over, got {type(source).__name__}, expected a "
@@ -193,160 +282,82 @@ class GeneratorDataset(_Source):
                 "[GeneratorDataset] a source without random access cannot be shuffled or sharded, got shuffle or "
                 "num_shards, expected a source with __getitem__ and __len__"
             )
+        if isinstance(schema, str):
+            raise TypeError(f"[GeneratorDataset] schema is a text, got {schema!r}, expected dataset.Schema(file)")
+        if column_names is None and schema is not None:
+            column_names, column_types = schema.names(), schema.types()
         if column_names is None:
             raise ValueError("[GeneratorDataset] columns without names, got None, expected column_names")
-        self._python_source = source
-        first, self._count = (source[0], len(source)) if self._random else self._look()
-        values = [_core.Array(_plain(value)) for value in _values_of(first)]
-        names = _names("GeneratorDataset", column_names, len(values))
-        self._columns = [(name, value.dtype, list(value.shape)) for name, value in zip(names, values)]
+        self._python_source, self._types = source, column_types
+        self._loose, self._looked = None if self._random else True, None
+        self._batches_of_rows, self._collate = batch_sampler, collate_fn
+        if batch_sampler is not None:
+            self._loose, self._batch_size = True, len(list(next(iter(batch_sampler))))
+        first, self._count = (source[0], len(source)) if self._random else (self._look(), None)
+        self._names = _names("GeneratorDataset", column_names, len(_values_of(first)))
 
     def _iterate(self):
         source = self._python_source
-        return iter(source()) if callable(source) else iter(source)
+        if callable(source):
+            return iter(source())
+        if iter(source) is source:  # can be read once
+            source = self._python_source = _Kept(source)
+        return iter(source)
 
     def _look(self):
-        first, count = None, 0
-        for row in self._iterate():
-            first = row if first is None else first
-            count += 1
-        if count == 0:
+        """The first row. The source goes on from there for the first epoch."""
+        rows = self._iterate()
+        first = next(rows, None)
+        if first is None:
             raise RuntimeError("[GeneratorDataset] no rows, got an empty source, expected one or more")
-        return first, count
+        self._looked = itertools.chain([first], rows)
+        return first
 
     def _shuffles_by_default(self):
         return self._random
 
-    def _all_rows(self):
+    def _typed(self, row):
+        values = [_plain(value) for value in _values_of(row)]
+        if len(values) != len(self._names):
+            _names("GeneratorDataset", self._names, len(values))
+        if self._types:
+            values = [
+                value if kind is None else value.astype(mstype.to_dtype(kind).numpy)
+                for value, kind in zip(values, self._types)
+            ]
+        return values
+
+    def _row(self, number):
+        return self._typed(self._python_source[number])
+
+    def _by_number(self, shard):
+        return super()._by_number(shard) if self._random and self._batches_of_rows is None else None
+
+    def _flow_of_batches(self):
+        collate = self._collate
+        collation = flows.Collation(self._names, collate and (lambda *columns: collate(*columns[:-1])))
+
+        def epoch(number):
+            for i, batch in enumerate(self._batches_of_rows):
+                yield collation([self._row(one) for one in batch], number, i)
+
+        return flows.Flow(collation.names, epoch)
+
+    def _flow(self, shard):
+        if self._batches_of_rows is not None:
+            return self._flow_of_batches()
         if self._random:
-            source = self._python_source
-            return _data.python_rows(
-                self._columns, self._count, lambda epoch, index: [_plain(value) for value in _values_of(source[index])]
-            )
-        return _data.python_rows(self._columns, self._count, _Epochs(self._iterate))
+            return super()._flow(shard)
+
+        def epoch(number):
+            rows, self._looked = self._looked or self._iterate(), None
+            return map(self._typed, itertools.islice(rows, self._num_samples))
+
+        flow = flows.Flow(self._names, epoch)
+        return flow
 
 
-def _labelled_files(folder, extensions, class_indexing):
-    """The images of ImageFolderDataset: paths and numbers of classes."""
-    endings = tuple(extensions or (".jpg", ".jpeg", ".png", ".bmp"))
-    classes = sorted(one for one in os.listdir(folder) if os.path.isdir(os.path.join(folder, one)))
-    numbers = class_indexing or {name: i for i, name in enumerate(classes)}
-    files = [
-        (os.path.join(folder, name, file), numbers[name])
-        for name in classes
-        if name in numbers
-        for file in sorted(os.listdir(os.path.join(folder, name)))
-        if file.lower().endswith(endings)
-    ]
-    if not files:
-        raise ValueError(
-            f"[ImageFolderDataset] no images, got '{folder}', expected a folder for each class with files "
-            f"that end in one of {endings}"
-        )
-    return files
-
-
-class _Files:
-    """The bytes of files and their labels. Rows have one type: they are as long as the largest file, with zeros after
-    the bytes, which readers of images pass over."""
-
-    def __init__(self, files):
-        self._files = files
-        self._length = max(os.path.getsize(path) for path, _ in files)
-
-    def __len__(self):
-        return len(self._files)
-
-    def __getitem__(self, index):
-        path, label = self._files[index]
-        with open(path, "rb") as file:
-            data = np.frombuffer(file.read(self._length), np.uint8)
-        made = np.zeros(self._length, np.uint8)
-        made[: len(data)] = data
-        return made, np.array(label, np.int32)
-
-
-class _Decoded(_Files):
-    """Images of files, and their labels."""
-
-    def __init__(self, files):
-        super().__init__(files)
-        try:
-            from PIL import Image
-        except ImportError:
-            raise ImportError(
-                "[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
-                "pip install pillow"
-            ) from None
-        self._open = Image.open
-
-    def __getitem__(self, index):
-        path, label = self._files[index]
-        with self._open(path) as image:
-            return np.asarray(image.convert("RGB")), np.array(label, np.int32)
-
-
-class ImageFolderDataset(GeneratorDataset):
-    """Images in a folder for each class: columns image and label i32. With `decode` images are u8[height,width,3], of
-    one size, and Pillow reads them. Otherwise they are the bytes of the files, u8[n], for vision.Decode or
-    RandomCropDecodeResize; all have the length of the largest file, with zeros at their ends."""
-
-    def __init__(
-        self,
-        dataset_dir,
-        num_samples=None,
-        num_parallel_workers=None,
-        shuffle=None,
-        sampler=None,
-        extensions=None,
-        class_indexing=None,
-        decode=False,
-        num_shards=None,
-        shard_id=None,
-        cache=None,
-        decrypt=None,
-    ):
-        folder = _folder("ImageFolderDataset", dataset_dir)
-        if decrypt is not None or cache is not None:
-            raise NotImplementedError(
-                "[ImageFolderDataset] only plain files are supported, got decrypt or cache, expected None"
-            )
-        files = _labelled_files(folder, extensions, class_indexing)
-        super().__init__(
-            _Decoded(files) if decode else _Files(files),
-            ["image", "label"],
-            num_samples=num_samples,
-            shuffle=shuffle,
-            sampler=sampler,
-            num_shards=num_shards,
-            shard_id=shard_id,
-        )
-
-
-class _Epochs:
-    """Rows of a source that only goes forward; the last two epochs that were read are kept."""
-
-    def __init__(self, iterate):
-        self._iterate, self._lock, self._kept = iterate, threading.Lock(), {}
-
-    def __call__(self, epoch, index):
-        with self._lock:
-            if epoch not in self._kept:
-                self._kept = {e: kept for e, kept in self._kept.items() if e >= epoch - 1}
-                self._kept[epoch] = ([], self._iterate())
-            rows, source = self._kept[epoch]
-            while len(rows) <= index:
-                try:
-                    rows.append([_plain(value) for value in _values_of(next(source))])
-                except StopIteration:
-                    raise RuntimeError(
-                        f"[GeneratorDataset] fewer rows than at first, got {len(rows)} in epoch "
-                        f"{epoch + 1}, expected more than {index}"
-                    ) from None
-            return rows[index]
-
-
-class NumpySlicesDataset(_Source):
+class NumpySlicesDataset(RowSource):
     """Rows of arrays: one array, several in a tuple or list, or by name in a dict."""
 
     def __init__(
@@ -369,8 +380,27 @@ class NumpySlicesDataset(_Source):
             names, values = ["column_0"], [data]
         if column_names is not None:
             names = _names("NumpySlicesDataset", column_names, len(values))
-        arrays = [_core.Array(_plain(value)) for value in values]
-        self._rows = _data.memory_rows(list(zip(names, arrays)))
+        self._names, self._values_of_columns = names, values
+        self._count = len(values[0])
+        if any(len(one) != self._count for one in values):
+            raise ValueError(
+                f"[NumpySlicesDataset] columns of different lengths, got {[len(one) for one in values]}, expected one"
+            )
+        self._rows = self._in_memory()
+        self._loose = self._rows is None
+
+    def _in_memory(self):
+        """The rows of the library; None for texts, and for rows of unlike shapes."""
+        try:
+            arrays = [_plain(value) for value in self._values_of_columns]
+        except ValueError:
+            return None
+        if any(flows.kind_of(one) is None for one in arrays):
+            return None
+        return _data.memory_rows(list(zip(self._names, map(_core.Array, arrays))))
+
+    def _row(self, number):
+        return [one[number] for one in self._values_of_columns]
 
     def _all_rows(self):
         return self._rows

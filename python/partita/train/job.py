@@ -12,7 +12,7 @@ from partita.train.watch import Watch
 def training_rows(dataset, parallelism):
     """(rows of the library in the order of global batches, rows of a global batch)."""
     batch = dataset._batch_size
-    rows = dataset.rows() if batch is not None else dataset.rows().unbatch()
+    rows = dataset.rows_of_batches()
     if batch is None:
         batch = dataset.rows().columns[0][2][0]
     parts, cut = parallelism.feeders(dataset)
@@ -23,8 +23,7 @@ def training_rows(dataset, parallelism):
 
 
 def _part(dataset, shard):
-    rows = dataset.rows(shard)
-    return rows if dataset._batch_size is not None else rows.unbatch()
+    return dataset.rows_of_batches(shard)
 
 
 class NetworkJob:

@@ -269,7 +269,7 @@ class Model(stepping.SteppedModel):
         names = self._columns(valid_dataset, "eval")
         self._set_train(False)
         parallelism = self._parallelism()
-        rows = valid_dataset.rows() if valid_dataset._batch_size is not None else valid_dataset.rows().unbatch()
+        rows = valid_dataset.rows_of_batches()
         parts, cut = parallelism.feeders(valid_dataset)
         if cut:
             rows = _core.data.concat([valid_dataset.rows((parts, i)) for i in range(parts)])

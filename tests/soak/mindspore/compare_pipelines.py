@@ -1,12 +1,15 @@
 """Data pipelines without chance: what their rows are, in their order."""
 
-import importlib
+import importlib.util
+import tempfile
 
 import numpy as np
+import source_cases
+import source_files
 import support
 from both import Count
 
-COUNT = Count("data pipelines", 20)
+COUNT = Count("data pipelines", 200)
 
 
 class Folder(support.Folder):
@@ -94,5 +97,29 @@ case("Compose", lambda ds, ms: slices(ds).map(
 case("digits", lambda ds, ms: ds.MnistDataset(FOLDER.path, "train", shuffle=False).map(
     [ds.vision.Rescale(1 / 255, 0), ds.vision.Normalize((0.1307,), (0.3081,)), ds.vision.HWC2CHW()], "image"
 ).map(ds.transforms.TypeCast(ms.int32), "label").batch(8))  # fmt: skip
+
+
+def texts(name, make, files):
+    """Compares the rows of a pipeline as text: an array of its lines' bytes, which have to be equal."""
+
+    def run(system):
+        ds = importlib.import_module(f"{system.__name__}.dataset")
+        importlib.import_module(f"{system.__name__}.dataset.transforms")
+        lines = source_cases.text_of(ds, system, make, files.path)
+        return [np.frombuffer("\n".join(lines).encode(), np.uint8)]
+
+    COUNT.add(name, run)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    files = source_files.write_all(folder)
+    every = {**source_cases.CASES, **source_cases.DECODED}
+    if importlib.util.find_spec("scipy"):
+        source_files.write_matrices(files)
+        every.update(source_cases.WITH_MATRICES)
+    source_files.write_cifar100(files)
+    every["Cifar100"] = lambda ds, ms, path: ds.Cifar100Dataset(path("cifar100"), "all", num_samples=50, shuffle=False)
+    for name, make in every.items():
+        texts(name, make, files)
 FOLDER.close()
 COUNT.finish()

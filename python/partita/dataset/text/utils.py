@@ -1,6 +1,9 @@
 """Vocabularies."""
 
+import collections
 import enum
+
+import numpy as np
 
 from partita._names import refuse_missing
 
@@ -60,11 +63,28 @@ class Vocab:
         return cls.from_list([word for word in words if word][:vocab_size], special_tokens, special_first)
 
     @classmethod
-    def from_dataset(cls, *args, **kwargs):
-        """Not there: data sets have no columns of words."""
-        raise NotImplementedError(
-            "[Vocab.from_dataset] data sets have no columns of words, got a call, expected Vocab.from_list"
-        )
+    def from_dataset(cls, dataset, columns=None, freq_range=None, top_k=None, special_tokens=None, special_first=True):
+        """The vocabulary of the words in columns of a data set, all by default, from the most frequent one on; those of
+        equal frequency in the order of their letters. `freq_range` has the least and the greatest frequency, and
+        `top_k` is the number of words."""
+        if not hasattr(dataset, "get_col_names"):
+            raise TypeError(f"[Vocab] no data set, got {type(dataset).__name__}, expected one with words")
+        columns = [columns] if isinstance(columns, str) else columns or dataset.get_col_names()
+        low, high = freq_range or (None, None)
+        if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+            raise ValueError(f"[Vocab] bad top_k, got {top_k!r}, expected an integer from 1")
+        counts = collections.Counter()
+        for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True):
+            for name in columns:
+                if row[name].dtype.kind != "U":
+                    raise TypeError(f"[Vocab] column '{name}' has no words, got {row[name].dtype}, expected texts")
+                counts.update(row[name].reshape(-1).tolist())
+        kept = [word for word, n in counts.items() if (low is None or n >= low) and (high is None or n <= high)]
+        for word in special_tokens or []:
+            if word in counts:
+                raise ValueError(f"[Vocab] a special word stands in the data set, got '{word}', expected another one")
+        words = sorted(kept, key=lambda word: (-counts[word], word))[:top_k]
+        return cls.from_list(words, special_tokens, special_first)
 
     def vocab(self):
         """{word: number}."""
@@ -86,6 +106,26 @@ class Vocab:
     def c_vocab(self):
         """The vocabulary itself, which operations of `_c_dataengine` take."""
         return self
+
+
+class JiebaMode(enum.IntEnum):
+    """How JiebaTokenizer finds words."""
+
+    MIX = 0
+    MP = 1
+    HMM = 2
+
+
+def to_str(array, encoding="utf8"):
+    """Texts of bytes."""
+    found = np.asarray(array)
+    return np.char.decode(found, encoding) if found.dtype.kind == "S" else found
+
+
+def to_bytes(array, encoding="utf8"):
+    """Bytes of texts."""
+    found = np.asarray(array)
+    return np.char.encode(found, encoding) if found.dtype.kind == "U" else found
 
 
 __getattr__ = refuse_missing(globals())

@@ -6,9 +6,22 @@ import sys
 import numpy as np
 
 from partita import _core
-from partita._names import refuse_missing
+from partita._names import absent, refuse_missing
 from partita.common import dtype as mstype
 from partita.common.seed import seed_or_default
+from partita.dataset.transforms.rows import (  # noqa: F401
+    Concatenate,
+    Fill,
+    Mask,
+    PadEnd,
+    RandomApply,
+    RandomChoice,
+    RandomOrder,
+    Relational,
+    Slice,
+    Unique,
+    not_random,
+)
 
 _data = _core.data
 
@@ -28,15 +41,16 @@ class Transform:
 class TypeCast(Transform):
     """The same values in another element type."""
 
-    def __init__(self, output_type):
-        self.output_type = mstype.to_dtype(output_type)
+    def __init__(self, data_type):
+        self.output_type = mstype.to_dtype(data_type)
 
     def core(self, seed):
         return _data.cast_map(self.output_type.core)
 
 
-class OneHot(Transform):
-    """A class as a row with 1 at its place; smoothed, with a share of it spread over all."""
+class OneHot:
+    """Classes as rows with 1 at their places, in their element type; smoothed, as float64, with a share of it spread
+    over all. Dimensions of 1 are lost."""
 
     def __init__(self, num_classes, smoothing_rate=0.0):
         if not isinstance(num_classes, int) or num_classes < 1:
@@ -45,9 +59,22 @@ class OneHot(Transform):
             raise ValueError(f"[OneHot] smoothing_rate out of range, got {smoothing_rate}, expected 0 to 1")
         self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
 
-    def core(self, seed):
-        off = self.smoothing_rate / self.num_classes
-        return _data.one_hot_map(self.num_classes, 1.0 - self.smoothing_rate + off, off)
+    def __call__(self, value):
+        classes = np.asarray(value)
+        if classes.dtype.kind not in "iu":
+            raise TypeError(f"[OneHot] classes are no integers, got {classes.dtype}, expected integers")
+        if classes.size and not 0 <= classes.min() <= classes.max() < self.num_classes:
+            raise ValueError(
+                f"[OneHot] no such class, got {classes.max() if classes.min() >= 0 else classes.min()}, expected 0 to "
+                f"{self.num_classes - 1}"
+            )
+        classes = classes.squeeze()
+        if classes.ndim > 1:
+            raise RuntimeError(f"[OneHot] too many dimensions, got {np.shape(value)}, expected one that is not 1")
+        made = np.eye(self.num_classes, dtype=classes.dtype)[classes]
+        if not self.smoothing_rate:
+            return made
+        return (1.0 - self.smoothing_rate) * made + self.smoothing_rate / self.num_classes
 
 
 class Compose:
@@ -58,10 +85,11 @@ class Compose:
             raise TypeError(f"[Compose] not a list of transforms, got {transforms!r}, expected one or more in a list")
         self.transforms = list(transforms)
 
-    def __call__(self, value):
+    def __call__(self, *values):
         for one in self.transforms:
-            value = one(value)
-        return value
+            made = one(*values)
+            values = made if isinstance(made, tuple) else (made,)
+        return values if len(values) > 1 else values[0]
 
 
 class Duplicate:
@@ -117,5 +145,6 @@ class TensorOperation(PyTensorOperation):
     """The base of maps."""
 
 
+Plugin = absent("Plugin", __name__, "a function of Python in map")
 transforms = sys.modules[__name__]  # the name of its file in the documented system
 __getattr__ = refuse_missing(globals())

@@ -1,0 +1,142 @@
+"""Data sets of files: rows that are listed when they are made, and read when they are asked for."""
+
+import inspect
+import io
+import os
+
+import numpy as np
+
+from partita.dataset.sources import RowSource, Shuffle
+
+_CHOICES = ("shuffle", "num_shards", "shard_id", "num_samples", "sampler", "cache")
+# What signatures end with: of rows that are found by their number, and of lines of text.
+IMAGES = "num_samples=None, num_parallel_workers=None, shuffle=None, {}sampler=None, num_shards=None, shard_id=None"
+LINES = "num_samples=None, num_parallel_workers=None, shuffle=GLOBAL, num_shards=None, shard_id=None, cache=None"
+
+
+def opened(where, data, mode="RGB"):
+    """The bytes or the path of an image as an array of 8 bits. Raises ImportError without Pillow."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError(
+            f"[{where}] no reader of images, got no module PIL, expected Pillow: python3-pil or pip install pillow"
+        ) from None
+    with Image.open(io.BytesIO(data) if isinstance(data, bytes) else data) as image:
+        return np.asarray(image if mode is None else image.convert(mode))
+
+
+class File:
+    """A value of a row that is the bytes of a file, or the image in it."""
+
+    def __init__(self, path, mode="RGB", is_image=True):
+        self.path, self._mode, self._is_image = path, mode, is_image
+
+    def read(self, decode):
+        if decode and self._is_image:
+            return opened("dataset", self.path, self._mode)
+        return np.fromfile(self.path, np.uint8)
+
+    def size(self):
+        return os.path.getsize(self.path)
+
+
+class Made:
+    """A value of a row that a function makes when the row is asked for."""
+
+    def __init__(self, function, *args):
+        self._function, self._args = function, args
+
+    def read(self, decode):
+        return self._function(*self._args)
+
+
+class ListedSource(RowSource):
+    """Rows of listed values, some of which are files. The bytes of a file are all of it; trainings get columns of one
+    length, that of the largest file, with zeros at their ends, which readers of images pass over."""
+
+    def _list(self, names, items, decode):
+        self._names, self._items, self._decode, self._count = list(names), items, bool(decode), len(items)
+        self._longest = {}
+
+    def _row(self, number):
+        values = self._items[number]
+        return [one.read(self._decode) if hasattr(one, "read") else one for one in values]
+
+    def _labels(self, column):
+        if column not in self._names:
+            return super()._labels(column)
+        return [row[self._names.index(column)] for row in self._items]
+
+    def _are_bytes(self, column):
+        return isinstance(self._items[0][column], File) and not self._decode
+
+    def _row_of_library(self, number):
+        values = super()._row_of_library(number)
+        for column, value in enumerate(values):
+            if self._are_bytes(column):
+                if column not in self._longest:
+                    self._longest[column] = max(row[column].size() for row in self._items)
+                values[column] = np.zeros(self._longest[column], np.uint8)
+                values[column][: len(value)] = value
+        return values
+
+    def _inexact(self):
+        return {name for column, name in enumerate(self._names) if self._are_bytes(column)}
+
+
+def _signature(text):
+    scope = {"Shuffle": Shuffle, "GLOBAL": Shuffle.GLOBAL}
+    exec(f"def made(self, {text}): pass", scope)  # the text is one of the tables of this package
+    return inspect.signature(scope["made"])
+
+
+def source_class(name, module, signature, doc, load, **attrs):
+    """A data set whose rows `load(options, where)` lists: (names, rows). `signature` is the documented one."""
+    documented = _signature(signature)
+
+    def __init__(self, *args, **kwargs):
+        try:
+            given = documented.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"[{name}] wrong arguments, got {error}, expected ({signature})") from None
+        given.apply_defaults()
+        options = dict(given.arguments)
+        RowSource.__init__(self, name, *(options.get(one) for one in _CHOICES))
+        if options.get("decrypt") is not None:
+            raise NotImplementedError(f"[{name}] only plain files are supported, got decrypt, expected None")
+        self._options = options
+        self._list(*load(options, name), options.get("decode"))
+
+    members = {"__init__": __init__, "__doc__": doc, "__module__": module, **attrs}
+    made = type(name, (ListedSource,), members)
+    __init__.__signature__ = documented
+    made.__signature__ = documented.replace(parameters=list(documented.parameters.values())[1:])
+    return made
+
+
+def one_of(where, name, value, known):
+    """The value, checked. Raises ValueError unless it is known."""
+    if value not in known:
+        raise ValueError(f"[{where}] unknown {name}, got {value!r}, expected one of {', '.join(map(str, known))}")
+    return value
+
+
+def file_of(where, *parts):
+    """A path to a file. Raises ValueError unless there is one."""
+    path = os.path.join(*map(os.fspath, parts))
+    if not os.path.isfile(path):
+        raise ValueError(f"[{where}] no such file, got '{path}', expected one of the data set")
+    return path
+
+
+def listed(folder, extensions=None):
+    """Paths of the files in a folder, in the order of their names."""
+    names = sorted(one for one in os.listdir(folder) if os.path.isfile(os.path.join(folder, one)))
+    wanted = None if extensions is None else tuple(one.lower() for one in extensions)
+    return [os.path.join(folder, one) for one in names if wanted is None or one.lower().endswith(wanted)]
+
+
+def folders(folder):
+    """Names of the folders in a folder, in their order."""
+    return sorted(one for one in os.listdir(folder) if os.path.isdir(os.path.join(folder, one)))

@@ -1,0 +1,133 @@
+"""Maps of rows: the columns that they read, and those that they give."""
+
+import numpy as np
+
+from partita import _core
+from partita.dataset import flows
+from partita.dataset import transforms as T
+from partita.dataset.batched import OfRows
+
+_data = _core.data
+
+
+def require_column(where, name, names):
+    """Checks that a column is there. Raises ValueError if not."""
+    if name in names:
+        return
+    near = _core.nearest(str(name), names)
+    raise ValueError(
+        f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
+        + (f", did you mean '{near}'?" if near else "")
+    )
+
+
+class Mapping:
+    """The mapping that `map` applies to the rows of the library."""
+
+    def __init__(self, steps, inputs, outputs):
+        self.steps, self.inputs, self.outputs = steps, inputs, outputs
+
+    def __call__(self, rows, seed):
+        columns = list(rows.columns)
+        names = [name for name, _, _ in columns]
+        inputs = self.inputs or [names[0]]
+        for name in inputs:
+            require_column("map", name, names)
+        outputs = self.outputs or inputs
+        steps = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
+        if all(isinstance(step, _data.Map) for step in steps):
+            if len(outputs) != len(inputs):
+                raise ValueError(
+                    f"[map] wrong number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
+                )
+            mapped = rows.map(inputs, _data.chain(steps))
+            return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
+        places, kept = _places(names, inputs)
+        function = _Applied(steps, places, len(outputs))
+        probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
+        made = [(name, value.dtype, list(value.shape)) for name, value in zip(outputs, map(_core.Array, probe))]
+        order = _order(names, places, outputs, kept, columns, made)
+        function.order = [source for _, source in order]
+        return rows.python_map([column for column, _ in order], function)
+
+    def varies(self, rows, seed):
+        """Whether some rows are unlike after functions of Python."""
+        if all(isinstance(_of_seed(step, seed), _data.Map) for step in self.steps) or len(rows) < 2:
+            return False
+        function, _ = self.of_batches(list(rows.columns), seed)
+        numbers = sorted({len(rows) * i // 4 for i in range(4)})
+        arrays = [np.asarray(one) for one in rows.read(0, numbers)]
+        return not flows.are_alike([function([one[i] for one in arrays], 0, i) for i in range(len(numbers))])
+
+    def of_batches(self, columns, seed):
+        """(function of the arrays of a batch, names of the columns that it gives)."""
+        names = [name for name, _, _ in columns]
+        inputs = self.inputs or [names[0]]
+        for name in inputs:
+            require_column("map", name, names)
+        outputs = self.outputs or inputs
+        places, kept = _places(names, inputs)
+        function = _Applied([_of_seed(step, seed + i) for i, step in enumerate(self.steps)], places, len(outputs))
+        order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
+        function.order = [source for _, source in order]
+        return function, [column[0] for column, _ in order]
+
+
+def _places(names, inputs):
+    """(numbers of the columns that are mapped, numbers of the others)."""
+    places = [names.index(name) for name in inputs]
+    return places, [c for c in range(len(names)) if c not in places]
+
+
+def _of_seed(step, seed):
+    """A step of a map with its random numbers."""
+    if isinstance(step, T.Transform):
+        return step.core(seed)
+    return step.seeded(seed) if hasattr(step, "seeded") else step
+
+
+def _first_row(rows):
+    if len(rows) == 0:
+        raise ValueError("[map] no rows, got an empty data set, expected one or more")
+    return [_core.Array(np.array(np.asarray(array)[0])) for array in rows.read(0, [0])]
+
+
+def _renamed(names, inputs, outputs):
+    return [outputs[inputs.index(name)] if name in inputs else name for name in names]
+
+
+def _order(names, places, outputs, kept, columns, made):
+    """(column, where its value comes from) of the result: each output in the place of its input if there are as many,
+    else all of them before the other columns."""
+    if len(made) == len(places):
+        found = {place: (column, ("made", i)) for i, (place, column) in enumerate(zip(places, made))}
+        return [found.get(c, (columns[c], ("kept", c))) for c in range(len(names))]
+    return [(column, ("made", i)) for i, column in enumerate(made)] + [(columns[c], ("kept", c)) for c in kept]
+
+
+class _Applied:
+    """The steps of a map on the values of one row."""
+
+    def __init__(self, steps, places, outputs):
+        self.steps, self.places, self.outputs, self.order = steps, places, outputs, None
+
+    def __call__(self, values, epoch, sample):
+        current = [flows.value_of(values[place]) for place in self.places]
+        for step in self.steps:
+            if isinstance(step, _data.Map):
+                made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
+            elif isinstance(step, OfRows):
+                made = step.batch_arrays(current, epoch, sample)
+            elif hasattr(step, "apply_all"):
+                made = step.apply_all(current, epoch, sample)
+            elif hasattr(step, "apply"):
+                made = [step.apply(one, epoch, sample) for one in current]
+            else:
+                result = step(*current)
+                made = list(result) if isinstance(result, tuple) else [result]
+            current = [flows.value_of(one) for one in made]
+        if len(current) != self.outputs:
+            raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")
+        if self.order is None:
+            return current
+        return [current[i] if kind == "made" else flows.value_of(values[i]) for kind, i in self.order]
