@@ -15,7 +15,7 @@ from partita.nn.optim import Optimizer
 from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
 from partita.train.callback import OnRequestExit
 from partita.train.callback_base import InternalCallbackParam, RunContext
-from partita.train.metrics import Loss, Top1CategoricalAccuracy, Top5CategoricalAccuracy
+from partita.train.metrics import Loss, Metric, Top1CategoricalAccuracy, Top5CategoricalAccuracy
 from partita.train.serialization import save_checkpoint
 
 
@@ -226,7 +226,7 @@ def _update(metrics, outputs, indexes):
     for one in metrics.values():
         if indexes is None:
             one.update(*outputs)
-        elif one.measured == "loss":
+        elif isinstance(one, Loss):
             one.update(outputs[indexes[0]])
         else:
             one.update(outputs[indexes[1]], outputs[indexes[2]])
@@ -271,7 +271,7 @@ class SteppedModel:
             logits = self._network(data)
             return self._loss_fn(logits, label), logits, label
 
-        metrics = {name: _OF_KIND[kind]() for name, kind in self._metrics.items()}
+        metrics = {name: _OF_KIND[one]() if isinstance(one, str) else one for name, one in self._metrics.items()}
         return evaluate(results, [0, 1, 2], metrics, dataset)
 
     def _own_cells(self):
@@ -301,6 +301,21 @@ class SteppedModel:
     @property
     def eval_network(self):
         return self._network if self._eval_network is None else self._eval_network
+
+    def _called_metrics(self):
+        """The metrics that are called with the results of each batch, by their names. Raises ValueError for those of a
+        network without a loss function."""
+        found = {name: one for name, one in self._metrics.items() if isinstance(one, Metric)}
+        if found and self._eval_network is None and self._loss_fn is None:
+            raise ValueError(
+                f"[eval] metrics compare results and labels, got {sorted(found)} of a network without a loss function, "
+                "expected Model(.., loss_fn=..), or an eval_network"
+            )
+        return found
+
+    def _after_training(self, callbacks):
+        for one in callbacks:
+            one._after_training(self.train_network)
 
     def _is_stepped(self):
         """Whether the steps of trainings are calls of a cell."""
