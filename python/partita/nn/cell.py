@@ -7,6 +7,7 @@ import numpy as np
 
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
+from partita._hints import of_name
 from partita._layout import annotation_text
 from partita._precision import is_half, note_cell
 from partita._program import Program
@@ -104,7 +105,11 @@ class Cell(CellSettings, CellHooks, CellGradients):
             kind = values["_cells"]
             if name in kind:
                 return kind[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        instead = of_name(self._hinted, name)
+        here = f": here it is {instead}" if instead else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{here}")
+
+    _hinted = "Cell"  # whose hints are for attributes that are not there
 
     def __delattr__(self, name):
         self._count_change()
@@ -217,8 +222,9 @@ class Cell(CellSettings, CellHooks, CellGradients):
         return self.trainable_params()
 
     def construct(self, *args, **kwargs):
+        forward = " and a method forward" if hasattr(type(self), "forward") else ""
         raise AttributeError(
-            f"[Cell] {type(self).__name__} has no construct, got a call, expected a method "
+            f"[Cell] {type(self).__name__} has no construct, got a call{forward}, expected a method "
             "construct(self, ..) that says what is computed"
         )
 

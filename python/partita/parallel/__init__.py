@@ -11,6 +11,7 @@ from partita.train.distributed import (
     transform_checkpoints,
     unified_safetensors,
 )
+from partita.train.conversions import convert_checkpoints, rank_list_for_convert
 from partita.train.serialization import sync_pipeline_shared_parameters
 
 _ALGORITHM = {
@@ -19,6 +20,7 @@ _ALGORITHM = {
     "enable_algo_approxi": False,
     "algo_approxi_epsilon": 0.1,
 }
+_algorithm = dict(_ALGORITHM)
 
 
 def set_algo_parameters(**kwargs):
@@ -27,13 +29,19 @@ def set_algo_parameters(**kwargs):
     for name in kwargs:
         if name not in _ALGORITHM:
             raise ValueError(f"[set_algo_parameters] unknown option, got '{name}', expected one of {list(_ALGORITHM)}")
+    _algorithm.update(kwargs)
+
+
+def reset_algo_parameters():
+    """Gives the options of `set_algo_parameters` their defaults."""
+    _algorithm.update(_ALGORITHM)
 
 
 def get_algo_parameters(attr_key):
-    """The default of an option of `set_algo_parameters`."""
+    """The value of an option of `set_algo_parameters`."""
     if attr_key not in _ALGORITHM:
         raise ValueError(f"[get_algo_parameters] unknown option, got '{attr_key}', expected one of {list(_ALGORITHM)}")
-    return _ALGORITHM[attr_key]
+    return _algorithm[attr_key]
 
 
 __getattr__ = refuse_missing(globals())

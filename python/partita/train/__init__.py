@@ -1,6 +1,6 @@
 """Training and evaluation."""
 
-from partita._names import refuse_missing
+from partita._names import refuse_missing, refused
 from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from partita import nn
 from partita.train import callback, metrics
@@ -19,6 +19,15 @@ from partita.train.callback import (
     TimeMonitor,
 )
 from partita.train.metrics import *  # noqa: F401,F403
+from partita.train.conversions import (
+    async_ckpt_thread_status,
+    ckpt_to_safetensors,
+    get_ckpt_path_with_strategy,
+    load_checkpoint_async,
+    load_segmented_checkpoints,
+    safetensors_to_ckpt,
+)
+from partita.train.data_sink import DatasetHelper, connect_network_with_dataset, data_sink
 from partita.train.model import Model
 from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints
 from partita.train.summary import SummaryCollector, SummaryRecord
@@ -29,4 +38,5 @@ nn.metrics, nn.get_metrics = metrics, metrics.get_metrics
 for _name in metrics.__all__:
     setattr(nn, _name, getattr(metrics, _name))
 
+globals().update(refused("train"))
 __getattr__ = refuse_missing(globals())

@@ -95,6 +95,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
         return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
 
     _entries = frozenset({"update"})
+    _hinted = "Optimizer"
     _internals = Cell._internals | {
         "parameters",
         "learning_rates",
