@@ -98,16 +98,18 @@ _OF_MODULES = {
     "train.data_sink": "DatasetHelper connect_network_with_dataset data_sink",
     "amp": "build_train_network",
     "common.dtype": "Int QuantDtype Type _null byte cdouble cfloat dtype_to_pytype float8_e4m3fn float8_e5m2 "
-    "get_py_obj_dtype hifloat8 intc intp list_ long number qint4x2 short string tensor_type tuple_ type_none ubyte uint "
-    "uintc uintp ushort",
+    "get_py_obj_dtype hifloat8 intc intp list_ long number qint4x2 short string tensor_type tuple_ type_none ubyte "
+    "uint uintc uintp ushort",
     "common.generator": "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
-    "common.tools": "enable_dynamic from_numpy frombuffer get_current_device is_tensor no_inline recompute run_check "
-    "set_deterministic set_dump set_recursion_limit swap_tensors",
+    "common.tools": "COMPATIBLE LAX STRICT _no_grad enable_dynamic from_numpy frombuffer get_current_device is_tensor "
+    "no_inline recompute set_deterministic set_dump set_recursion_limit swap_tensors",
+    "_installed": "run_check",
     "runtime": "Event Stream StreamCtx communication_stream current_stream default_stream dispatch_threads_num "
     "empty_cache launch_blocking max_memory_allocated max_memory_reserved memory_allocated memory_reserved "
     "memory_stats memory_summary reset_max_memory_allocated reset_max_memory_reserved reset_peak_memory_stats "
     "set_cpu_affinity set_cur_stream set_kernel_launch_capture set_kernel_launch_group set_memory synchronize",
     "_memory": "ms_memory_recycle",
+    "common._tensor_facts": "UntypedStorage",
     "log": "get_level get_log_config",
     "parallel": "get_algo_parameters reset_algo_parameters set_algo_parameters",
     "profiler": "Profiler",

@@ -1,5 +1,5 @@
-"""Names that are not there, with what to use instead: those of PyTorch, and those of the documented system that this one
-does not have. They are looked up when a name is missed; `docs/reference/missing.md` lists the latter."""
+"""Names that are not there, with what to use instead: those of PyTorch, and those of the documented system.
+They are looked up when a name is missed; `docs/reference/missing.md` lists the latter."""
 
 # Names of PyTorch by where they are asked for.
 OF_TORCH = {
@@ -54,7 +54,7 @@ OF_TORCH = {
         "LazyLinear": "nn.Dense(in_channels, out_channels)",
         "Linear": "nn.Dense(in_channels, out_channels)",
         "Module": "nn.Cell, whose method is `construct`",
-        "ModuleDict": "nn.CellDict, or cells as attributes",
+        "ModuleDict": "cells as attributes of a cell",
         "ModuleList": "nn.CellList",
         "Parameter": "Parameter, of the package itself",
         "ParameterList": "ParameterTuple, of the package itself",
@@ -169,8 +169,8 @@ _REASONS = {
         "set_stream_limit get_stream_limit reset_stream_limit",
     },
     "save_checkpoint of the parameters: graphs of another compiler are not read, and files are not obfuscated": {
-        "": "load load_mindir save_mindir export_split_mindir obfuscate_ckpt load_obf_params_into_net ConvertModelUtils "
-        "ConvertNetUtils",
+        "": "export load load_mindir save_mindir export_split_mindir obfuscate_ckpt load_obf_params_into_net "
+        "ConvertModelUtils ConvertNetUtils",
         "safeguard": "obfuscate_ckpt load_obf_params_into_net",
         "nn": "GraphCell",
     },
@@ -189,17 +189,21 @@ _REASONS = {
         "train": "TrainFaultTolerance",
         "utils": "ExitByRequest RSCPluginHandle TFTCommValue",
     },
-    "LossMonitor and plots of its numbers": {"": "SummaryLandscape", "train": "SummaryLandscape"},
+    "LossMonitor and plots of its numbers": {
+        "": "SummaryLandscape SummaryCollector",
+        "train": "SummaryLandscape SummaryCollector",
+    },
     "Cell.recompute, which keeps less for the backward pass": {
         "": "saved_tensors_hooks register_saved_tensors_hooks",
     },
-    "a Tensor of all elements: sparse tensors are not supported": {"": "SparseTensor"},
+    "a Tensor of all elements: sparse tensors are not supported": {"": "SparseTensor COOTensor CSRTensor RowTensor"},
     "`partita launch`, which tells the ranks of a job who they are": {
         "": "restore_group_info_list parameter_broadcast",
+        "communication": "get_comm_name",
     },
     "`partita train --trace`, which writes a trace of each rank": {
-        "profiler": "AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem _ExperimentalConfig mstx "
-        "schedule tensorboard_trace_handler",
+        "profiler": "Profiler profile AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem "
+        "_ExperimentalConfig mstx schedule tensorboard_trace_handler",
     },
     "`set_context(deterministic='ON')` and checks of losses: devices are not tested by programs": {
         "utils": "get_sdc_detect_result sdc_detect_start sdc_detect_stop stress_detect comm_exec_order_check dryrun "
@@ -209,6 +213,13 @@ _REASONS = {
     "nn.TrainOneStepCell, and optimizer sharding by set_auto_parallel_context": {
         "boost": "AdaSum AutoBoost BoostTrainOneStepCell BoostTrainOneStepWithLossScaleCell DimReduce FreezeOpt "
         "GradientFreeze GroupLossScaleManager LessBN OptimizerProcess ParameterProcess freeze_cell",
+    },
+    "set_context(device_target='GPU'): tensors have no device of their own": {"": "DeviceCtx"},
+    "MatMul().shard and other annotations: ops have no strategies by their names in files": {
+        "parallel": "set_op_strategy_config",
+    },
+    "ops of communication within a step, or pipeline stages: messages are not sent by calls": {
+        "communication.comm_func": "P2POp batch_isend_irecv isend irecv send recv",
     },
     "images that are cut along height and width by a strategy": {"dataset.vision": "SlicePatches"},
     "the optimizers of nn, whose rates are numbers, or one for each step": {
@@ -228,11 +239,15 @@ def _by_module():
 REFUSED = _by_module()
 
 
+# Modules that have names of each other.
+_SHARED = ("", "context", "parallel", "runtime", "hal", "train")
+_ANYWHERE = {name: reason for names in REFUSED.values() for name, reason in names.items()}
+
+
 def of_name(where, name):
     """What to use in place of a name of a module of the package, or of the class Tensor, Cell or Optimizer; "" where
     nothing is known."""
     module = where.removeprefix("partita").removeprefix(".")
-    hint = REFUSED.get(module, {}).get(name)
-    if hint is None:
-        hint = OF_TORCH.get("nn" if module == "mint.nn" else module, {}).get(name, "")
-    return hint
+    of_torch = OF_TORCH.get("nn" if module == "mint.nn" else module, {})
+    others = _ANYWHERE if module in _SHARED else {}
+    return REFUSED.get(module, {}).get(name) or of_torch.get(name) or others.get(name, "")

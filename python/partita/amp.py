@@ -125,7 +125,9 @@ def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=m
             f"[custom_mixed_precision] the network is not a cell, got {type(network).__name__}, expected an nn.Cell"
         )
     if (white_list is None) == (black_list is None):
-        raise ValueError("[custom_mixed_precision] one list is needed, got none or two, expected white_list or black_list")
+        raise ValueError(
+            "[custom_mixed_precision] one list is needed, got none or two, expected white_list or black_list"
+        )
     precision = precision_of("custom_mixed_precision", "O1", dtype)
     if white_list is None:
         _require_classes("black_list", black_list, Cell)

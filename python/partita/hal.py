@@ -1,6 +1,6 @@
 """Devices, their streams and their memory, by the older names of the documented system."""
 
-from partita import _memory, _streams
+from partita import _memory, _streams, context
 from partita._names import refuse_missing
 from partita.device_context import count_of, is_there
 
@@ -9,8 +9,6 @@ globals().update({name: getattr(_memory, name) for name in _memory.NAMES})
 
 
 def _target(device_target):
-    from partita import context
-
     return context.get_context("device_target") if device_target is None else device_target
 
 

@@ -25,5 +25,5 @@ class ProfilerActivity(Enum):
 Profiler = absent("Profiler", __name__, "`partita train --trace`, which writes a trace of each rank")
 profile = absent("profile", __name__, "`partita train --trace`, which writes a trace of each rank")
 
-globals().update(refused("profiler"))
+globals().update({name: one for name, one in refused("profiler").items() if name not in globals()})
 __getattr__ = refuse_missing(globals())

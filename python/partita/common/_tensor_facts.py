@@ -161,7 +161,7 @@ class Facts:
 
 
 class _Capsule:
-    """What NumPy reads: a capsule with the place of its memory, or an array that says both itself."""
+    """Gives NumPy its memory: a capsule with the place of its memory, or an array that says both itself."""
 
     def __init__(self, given):
         self._given = given

@@ -146,11 +146,11 @@ def get_py_obj_dtype(obj):
     own = getattr(obj, "dtype", None)
     if isinstance(own, DType):
         return own
-    named = {type(None): type_none, str: string, bool: bool_, int: int64, float: float32, list: list_, tuple: tuple_}
+    named = {type(None): type_none, str: string, bool: bool_, int: int64, float: float64, list: list_, tuple: tuple_}
     if isinstance(obj, DType):
         return obj
     if type(obj) not in named:
-        raise TypeError(f"[dtype] there is no such type, got {type(obj).__name__}, expected a number, a str or a Tensor")
+        raise TypeError(f"[dtype] no such type, got {type(obj).__name__}, expected a number, a str or a Tensor")
     return named[type(obj)]
 
 

@@ -144,7 +144,7 @@ class XavierNormal(Initializer):
 
 def _gain(nonlinearity, slope):
     if nonlinearity in ("linear", "sigmoid"):
-        return 1.0
+        return 1
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":
@@ -295,7 +295,7 @@ def _calculate_correct_fan(shape, mode):
     """The number of inputs ("fan_in") or outputs ("fan_out") of a weight. Raises ValueError for other modes."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ValueError(f"[initializer] unknown mode, got {mode!r}, expected fan_in or fan_out")
-    return _calculate_fan_in_and_fan_out(shape)[mode.lower() == "fan_out"]
+    return int(_calculate_fan_in_and_fan_out(shape)[mode.lower() == "fan_out"])
 
 
 def _calculate_gain(nonlinearity, param=None):

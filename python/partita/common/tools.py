@@ -1,5 +1,6 @@
-"""Functions of the top level: tensors from buffers, settings of the process, a check of the installation."""
+"""Functions of the top level: tensors from buffers, settings of the process."""
 
+import contextlib
 import sys
 
 import numpy as np
@@ -7,8 +8,11 @@ import numpy as np
 from partita import context
 from partita._current import current
 from partita._names import refuse_missing
+from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+
+STRICT, COMPATIBLE, LAX = 0, 1, 2  # the levels of `jit_syntax_level`, which has no effect
 
 
 def from_numpy(array):
@@ -67,19 +71,6 @@ def set_recursion_limit(recursion_limit=1000):
     sys.setrecursionlimit(max(recursion_limit, sys.getrecursionlimit()))
 
 
-def run_check():
-    """Prints the version, and whether a product is right."""
-    from partita.ops import functional as F
-    from partita.version import __version__
-
-    print(f"Partita version: {__version__}")
-    drawn = np.random.default_rng().standard_normal((2, 8, 8)).astype(np.float32)
-    found = F.matmul(Tensor(drawn[0]), Tensor(drawn[1])).asnumpy()
-    if not np.allclose(found, drawn[0] @ drawn[1], 1e-4, 1e-4):
-        raise RuntimeError("[run_check] the result of a product is wrong, got other numbers than NumPy's")
-    print(f"The result of multiplication calculation is correct: Partita computes on the {get_current_device()[0]}.")
-
-
 def recompute(block, *args, use_reentrant=True, output_recompute=False, early_stop=True, context_fn=None, **kwargs):
     """Calls a cell or a function. In a program its results within are computed anew in the backward pass instead of
     being kept. Raises TypeError for what cannot be called."""
@@ -94,6 +85,23 @@ def recompute(block, *args, use_reentrant=True, output_recompute=False, early_st
         return block(*args, **kwargs)
     finally:
         build.here = around
+
+
+class _no_grad(contextlib.ContextDecorator):
+    """A context, or a decorator, in which results have no gradients."""
+
+    def __enter__(self):
+        build = current()
+        self._builds = [*getattr(self, "_builds", []), (build, getattr(build, "is_detached", False))]
+        if build is not None:
+            build.is_detached = True
+        return self
+
+    def __exit__(self, *error):
+        build, before = self._builds.pop()
+        if build is not None:
+            build.is_detached = before
+        return False
 
 
 def _function(fn=None, **kwargs):
@@ -112,8 +120,6 @@ def enable_dynamic(**kwargs):
 
 def set_dump(target, enabled=True):
     """Warns, without effect: nothing is written while a program runs. See `set_context(save_graphs=..)`."""
-    from partita._warnings import warn
-
     warn("[set_dump] values within programs are not written, got a call: return them, or print in PYNATIVE_MODE")
 
 

@@ -1,4 +1,4 @@
-"""What the documented system calls experimental: refused by name."""
+"""Names that the documented system calls experimental: refused by name."""
 
 from partita._names import refuse_missing
 

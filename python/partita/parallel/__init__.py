@@ -5,15 +5,19 @@ from partita.parallel import auto_parallel, nn  # noqa: F401
 from partita.parallel.layout import Layout
 from partita.parallel.sharded import shard
 from partita.train.distributed import (
+    build_searched_strategy,
     load_distributed_checkpoint,
+    merge_pipeline_strategys,
+    merge_sliced_parameter,
     rank_list_for_transform,
     transform_checkpoint_by_rank,
     transform_checkpoints,
     unified_safetensors,
 )
-from partita.train.conversions import convert_checkpoints, rank_list_for_convert
+from partita.train.conversions import convert_checkpoints, load_segmented_checkpoints, rank_list_for_convert
 from partita.train.serialization import sync_pipeline_shared_parameters
 
+convert_checkpoint_by_rank = transform_checkpoint_by_rank  # its newer name
 _ALGORITHM = {
     "fully_use_devices": False,
     "elementwise_op_strategy_follow": False,

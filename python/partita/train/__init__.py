@@ -29,7 +29,13 @@ from partita.train.conversions import (
 )
 from partita.train.data_sink import DatasetHelper, connect_network_with_dataset, data_sink
 from partita.train.model import Model
-from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints
+from partita.train.distributed import (
+    build_searched_strategy,
+    load_distributed_checkpoint,
+    merge_pipeline_strategys,
+    merge_sliced_parameter,
+    transform_checkpoints,
+)
 from partita.train.summary import SummaryCollector, SummaryRecord
 from partita.train.serialization import export, load_checkpoint, load_param_into_net, save_checkpoint
 
@@ -38,5 +44,5 @@ nn.metrics, nn.get_metrics = metrics, metrics.get_metrics
 for _name in metrics.__all__:
     setattr(nn, _name, getattr(metrics, _name))
 
-globals().update(refused("train"))
+globals().update({name: one for name, one in refused("train").items() if name not in globals()})
 __getattr__ = refuse_missing(globals())

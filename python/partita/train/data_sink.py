@@ -35,9 +35,9 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
 
 
 class DatasetHelper:
-    """The batches of a data set as tuples: those of a pass or, with `sink_size`, of so many steps; each pass over the
+    """The batches of a data set as tuples: those of a pass or, with `sink_size`, that number of them. Each pass over the
     helper goes on where the last one ended. With `dataset_sink_mode` it gives empty tuples, for a network of
-    `connect_network_with_dataset` that reads the batches itself."""
+    `connect_network_with_dataset`, which reads the batches itself."""
 
     def __init__(self, dataset, dataset_sink_mode=True, sink_size=-1, epoch_num=1):
         if not isinstance(dataset_sink_mode, bool):

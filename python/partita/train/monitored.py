@@ -175,8 +175,8 @@ class ReduceLROnPlateau(Monitored):
 
 
 class BackupAndRestore(Callback):
-    """Keeps a file `backup.ckpt` in a folder, written after each epoch or every `save_freq` epochs. A training that ended
-    early goes on from it when it is started again. With `delete_checkpoint` a training that ends well removes it."""
+    """Keeps a file `backup.ckpt` in a folder, written after each epoch or every `save_freq` epochs. A training that
+    ended early goes on from it when it is started again. With `delete_checkpoint` one that ends well removes it."""
 
     def __init__(self, backup_dir, save_freq="epoch", delete_checkpoint=True):
         if not isinstance(backup_dir, (str, os.PathLike)):

@@ -3,5 +3,6 @@
 from partita._names import refuse_missing
 from partita.device_context._without_effect import setting
 
-globals().update({name: setting(name) for name in "execute_timeout debug_option aclinit_config".split()})
+_NAMES = "execute_timeout debug_option aclinit_config"
+globals().update({name: setting(name) for name in _NAMES.split()})
 __getattr__ = refuse_missing(globals())

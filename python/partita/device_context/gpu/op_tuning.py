@@ -3,5 +3,6 @@
 from partita._names import refuse_missing
 from partita.device_context._without_effect import setting
 
-globals().update({name: setting(name) for name in "conv_fprop_algo conv_wgrad_algo conv_dgrad_algo".split()})
+_NAMES = "conv_fprop_algo conv_wgrad_algo conv_dgrad_algo"
+globals().update({name: setting(name) for name in _NAMES.split()})
 __getattr__ = refuse_missing(globals())

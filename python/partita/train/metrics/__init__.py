@@ -77,8 +77,8 @@ def get_metrics(metrics):
 
 
 def measured_of(metric):
-    """The name of a measurement of the library that stands for a metric: a loss or an accuracy. None for a metric that has to be called:
-    it computes something else, chooses its inputs, or a script changed its methods."""
+    """The name of a measurement of the library that stands for a metric: a loss or an accuracy. None for a metric that
+    has to be called: it computes something else, chooses its inputs, or a script changed its methods."""
     kind = type(metric)
     methods = [getattr(kind, name).__module__ for name in ("clear", "update", "eval")]
     own = any(not name.startswith("partita.") for name in methods) or metric.indexes is not None
