@@ -160,6 +160,37 @@ class Facts:
         )
 
 
+class OfPython:
+    """The methods that Python and NumPy call by themselves."""
+
+    def __array_function__(self, func, types, args, kwargs):
+        """The result of a function of NumPy of the values, such as that of numpy.sum: an array, without gradients."""
+        return func(*_values_in(args), **_values_in(kwargs))
+
+    def __format__(self, spec):
+        """The text of the value of one element by a format. Raises TypeError for a format of several."""
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(
+                f"[Tensor] several values have no format, got {spec!r} of {self.shape}, expected one element"
+            )
+        return format(self.item(), spec)
+
+    def __round__(self, digits=None):
+        """The tensor, rounded; with a number of digits the value of one element."""
+        return self.round() if digits is None else round(self.item(), digits)
+
+
+def _values_in(given):
+    """Arguments with arrays in place of tensors."""
+    if isinstance(given, Tensor):
+        return given._readable()
+    if isinstance(given, dict):
+        return {name: _values_in(one) for name, one in given.items()}
+    return type(given)(_values_in(one) for one in given) if type(given) in (list, tuple) else given
+
+
 class _Capsule:
     """Gives NumPy its memory: a capsule with the place of its memory, or an array that says both itself."""
 
@@ -178,6 +209,8 @@ def install():
     for name, one in vars(Facts).items():
         if not name.startswith("__") and name not in vars(Tensor):
             setattr(Tensor, name, one)
+    for name in ("__array_function__", "__format__", "__round__"):
+        setattr(Tensor, name, vars(OfPython)[name])
 
 
 install()

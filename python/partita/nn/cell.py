@@ -7,7 +7,6 @@ import numpy as np
 
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
-from partita._hints import of_name
 from partita._layout import annotation_text
 from partita._precision import is_half, note_cell
 from partita._program import Program
@@ -18,6 +17,7 @@ from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
+from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
 from partita.nn.cell_settings import CellSettings
 
 
@@ -105,11 +105,9 @@ class Cell(CellSettings, CellHooks, CellGradients):
             kind = values["_cells"]
             if name in kind:
                 return kind[name]
-        instead = of_name(self._hinted, name)
-        here = f": here it is {instead}" if instead else ""
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{here}")
+        raise no_attribute(self, name)
 
-    _hinted = "Cell"  # whose hints are for attributes that are not there
+    _hinted = "Cell"  # the name of the hints for attributes that are not there
 
     def __delattr__(self, name):
         self._count_change()
@@ -222,11 +220,7 @@ class Cell(CellSettings, CellHooks, CellGradients):
         return self.trainable_params()
 
     def construct(self, *args, **kwargs):
-        forward = " and a method forward" if hasattr(type(self), "forward") else ""
-        raise AttributeError(
-            f"[Cell] {type(self).__name__} has no construct, got a call{forward}, expected a method "
-            "construct(self, ..) that says what is computed"
-        )
+        refuse_construct(self)
 
     def __call__(self, *args, **kwargs):
         if "_params" not in self.__dict__:
@@ -280,7 +274,11 @@ class Cell(CellSettings, CellHooks, CellGradients):
         before, after, of_outputs, of_inputs = values["_hooks"]
         has_gradient = build is not None and (hasattr(type(self), "bprop") or "bprop" in values)
         if not (has_gradient or before or after or of_outputs or of_inputs):
-            return self.construct(*args, **kwargs)
+            try:
+                return self.construct(*args, **kwargs)
+            except AttributeError as error:
+                require_tensors(self, args, error)
+                raise
         for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)

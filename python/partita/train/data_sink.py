@@ -35,8 +35,8 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
 
 
 class DatasetHelper:
-    """The batches of a data set as tuples: those of a pass or, with `sink_size`, that number of them. Each pass over the
-    helper goes on where the last one ended. With `dataset_sink_mode` it gives empty tuples, for a network of
+    """The batches of a data set as tuples: those of a pass or, with `sink_size`, that number of them. Each pass over
+    the helper goes on where the last one ended. With `dataset_sink_mode` it gives empty tuples, for a network of
     `connect_network_with_dataset`, which reads the batches itself."""
 
     def __init__(self, dataset, dataset_sink_mode=True, sink_size=-1, epoch_num=1):

@@ -29,6 +29,7 @@ from partita.train.metrics import Metric, get_metric_fn, get_metrics, measured_o
 from partita.train.metrics import names as metric_names
 from partita.train.prediction import Prediction, named
 from partita.train.program import Program
+from partita.train.stepping import require_columns, require_dataset, require_optimizer
 
 _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
@@ -63,15 +64,20 @@ class Model(stepping.SteppedModel):
         self._loss_scale_manager = loss_scale_manager
         if keep_batchnorm_fp32 is False:
             warn("[Model] norms compute in float32, got keep_batchnorm_fp32=False")
+        require_optimizer(optimizer)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._stepped = None  # the cell whose calls are the steps of trainings, once there was one
+        self._warn_of_others()
         self._metric_functions = None if eval_network is None else get_metrics(metrics)
         self._metrics = _measured_by(metrics) if eval_network is None else self._metric_functions
 
     # Jobs.
 
     def _columns(self, dataset, where):
+        require_dataset(where, dataset)
         names = dataset.get_col_names()
+        if self._loss_fn is None:
+            require_columns(where, self._network, names)
         if self._loss_fn is not None and len(names) != 2:
             raise ValueError(
                 f"[{where}] a network with a loss function takes two columns, got columns {names}, expected two: data "
@@ -171,6 +177,7 @@ class Model(stepping.SteppedModel):
             sink_size = 0
         if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
+        require_dataset(where, dataset)
         callbacks = _listed(callbacks)
         if where == "fit":
             require_new_names(callbacks)

@@ -2,6 +2,7 @@
 script wrote, or has an optimizer whose `construct` makes the updates. Callbacks hear of each call."""
 
 import contextlib
+import inspect
 import itertools
 import math
 import time
@@ -254,10 +255,54 @@ def kept_modes(cells, is_training):
                 one.training = training
 
 
+def require_dataset(where, dataset):
+    """Raises TypeError for what is no data set."""
+    if not hasattr(dataset, "create_tuple_iterator"):
+        raise TypeError(
+            f"[{where}] not a data set, got {type(dataset).__name__}, expected one of dataset, such as "
+            "NumpySlicesDataset(arrays, names).batch(32)"
+        )
+
+
+def require_optimizer(optimizer):
+    """Raises TypeError for what is neither None nor a cell."""
+    if optimizer is not None and not isinstance(optimizer, Cell):
+        raise TypeError(
+            f"[Model] not an optimizer, got {type(optimizer).__name__}, expected one such as "
+            "nn.SGD(network.trainable_params(), 0.1)"
+        )
+
+
+def require_columns(where, network, names):
+    """Raises TypeError unless a network without a loss function takes as many columns."""
+    try:
+        inspect.signature(network.construct).bind(*names)
+    except TypeError as error:
+        raise TypeError(
+            f"[{where}] a network without a loss function takes all columns, got {names} for "
+            f"{type(network).__name__}.construct{inspect.signature(network.construct)}, expected as many, or "
+            f"Model(network, loss_fn, ..)"
+        ) from error
+    except ValueError:
+        pass  # a construct that says nothing about its parameters
+
+
 class SteppedModel:
     """The part of Model that trains by calls of a cell."""
 
     _is_training = False
+
+    def _warn_of_others(self):
+        """Warns if the optimizer has no parameter of the network or of its loss."""
+        parameters = getattr(self._optimizer, "parameters", None)
+        if not parameters:
+            return
+        own = {id(one) for cell in self._own_cells() for one in cell.get_parameters()}
+        if not any(id(one) in own for one in parameters):
+            warn(
+                f"[Model] the optimizer updates another network, got '{parameters[0].name}' of none of the "
+                f"{len(own)} parameters here, expected those of network.trainable_params()"
+            )
 
     def _evaluated_anyway(self, error, dataset):
         """The metrics of an evaluation within a training whose results are not finite: the training goes on, as
