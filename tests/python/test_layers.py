@@ -56,5 +56,6 @@ class Layers(unittest.TestCase):
 
     def test_compares_the_table(self):
         page = (REPOSITORY / "python" / "README.md").read_text()
-        found = python_layers.table_faults(page.replace("| settings | `context` |", "| settings | `amp` |"))
-        self.assertEqual(found, ["python/README.md: row of 'settings': got ['amp'], expected ['context']"])
+        found = python_layers.table_faults(page.replace("| tracing | `_own_gradient`", "| tracing | `amp`"))
+        rows = "['amp', '_trace', '_mapping'], expected ['_own_gradient', '_trace', '_mapping']"
+        self.assertEqual(found, [f"python/README.md: row of 'tracing': got {rows}"])
