@@ -119,12 +119,13 @@ class Facts:
 
     def itemset(self, *args):
         """A copy with another value at a place: `itemset(value)` of one element, else `itemset(place, value)`."""
-        values = self.asnumpy().copy()
-        if len(args) == 1 and values.size != 1:
-            raise ValueError(f"[Tensor.itemset] no place, got {values.size} elements, expected itemset(place, value)")
-        place = args[0] if len(args) == 2 else 0
-        values[np.unravel_index(place, values.shape) if isinstance(place, int) else place] = args[-1]
-        return Tensor(values)
+        if len(args) == 1 and self.size != 1:
+            raise ValueError(f"[Tensor.itemset] no place, got {self.size} elements, expected itemset(place, value)")
+        made, place = self.copy(), args[0] if len(args) == 2 else 0
+        if isinstance(place, int):
+            place = tuple(int(one) for one in np.unravel_index(place, self.shape))
+        made[place] = args[-1]
+        return made
 
     def new_empty(self, size, *, dtype=None, device=None):
         """A tensor of zeros of these sizes."""
