@@ -16,7 +16,7 @@ HEADING = "## Layers"
 LAYERS = (
     ("base", "_waiting _core _exit _warnings _hints _names _captured _current _ranks _devices version _sliced"),
     ("settings", "context _streams _memory device_context"),
-    ("values", "common _layout _loss_scale _precision _checkparam"),
+    ("values", "common _layout _loss_scale _precision _checkparam _check_jit_forbidden_api"),
     ("tracing", "_own_gradient _trace _mapping"),
     ("ranks", "communication"),
     ("programs", "_parallelism _structure _executable _fresh _steps _program"),

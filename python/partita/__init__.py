@@ -103,6 +103,7 @@ _OF_MODULES = {
     "common.generator": "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
     "common.tools": "COMPATIBLE LAX STRICT _no_grad enable_dynamic from_numpy frombuffer get_current_device is_tensor "
     "no_inline recompute set_deterministic set_dump set_recursion_limit swap_tensors",
+    "common": "_Function",
     "_installed": "run_check",
     "runtime": "Event Stream StreamCtx communication_stream current_stream default_stream dispatch_threads_num "
     "empty_cache launch_blocking max_memory_allocated max_memory_reserved memory_allocated memory_reserved "

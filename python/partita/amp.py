@@ -160,4 +160,27 @@ def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_leve
     return TrainOneStepCell(cell, optimizer, 1.0 if manager is None else manager.get_loss_scale()).set_train()
 
 
+# Names that libraries import from within the documented module.
+_INNER_AMP_BLACK_LIST = []
+
+
+def _auto_black_list(network, black_list, dtype=mstype.float16):
+    """`custom_mixed_precision` of all cells but those of a list."""
+    return custom_mixed_precision(network, black_list=list(black_list), dtype=dtype)
+
+
+def _auto_mixed_precision_rewrite(network, dtype, *, white_list=None, black_list=None):
+    """`custom_mixed_precision` by one of two lists."""
+    return custom_mixed_precision(network, white_list=white_list, black_list=black_list, dtype=dtype)
+
+
+def _add_loss_network(network, loss_fn, cast_model_type=mstype.float32):
+    """The network with its loss, which is computed in float32."""
+    return WithLossCell(network, loss_fn)
+
+
+def _do_keep_batchnorm_fp32(network):
+    """Kept, without effect: norms compute in float32."""
+
+
 __getattr__ = refuse_missing(globals())

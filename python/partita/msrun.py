@@ -19,6 +19,7 @@ from partita.version import INTERFACE
 ALIAS = "mindspore"
 # Modules whose names are in another one here.
 PLACES = {
+    "common.sparse_tensor": "common.sparse",
     "dataset.engine.datasets": "dataset.engine",
     "dataset.transforms.transforms": "dataset.transforms",
     "dataset.vision.transforms": "dataset.vision",

@@ -2,6 +2,7 @@
 
 from partita._names import refuse_missing
 from partita.common import _tensor_facts, dtype
+from partita.common._grad_function import _Function
 from partita.common import initializer
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.seed import get_seed, set_seed

@@ -3,6 +3,7 @@ installed into Tensor."""
 
 import numpy as np
 
+from partita._current import current
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
@@ -49,8 +50,12 @@ class Facts:
 
     @property
     def data(self):
-        """The tensor, as a value without a gradient: a change of it changes the tensor."""
-        return self
+        """The value without a gradient. Outside of programs, and of a parameter, it is the tensor: a change of it
+        changes the tensor."""
+        build = current()
+        if build is None or self.is_parameter or not mstype.is_float(self.dtype):
+            return self
+        return build.with_gradient("data", lambda a: a, lambda a, out, dout: (None,), [self])
 
     @data.setter
     def data(self, value):

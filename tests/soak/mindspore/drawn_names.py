@@ -4,7 +4,8 @@ _CLASSES = "{g:n,k}, {ids:n<k}"
 ROWS = [
     ("text", "nn.Precision nn.Recall", [
         "metric(nn.{Precision|Recall}(), " + _CLASSES + ").tolist()",
-        "metric(nn.{Precision|Recall}('multilabel'), np.round({u:n,k}.asnumpy()), np.round({u:n,k}.asnumpy())).tolist()",
+        "metric(nn.{Precision|Recall}('multilabel'), np.round({u:n,k}.asnumpy()), "
+        "np.round({u:n,k}.asnumpy())).tolist()",
     ]),
     ("text", "nn.F1 nn.Fbeta", ["metric(nn.{F1()|Fbeta(2)|Fbeta(0.5)}, " + _CLASSES + ").tolist()"]),
     ("text", "nn.MAE nn.MSE", ["metric(nn.{MAE|MSE}(), {g:n,k}, {g:n,k})", "metric(nn.{MAE|MSE}(), {g:n}, {g:n})"]),
@@ -32,7 +33,9 @@ ROWS = [
         "[one.tolist() for one in metric(nn.ROC(), {u:7}, ms.Tensor([0, 1, 1, 0, 1, {0|1}, 0]))]",
     ]),
     ("text", "nn.auc", ["nn.auc(np.arange(4.0), {g:4}.asnumpy())", "nn.auc({g:5}.asnumpy(), {g:5}.asnumpy(), True)"]),
-    ("text", "from_numpy frombuffer", ["ms.from_numpy({a}.asnumpy())", "ms.frombuffer({g}.asnumpy().tobytes(), ms.int32)"]),
+    ("text", "from_numpy frombuffer", [
+        "ms.from_numpy({a}.asnumpy())", "ms.frombuffer({g}.asnumpy().tobytes(), ms.int32)",
+    ]),
     ("text", "swap_tensors recompute", [
         "[ms.swap_tensors(a, b) or (a, b) for a, b in [({g:n}.copy(), {g:n}.copy())]]",
         "ms.recompute(given(nn.Dense({k}, {m})), {g:n,k})",
