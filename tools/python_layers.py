@@ -25,7 +25,7 @@ LAYERS = (
     ("rows", "mindrecord dataset"),
     ("training", "train"),
     ("names", "planning parallel amp boost hal mint numpy profiler runtime utils _c_dataengine _c_expression"
-        " _extends log scipy _installed multiprocessing experimental graph rewrite safeguard tools __main__"),
+        " _extends log scipy _installed multiprocessing graph rewrite safeguard tools __main__"),
     ("package", "__init__ msrun"),
 )
 # Imports inside functions, each with its reason: (module, what it imports).

@@ -160,7 +160,6 @@ _REASONS = {
     "parameters on all ranks: there is no parameter server": {
         "": "set_ps_context get_ps_context",
         "context": "set_ps_context get_ps_context",
-        "experimental": "MapParameter",
     },
     "shapes are known when a network is built: no symbols for them": {"": "Symbol"},
     "Layout and shard, or the search of ms.plan: memory and time of a step are planned": {
@@ -222,9 +221,6 @@ _REASONS = {
         "communication.comm_func": "P2POp batch_isend_irecv isend irecv send recv",
     },
     "images that are cut along height and width by a strategy": {"dataset.vision": "SlicePatches"},
-    "the optimizers of nn, whose rates are numbers, or one for each step": {
-        "experimental": "optim",
-    },
 }
 
 
