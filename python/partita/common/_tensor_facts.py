@@ -48,6 +48,30 @@ class Facts:
     symbolic_shape = property(lambda self: None, doc="None: all sizes are numbers.")
     virtual_flag = property(lambda self: False, doc="Whether it stands for a value of another rank: none does.")
 
+    param_info = property(lambda self: None, doc="None: settings are those of parameters.")
+    sliced = property(lambda self: False, doc="Whether the values are those of one rank: they are all of them.")
+    key = property(lambda self: -1, doc="The number at a parameter server: there is none.")
+
+    def double(self):
+        """The tensor in float64."""
+        return self.astype(mstype.float64)
+
+    def short(self):
+        """The tensor in int16."""
+        return self.astype(mstype.int16)
+
+    def byte(self):
+        """The tensor in uint8."""
+        return self.astype(mstype.uint8)
+
+    def bfloat16(self):
+        """The tensor in bfloat16."""
+        return self.astype(mstype.bfloat16)
+
+    def set_dtype(self, dtype):
+        """The tensor in another element type."""
+        return self.astype(dtype)
+
     @property
     def data(self):
         """The value without a gradient. Outside of programs, and of a parameter, it is the tensor: a change of it
