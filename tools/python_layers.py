@@ -14,9 +14,9 @@ HEADING = "## Layers"
 # The parts of the package in the order of the flow, as the table of python/README.md has them: (layer, its modules and
 # packages). A part sees itself, those before it in its line, and all lines above.
 LAYERS = (
-    ("base", "_waiting _core _exit _warnings _names _captured _current _ranks _devices version _sliced"),
-    ("settings", "context"),
-    ("values", "common _layout _loss_scale _precision"),
+    ("base", "_waiting _core _exit _warnings _hints _names _captured _current _ranks _devices version _sliced"),
+    ("settings", "context _streams _memory device_context"),
+    ("values", "common _layout _loss_scale _precision _checkparam _check_jit_forbidden_api"),
     ("tracing", "_own_gradient _trace _mapping"),
     ("ranks", "communication"),
     ("programs", "_parallelism _structure _executable _fresh _steps _program"),
@@ -24,7 +24,8 @@ LAYERS = (
     ("cells", "nn"),
     ("rows", "mindrecord dataset"),
     ("training", "train"),
-    ("names", "planning parallel amp boost experimental hal mint numpy profiler runtime utils _c_dataengine _c_expression _checkparam _extends log scipy __main__"),
+    ("names", "planning parallel amp boost experimental hal mint numpy profiler runtime utils _c_dataengine _c_expression"
+        " _extends log scipy _installed multiprocessing graph rewrite safeguard tools __main__"),
     ("package", "__init__ msrun"),
 )
 # Imports inside functions, each with its reason: (module, what it imports).

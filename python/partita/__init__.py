@@ -81,7 +81,42 @@ from partita.train.step import JitConfig, jit, jit_class, lazy_inline, ms_functi
 from partita.version import __version__  # noqa: F401
 
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
-_LATER = "amp boost dataset experimental hal log mint numpy parallel profiler runtime scipy train utils".split()
+_LATER = (
+    "amp boost dataset device_context experimental graph hal log mint multiprocessing numpy parallel profiler rewrite "
+    "runtime safeguard scipy tools train utils"
+).split()
+# Names of other modules, which are imported when they are asked for.
+_OF_MODULES = {
+    "train": "Accuracy BackupAndRestore BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice "
+    "DynamicLossScaleManager EarlyStopping F1 Fbeta FixedLossScaleManager HausdorffDistance History LambdaCallback "
+    "LearningRateScheduler Loss LossScaleManager MAE MSE MeanSurfaceDistance Metric OcclusionSensitivity OnRequestExit "
+    "Perplexity Precision ROC Recall ReduceLROnPlateau RootMeanSquareDistance RunContext SummaryCollector "
+    "SummaryRecord Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn names "
+    "rearrange_inputs",
+    "train.conversions": "async_ckpt_thread_status ckpt_to_safetensors get_ckpt_path_with_strategy "
+    "load_checkpoint_async load_segmented_checkpoints safetensors_to_ckpt",
+    "train.data_sink": "DatasetHelper connect_network_with_dataset data_sink",
+    "amp": "build_train_network",
+    "common.dtype": "Int QuantDtype Type _null byte cdouble cfloat dtype_to_pytype float8_e4m3fn float8_e5m2 "
+    "get_py_obj_dtype hifloat8 intc intp list_ long number qint4x2 short string tensor_type tuple_ type_none ubyte "
+    "uint uintc uintp ushort",
+    "common.generator": "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
+    "common.tools": "COMPATIBLE LAX STRICT _no_grad enable_dynamic from_numpy frombuffer get_current_device is_tensor "
+    "no_inline recompute set_deterministic set_dump set_recursion_limit swap_tensors",
+    "common": "_Function",
+    "_installed": "run_check",
+    "runtime": "Event Stream StreamCtx communication_stream current_stream default_stream dispatch_threads_num "
+    "empty_cache launch_blocking max_memory_allocated max_memory_reserved memory_allocated memory_reserved "
+    "memory_stats memory_summary reset_max_memory_allocated reset_max_memory_reserved reset_peak_memory_stats "
+    "set_cpu_affinity set_cur_stream set_kernel_launch_capture set_kernel_launch_group set_memory synchronize",
+    "_memory": "ms_memory_recycle",
+    "common._tensor_facts": "UntypedStorage",
+    "log": "get_level get_log_config",
+    "parallel": "get_algo_parameters reset_algo_parameters set_algo_parameters",
+    "profiler": "Profiler",
+}
+_WHERE = {name: module for module, names in _OF_MODULES.items() for name in names.split()}
+_BUILTINS = {"bool": "bool_", "float": "float32", "int": "int32"}  # element types with names of Python's types
 _exit.install()
 
 
@@ -91,8 +126,14 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
 
 
 def __getattr__(name):
-    if name in ("Profiler", "SummaryRecord"):
-        return getattr(importlib.import_module("partita.profiler" if name == "Profiler" else "partita.train"), name)
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"partita.{_WHERE[name]}"), name)
     if name in _LATER:
         return importlib.import_module(f"partita.{name}")
-    raise _missing(__name__, name, [*globals(), *_LATER])
+    if name in _BUILTINS:
+        return getattr(dtype, _BUILTINS[name])
+    raise _missing(__name__, name, [*globals(), *_LATER, *_WHERE])
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER, *_WHERE, *_BUILTINS})

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import operator
+import re
 from collections.abc import Iterable
 
 from partita._names import refuse_missing
@@ -235,6 +236,32 @@ def _check_3d_int_or_tuple(
     _require(fits, prim_name, arg_name, arg_value, f"an integer from {lowest}, or three of them", ValueError)
     _require(not third_one or sizes[0] == 1, prim_name, f"depth of {arg_name}", sizes[0], "1", ValueError)
     return (pad_value, pad_value, *sizes) if ret_five else tuple(sizes)
+
+
+def check_str_by_regular(target, reg=None, flag=re.ASCII, prim_name=None):
+    """True for a text that a regular expression fits, by default that of a name with dots. Raises ValueError for
+    others."""
+    reg = r"^\w+[0-9a-zA-Z\_\.]*$" if reg is None else reg
+    _require(re.match(reg, target, flag) is not None, prim_name, None, target, f"a text that fits {reg}")
+    return True
+
+
+def check_str_and_none_by_regular(target, reg=None, flag=re.ASCII, prim_name=None):
+    """`check_str_by_regular`, by default also for an empty text."""
+    return check_str_by_regular(target, r"^\w*[0-9a-zA-Z\_\.\-]*$" if reg is None else reg, flag, prim_name)
+
+
+def check_types_same_and_valid(args, valid_values, prim_name):
+    """Checks that types by name are all the same, and among some. Raises TypeError for others."""
+    for name, kind in args.items():
+        check_subclass(name, kind, valid_values, prim_name)
+        first, own = next(iter(args.items()))
+        _require(kind == own, prim_name, name, kind, f"{own}, as {first} is", TypeError)
+
+
+def is_stub_tensor(tensor):
+    """Whether a result is not there yet: results are there when calls return."""
+    return False
 
 
 def args_type_check(*type_args, **type_kwargs):

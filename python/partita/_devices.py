@@ -55,3 +55,11 @@ def device_of(target, device_id, alone, ranks):
             f"device {device_id % count} computes"
         )
     return f"{name}:{device_id % count}"
+
+
+def gpu_count():
+    """How many accelerators the plugin of PARTITA_GPU finds. Raises RuntimeError if there are none."""
+    name = os.environ.get("PARTITA_GPU") or "cuda"
+    if name == "cpu":
+        raise RuntimeError("[devices] there is no GPU, got PARTITA_GPU=cpu, expected the name of a plugin")
+    return _open(name)

@@ -3,25 +3,17 @@
 import dis
 import sys
 
-from partita import _core
+from partita import _core, _hints
 
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
-
-# What the documented system has and this one does not, with what to use instead.
-ELSEWHERE = {
-    "Symbol": "shapes are known when a network is built: no symbols for them",
-    "set_ps_context": "there is no parameter server",
-    "SlicePatches": "images are not cut into patches: cut them along height and width by a strategy",
-}
-
 
 def missing(module, name, names):
     """The error for `module.name`, to be raised by the module's `__getattr__`: an ImportError where it is imported by
     name, else an AttributeError."""
     known = [other for other in names if not other.startswith("_")]
-    near = _core.nearest(name, known)
-    if name in ELSEWHERE:
-        reason = f"; {ELSEWHERE[name]}"
+    near, instead = _core.nearest(name, known), _hints.of_name(module, name)
+    if instead:
+        reason = f"; here: {instead}"
     elif near:
         reason = f", did you mean '{near}'?"
     else:
@@ -32,9 +24,15 @@ def missing(module, name, names):
 
 def missing_attribute(kind, name, names):
     """The AttributeError for an attribute of an object that is not there."""
-    near = _core.nearest(name, [other for other in names if not other.startswith("_")])
-    did = f", did you mean '{near}'?" if near else ""
+    instead = _hints.of_name(kind, name)
+    near = "" if instead else _core.nearest(name, [other for other in names if not other.startswith("_")])
+    did = f"; here: {instead}" if instead else f", did you mean '{near}'?" if near else ""
     return AttributeError(f"[{kind}] unknown attribute, got '{name}', expected one of the documented ones{did}")
+
+
+def refused(module):
+    """Classes of the names of a module that are not there: each says so, and what to use, when it is called."""
+    return absent_all(f"partita.{module}", _hints.REFUSED[module])
 
 
 def _is_import():

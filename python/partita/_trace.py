@@ -43,6 +43,7 @@ class Building:
         self._outer = []  # what was built before each entry
 
     is_recorded = False  # whether its Python runs in every step
+    is_detached = False  # whether results of calls get no gradients now
     divides_batches = False  # whether its program is called with parts of batches
     is_mapping = False  # whether tensors stand for slices, see _mapping.py
     kept_call = None  # the last call of a cell that is to be differentiated: the cell, its arguments, its result
@@ -389,13 +390,23 @@ def run(body, *operands):
     must know by value; no tensors."""
     build = current()
     if build is not None:
-        return build.run(body, operands)
+        made = build.run(body, operands)
+        return without_gradient(build, made) if build.is_detached else made
     trace = _core.Trace()
     trace.set_place("", *user_line(), -1, "")
     made = body(trace, *[one if type(one) is float else _input(trace, one) for one in operands])
     if isinstance(made, _core.Symbol):
         return Tensor._from_array(trace.run([made])[0])
     return type(made)([Tensor._from_array(array) for array in trace.run(list(made))])
+
+
+def without_gradient(build, made):
+    """Results of a call as tensors that have no gradient."""
+    if isinstance(made, (list, tuple)):
+        return type(made)(without_gradient(build, one) for one in made)
+    if not isinstance(made, Tensor) or made.dtype.core[0] not in "fb" or made.dtype.core == "bool":
+        return made
+    return build.with_gradient("stop_gradient", lambda a: a, lambda a, out, dout: (None,), [made])
 
 
 def number(trace, value, dtype):

@@ -11,9 +11,17 @@ from partita._precision import precision_of
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita import nn
 from partita.nn.cell import Cell
+from partita.nn.optim import Optimizer
+from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
 from partita.nn.wrap.loss_scale import all_finite  # noqa: F401
 from partita.ops import functional as F
+from partita.ops.primitive import Primitive
+
+_PRODUCTS = "Conv1d Conv2d Conv3d Conv1dTranspose Conv2dTranspose Conv3dTranspose Dense LSTM GRU RNN"
+AMP_WHITE_LIST = [getattr(nn, name) for name in _PRODUCTS.split() if hasattr(nn, name)]
+AMP_BLACK_LIST = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm]
 
 
 _numbers = itertools.count()
@@ -88,6 +96,91 @@ def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
     if precision is not None:
         network._set_precision(precision)
     return network
+
+
+def get_white_list():
+    """The cells whose products `auto_mixed_precision` computes in 16 bits at level O1, as a new list: those that have
+    products."""
+    return list(AMP_WHITE_LIST)
+
+
+def get_black_list():
+    """The cells that `auto_mixed_precision` leaves in float32 at level O2, as a new list: norms."""
+    return list(AMP_BLACK_LIST)
+
+
+def _require_classes(name, classes, kinds):
+    if not isinstance(classes, list):
+        raise TypeError(f"[custom_mixed_precision] {name} is not a list, got {type(classes).__name__}, expected one")
+    for one in classes:
+        if not isinstance(one, type) or not issubclass(one, kinds):
+            raise TypeError(f"[custom_mixed_precision] no class of cells in {name}, got {one!r}, expected a class")
+
+
+def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=mstype.float16):
+    """The network, whose cells of the classes of `white_list` compute their products in 16 bits, or all cells but those
+    of `black_list`. Primitives compute as the cells that call them. Raises ValueError unless one list is given."""
+    if not isinstance(network, Cell):
+        raise TypeError(
+            f"[custom_mixed_precision] the network is not a cell, got {type(network).__name__}, expected an nn.Cell"
+        )
+    if (white_list is None) == (black_list is None):
+        raise ValueError(
+            "[custom_mixed_precision] one list is needed, got none or two, expected white_list or black_list"
+        )
+    precision = precision_of("custom_mixed_precision", "O1", dtype)
+    if white_list is None:
+        _require_classes("black_list", black_list, Cell)
+        network._set_precision(precision)
+        kinds, own = tuple(black_list), "f32"
+    else:
+        _require_classes("white_list", white_list, (Cell, Primitive))
+        kinds, own = tuple(one for one in white_list if issubclass(one, Cell)), precision
+    for _, cell in network.cells_and_names():
+        if isinstance(cell, kinds):
+            cell._set_precision(own)
+    return network
+
+
+def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_level="O0", **kwargs):
+    """The cell whose calls are steps of a training: the network with its loss, in the precision of a level, and the
+    optimizer. `loss_scale_manager` scales the loss. Raises TypeError for other optimizers, ValueError for unknown
+    options."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"[build_train_network] no optimizer, got {type(optimizer).__name__}, expected an nn.Optimizer")
+    unknown = set(kwargs) - {"loss_scale_manager", "cast_model_type", "keep_batchnorm_fp32"}
+    if unknown:
+        raise ValueError(f"[build_train_network] unknown options, got {sorted(unknown)}, expected loss_scale_manager")
+    auto_mixed_precision(network, "O0" if kwargs.get("cast_model_type") == mstype.float32 else level)
+    cell = network if loss_fn is None else WithLossCell(network, loss_fn)
+    manager = kwargs.get("loss_scale_manager")
+    update = None if manager is None else manager.get_update_cell()
+    if update is not None:
+        return TrainOneStepWithLossScaleCell(cell, optimizer, update).set_train()
+    return TrainOneStepCell(cell, optimizer, 1.0 if manager is None else manager.get_loss_scale()).set_train()
+
+
+# Names that libraries import from within the documented module.
+_INNER_AMP_BLACK_LIST = []
+
+
+def _auto_black_list(network, black_list, dtype=mstype.float16):
+    """`custom_mixed_precision` of all cells but those of a list."""
+    return custom_mixed_precision(network, black_list=list(black_list), dtype=dtype)
+
+
+def _auto_mixed_precision_rewrite(network, dtype, *, white_list=None, black_list=None):
+    """`custom_mixed_precision` by one of two lists."""
+    return custom_mixed_precision(network, white_list=white_list, black_list=black_list, dtype=dtype)
+
+
+def _add_loss_network(network, loss_fn, cast_model_type=mstype.float32):
+    """The network with its loss, which is computed in float32."""
+    return WithLossCell(network, loss_fn)
+
+
+def _do_keep_batchnorm_fp32(network):
+    """Kept, without effect: norms compute in float32."""
 
 
 __getattr__ = refuse_missing(globals())

@@ -201,6 +201,11 @@ def get_context(attr_key):
     return _context[attr_key]
 
 
+def _get_mode():
+    """The mode: GRAPH_MODE or PYNATIVE_MODE."""
+    return get_context("mode")
+
+
 def set_offload_context(offload_config):
     """Kept, without effect: memory is not offloaded; Cell.recompute saves memory."""
     warn(f"[set_offload_context] has no effect here, got {offload_config!r}")

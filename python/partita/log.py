@@ -1,6 +1,7 @@
 """The log of the documented system: messages of scripts and libraries, by Python's logging. GLOG_v is the lowest level
 that is printed, from 0 (debug) to 4 (critical), 2 (warning) without it."""
 
+import functools
 import logging
 import os
 
@@ -44,6 +45,31 @@ def error(msg, *args, **kwargs):
 def critical(msg, *args, **kwargs):
     """Writes an error that ends the script."""
     _get_logger().critical(msg, *args, stacklevel=2, **kwargs)
+
+
+class _LogActionOnce:
+    """Decorates a function whose warnings are printed in the first call of a key alone, or never with `no_warning`."""
+
+    is_logged = {}
+
+    def __init__(self, logger, key, no_warning=False):
+        self.logger, self.key, self.no_warning = logger, key, no_warning
+
+    def __call__(self, func):
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            former = getattr(self.logger, "warning", None)
+            if former is None:
+                return func(*args, **kwargs)
+            is_first, self.is_logged[self.key] = self.key not in self.is_logged, True
+            if self.no_warning or not is_first:
+                self.logger.warning = lambda *_, **__: None
+            try:
+                return func(*args, **kwargs)
+            finally:
+                self.logger.warning = former
+
+        return wrapper
 
 
 def get_level():

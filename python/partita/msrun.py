@@ -24,6 +24,7 @@ OF_LAYERS = (
 )
 # Modules whose names are in another one here.
 PLACES = {
+    "common.sparse_tensor": "common.sparse",
     "dataset.engine.datasets": "dataset.engine",
     "dataset.transforms.transforms": "dataset.transforms",
     "dataset.vision.transforms": "dataset.vision",
@@ -39,7 +40,19 @@ PLACES = {
     "ops.operations.array_ops": "ops.operations",
     "ops.operations.comm_ops": "ops.communication",
     "parallel.shard": "parallel",
+    "hal.device": "hal",
+    "hal.event": "hal",
+    "hal.memory": "hal",
+    "hal.stream": "hal",
+    "runtime.event": "runtime",
+    "runtime.memory": "runtime",
+    "runtime.stream": "runtime",
+    "train.amp": "amp",
     "train.callback._callback": "train.callback",
+    "train.callback._checkpoint": "train.checkpoints",
+    "train.dataset_helper": "train.data_sink",
+    "train.loss_scale_manager": "amp",
+    "train.metrics.accuracy": "train.metrics",
 }
 
 

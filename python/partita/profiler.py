@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from partita._names import absent, refuse_missing
+from partita._names import absent, refuse_missing, refused
 
 
 class ProfilerLevel(Enum):
@@ -25,4 +25,5 @@ class ProfilerActivity(Enum):
 Profiler = absent("Profiler", __name__, "`partita train --trace`, which writes a trace of each rank")
 profile = absent("profile", __name__, "`partita train --trace`, which writes a trace of each rank")
 
+globals().update({name: one for name, one in refused("profiler").items() if name not in globals()})
 __getattr__ = refuse_missing(globals())

@@ -87,7 +87,7 @@ class Maps(Case):
             history = train.History()
             loss = nn.CrossEntropyLoss()
             train.Model(net, loss, nn.SGD(net.trainable_params(), 0.5)).train(2, data, callbacks=[history])
-            return history.epoch["net_output"]
+            return history.history["net_output"]
 
         mapped = rows().batch(5).map(lambda x, y: (x * 2, y), ["x", "y"])
         before = rows().map(lambda x: x * 2, "x").batch(5)

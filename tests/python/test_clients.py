@@ -171,7 +171,7 @@ class Names(Case):
         for make, text in (
             (lambda: ms.RowTensor(), r"\[RowTensor\] sparse tensors are not supported, got a call"),
             (lambda: ops.operations.nn_ops.PromptFlashAttention(), r"\[PromptFlashAttention\] this name is not"),
-            (lambda: ms.hal.Stream(), r"\[Stream\] this name is not supported, got a call, expected calls"),
+            (lambda: ms.rewrite.SymbolTree(), r"\[SymbolTree\] this name is not supported, got a call"),
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
             (lambda: nn.GraphCell(None), r"\[GraphCell\] this name is not supported, got a call, expected the network"),
             (lambda: ops.ScalarSummary()("a", X), r"\[ScalarSummary\] networks record nothing"),

@@ -267,10 +267,10 @@ class Losses(Case):
         net, history = nn.Dense(3, 2), train.History()
         model = train.Model(net, Both(), nn.SGD(net.trainable_params(), 0.0), {"loss"})
         model.train(1, data, callbacks=[history])
-        self.assertGreater(history.epoch["net_output"][0], 100)
+        self.assertGreater(history.history["net_output"][0], 100)
         self.assertLess(model.eval(data)["loss"], 10)
         model.fit(2, data, data, callbacks=[history])
-        self.assertGreater(history.epoch["net_output"][-1], 100)
+        self.assertGreater(history.history["net_output"][-1], 100)
 
     def test_of_results_that_are_not_finite(self):
         rows = np.ones((8, 3), "f4"), np.zeros(8, "i4")

@@ -8,5 +8,6 @@ faults=0
 /usr/bin/python3 tools/reference/headers.py "$@" || faults=1
 if [[ -d build/release/python ]]; then
   PYTHONPATH=build/release/python /usr/bin/python3 tools/reference/python_names.py "$@" || faults=1
+  PYTHONPATH=build/release/python /usr/bin/python3 tools/reference/missing_names.py "$@" || faults=1
 fi
 exit "$faults"

@@ -4,7 +4,10 @@ import numpy as np
 
 from partita._c_expression import typing  # noqa: F401
 from partita._names import absent, refuse_missing
+from partita.common.param_info import ParamInfo  # noqa: F401
 from partita.common.tensor import Tensor  # noqa: F401
+from partita.common.tensor import Tensor as TensorPy  # noqa: F401
+from partita._streams import current_stream, default_stream  # noqa: F401
 
 swap_cache = absent("swap_cache", __name__, "blocks of keys and values that a script copies")
 
@@ -40,6 +43,14 @@ class MSContext:
     def is_pkg_support_device(self, device):
         """Whether programs run on a kind of device."""
         return device in ("CPU", "GPU")
+
+
+def _without_effect(*_, **__):
+    """Kept, without effect."""
+
+
+jit_mode_pi_enable = jit_mode_pi_disable = _without_effect
+_framework_profiler_step_start = _framework_profiler_step_end = _without_effect
 
 
 __getattr__ = refuse_missing(globals())

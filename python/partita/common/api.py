@@ -1,6 +1,7 @@
 """The way functions run, by the names of the documented module."""
 
 from partita._names import refuse_missing
+from partita.common.tools import _no_grad  # noqa: F401
 
 
 class _Executor:
@@ -36,4 +37,12 @@ class _Executor:
 
 
 _pynative_executor = _Executor()
+cells_compile_cache = {}  # of the documented system's compiler: nothing is ever in it
+
+
+def _function_forbid_reuse(fn):
+    """The function itself: functions are compiled once for each signature."""
+    return fn
+
+
 __getattr__ = refuse_missing(globals())

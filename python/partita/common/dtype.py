@@ -1,5 +1,7 @@
 """Element types."""
 
+from enum import Enum
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -42,6 +44,19 @@ uint64 = DType("UInt64", "u64", np.dtype(np.uint64))
 complex64 = DType("Complex64", "c64", np.dtype(np.complex64))
 complex128 = DType("Complex128", "c128", np.dtype(np.complex128))
 qint4x2 = DType("QInt4x2", "q4", None)
+
+# Names of C for them, as scripts of other libraries use them.
+short, ushort, long, byte, ubyte, intc, uintc, intp = int16, uint16, int64, int8, uint8, int32, uint32, int64
+cfloat, cdouble, uintp, uint = complex64, complex128, uint64, uint64
+
+# Types of eight bits and less, and types of what is no tensor: they are names, which no tensor has.
+hifloat8 = DType("HiFloat8", "hif8", None)
+float8_e4m3fn, float8_e5m2 = DType("Float8E4M3FN", "f8e4m3fn", None), DType("Float8E5M2", "f8e5m2", None)
+number, string, list_, tuple_, type_none, tensor_type, _null = (
+    DType(name, name, None) for name in "Number String List Tuple TypeNone TensorType Null".split()
+)
+QuantDtype = Enum("QuantDtype", [f"{kind}{bits}" for kind in ("INT", "UINT") for bits in range(1, 17)], start=0)
+QuantDtype.__doc__ = "Types of quantized numbers, by their bits: names, which no tensor has."
 
 _ALL = (bool_, uint8, uint16, uint32, int8, int16, int32, int64, float16, float32, float64, bfloat16)
 _BY_CORE = {one.core: one for one in _ALL}
@@ -115,6 +130,38 @@ def dtype_to_nptype(type_):
 def pytype_to_dtype(given):
     """The element type of a type of Python."""
     return to_dtype(given)
+
+
+def dtype_to_pytype(type_):
+    """The type of Python: bool, int, float or complex, or that of other values."""
+    named = {string: str, list_: list, tuple_: tuple, type_none: type(None)}
+    if type_ in named:
+        return named[type_]
+    kind = to_dtype(type_) if type_ not in complex_type else type_
+    return {"b": bool, "i": int, "u": int, "f": float, "c": complex, None: float}[kind.numpy and kind.numpy.kind]
+
+
+def get_py_obj_dtype(obj):
+    """The type of a value: of a tensor that of its elements."""
+    own = getattr(obj, "dtype", None)
+    if isinstance(own, DType):
+        return own
+    named = {type(None): type_none, str: string, bool: bool_, int: int64, float: float64, list: list_, tuple: tuple_}
+    if isinstance(obj, DType):
+        return obj
+    if type(obj) not in named:
+        raise TypeError(f"[dtype] no such type, got {type(obj).__name__}, expected a number, a str or a Tensor")
+    return named[type(obj)]
+
+
+def type_size_in_bytes(dtype):
+    """The bytes of an element."""
+    return to_dtype(dtype).numpy.itemsize if to_dtype(dtype).numpy is not None else 2
+
+
+def signed_type(dtype):
+    """Whether numbers of a type have a sign."""
+    return is_float(dtype) or dtype in int_type or dtype in complex_type
 
 
 __getattr__ = refuse_missing(globals())

@@ -144,7 +144,7 @@ class XavierNormal(Initializer):
 
 def _gain(nonlinearity, slope):
     if nonlinearity in ("linear", "sigmoid"):
-        return 1.0
+        return 1
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":
@@ -180,6 +180,143 @@ class HeUniform(_He):
 class HeNormal(_He):
     def rule(self, shape):
         return "normal", [0.0, self.deviation(shape)]
+
+
+def _normals(shape, sigma=1.0):
+    """An array of normal numbers."""
+    made = np.zeros(shape, np.float32)
+    Normal(sigma)._initialize(made)
+    return made
+
+
+def _require_dimensions(where, shape, least, most=None):
+    if len(shape) < least or (most is not None and len(shape) > most):
+        wanted = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"[{where}] bad number of dimensions, got {len(shape)}, expected {wanted}")
+
+
+@_named("identity")
+class Identity(Initializer):
+    """Ones on the diagonal of a matrix."""
+
+    def _initialize(self, arr):
+        _require_dimensions("Identity", arr.shape, 2, 2)
+        _assignment(arr, np.eye(*arr.shape))
+
+
+@_named("sparse")
+class Sparse(Initializer):
+    """Normal numbers in a matrix, of which each column has a share of zeros (Martens, 2010)."""
+
+    def __init__(self, sparsity, sigma=0.01):
+        super().__init__()
+        self.sparsity, self.sigma = sparsity, sigma
+
+    def _initialize(self, arr):
+        _require_dimensions("Sparse", arr.shape, 2, 2)
+        rows, columns = arr.shape
+        values, zeros = _normals(arr.shape, self.sigma), math.ceil(self.sparsity * rows)
+        order = _normals(arr.shape).argsort(axis=0)  # an order of the rows of each column
+        for column in range(columns):
+            values[order[:zeros, column], column] = 0
+        _assignment(arr, values)
+
+
+@_named("dirac")
+class Dirac(Initializer):
+    """A kernel of a convolution that keeps as many channels as it can, in each group."""
+
+    def __init__(self, groups=1):
+        super().__init__()
+        self.groups = groups
+
+    def _initialize(self, arr):
+        _require_dimensions("Dirac", arr.shape, 3, 5)
+        if arr.shape[0] % self.groups:
+            raise ValueError(f"[Dirac] groups do not divide the channels, got {self.groups} of {arr.shape[0]}")
+        values, channels = np.zeros(arr.shape), arr.shape[0] // self.groups
+        middle = tuple(size // 2 for size in arr.shape[2:])
+        for group in range(self.groups):
+            for i in range(min(channels, arr.shape[1])):
+                values[(group * channels + i, i, *middle)] = 1
+        _assignment(arr, values)
+
+
+@_named("orthogonal")
+class Orthogonal(Initializer):
+    """A matrix with orthogonal rows or columns (Saxe et al., 2013); of several dimensions the later ones are one."""
+
+    def __init__(self, gain=1.0):
+        super().__init__(gain=gain)
+        self.gain = gain
+
+    def _initialize(self, arr):
+        _require_dimensions("Orthogonal", arr.shape, 2)
+        rows = arr.shape[0]
+        drawn = _normals((rows, arr.size // rows))
+        flat = drawn.shape[0] < drawn.shape[1]
+        q, r = np.linalg.qr(drawn.T if flat else drawn)
+        q = q * np.sign(np.diag(r))  # so that each such matrix is as likely
+        _assignment(arr, ((q.T if flat else q) * self.gain).reshape(arr.shape))
+
+
+@_named("variancescaling")
+class VarianceScaling(Initializer):
+    """Numbers whose variance is `scale` over the number of inputs, of outputs, or their mean."""
+
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
+        super().__init__(scale=scale, mode=mode, distribution=distribution)
+        if scale <= 0:
+            raise ValueError(f"[VarianceScaling] bad scale, got {scale}, expected a number above 0")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"[VarianceScaling] unknown mode, got {mode!r}, expected fan_in, fan_out or fan_avg")
+        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(
+                f"[VarianceScaling] unknown distribution, got {distribution!r}, expected uniform, truncated_normal or "
+                "untruncated_normal"
+            )
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def rule(self, shape):
+        fan_in, fan_out = _core.fans(list(shape))
+        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        deviation = math.sqrt(self.scale / max(1.0, fan))
+        if self.distribution == "uniform":
+            return "uniform", [-math.sqrt(3) * deviation, math.sqrt(3) * deviation]
+        if self.distribution == "untruncated_normal":
+            return "normal", [0.0, deviation]
+        return "truncated_normal", [0.0, deviation / _OF_TRUNCATED]
+
+
+_OF_TRUNCATED = 0.87962566103423978  # the deviation of standard normal numbers that are cut off at 2
+
+
+def _calculate_correct_fan(shape, mode):
+    """The number of inputs ("fan_in") or outputs ("fan_out") of a weight. Raises ValueError for other modes."""
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"[initializer] unknown mode, got {mode!r}, expected fan_in or fan_out")
+    return int(_calculate_fan_in_and_fan_out(shape)[mode.lower() == "fan_out"])
+
+
+def _calculate_gain(nonlinearity, param=None):
+    """The factor of initial values before a function, such as "relu"."""
+    linear = ("linear", *(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)))
+    return _gain("linear" if nonlinearity in linear else nonlinearity, 0.01 if param is None else param)
+
+
+def _init_random_normal(mean, sigma, shape):
+    """An array of normal numbers."""
+    return _normals(shape, sigma) + np.float32(mean)
+
+
+def _init_random_uniform(a, b, shape):
+    """An array of numbers from a to b."""
+    made = np.zeros(shape, np.float32)
+    Uniform((b - a) / 2)._initialize(made)
+    return made + np.float32((a + b) / 2)
+
+
+_INITIALIZER_ALIAS = _registry  # its name in the documented module
 
 
 def _initializer_of(init):

@@ -14,6 +14,9 @@ class RowTensor(_Sparse):
     """Not there: see Tensor."""
 
 
+RowTensorInner = RowTensor  # its name within the documented system
+
+
 class COOTensor(_Sparse):
     """Not there: see Tensor."""
 

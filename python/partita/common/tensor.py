@@ -340,13 +340,33 @@ def _array_of(data, dtype):
         data = [one._values() if isinstance(one, Tensor) else one for one in data]
     if dtype is None and isinstance(data, float) and not isinstance(data, np.generic):
         dtype = mstype.float32
-    values = np.asarray(data)
+    values = _as_numpy(data)
     if dtype is None and isinstance(data, (list, tuple)) and values.dtype == np.float64:
         dtype = mstype.float32
     if dtype is not None and dtype.numpy is not None:
         return _core.Array(values.astype(dtype.numpy, copy=False))
     array = _core.Array(values)
     return array if dtype is None else array.cast(dtype.core)
+
+
+def _as_numpy(data):
+    """The array of NumPy of lists and numbers. Raises ValueError for rows that differ in length."""
+    try:
+        values = np.asarray(data)
+    except ValueError as error:
+        raise ValueError(
+            f"[Tensor] rows differ in length, got {_shortened(data)}, expected lists of one length"
+        ) from error
+    if values.dtype.kind in "OUS":
+        raise TypeError(
+            f"[Tensor] these are no numbers, got {_shortened(data)}, expected numbers, lists or arrays of them"
+        )
+    return values
+
+
+def _shortened(data):
+    text = repr(data)
+    return text if len(text) <= 60 else f"{text[:57]}.."
 
 
 def _brackets(values):

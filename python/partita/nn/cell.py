@@ -17,6 +17,7 @@ from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
+from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
 
@@ -105,7 +106,9 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
             kind = values["_cells"]
             if name in kind:
                 return kind[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise no_attribute(self, name)
+
+    _hinted = "Cell"  # the name of the hints for attributes that are not there
 
     def __delattr__(self, name):
         self._count_change()
@@ -218,10 +221,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         return self.trainable_params()
 
     def construct(self, *args, **kwargs):
-        raise AttributeError(
-            f"[Cell] {type(self).__name__} has no construct, got a call, expected a method "
-            "construct(self, ..) that says what is computed"
-        )
+        refuse_construct(self)
 
     def __call__(self, *args, **kwargs):
         if "_params" not in self.__dict__:
@@ -275,7 +275,11 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         before, after, of_outputs, of_inputs = values["_hooks"]
         has_gradient = build is not None and (hasattr(type(self), "bprop") or "bprop" in values)
         if not (has_gradient or before or after or of_outputs or of_inputs):
-            return self.construct(*args, **kwargs)
+            try:
+                return self.construct(*args, **kwargs)
+            except AttributeError as error:
+                require_tensors(self, args, error)
+                raise
         for hook in list(before) if before else ():
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)

@@ -19,6 +19,8 @@ def require_channels(where, in_channels, out_channels, group, pad_mode):
 
 def filters(weight_init, shape, dtype):
     """The filters of a layer: drawn for a relu unless an initializer or a tensor of this shape is given."""
+    if min(shape[2:], default=1) < 1:
+        raise ValueError(f"[convolution] bad kernel_size, got {tuple(shape[2:])}, expected integers from 1")
     return Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype))
 
 

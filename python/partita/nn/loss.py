@@ -75,7 +75,13 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     def construct(self, logits, labels):
         if self.sparse and not losses.is_classes(labels):
             raise TypeError(
-                f"[SoftmaxCrossEntropyWithLogits] labels are not classes, got {labels.dtype}, expected integers"
+                f"[SoftmaxCrossEntropyWithLogits] labels are not classes, got {labels.dtype}{list(labels.shape)}, "
+                "expected integers, or sparse=False for one-hot rows"
+            )
+        if not self.sparse and labels.shape != logits.shape:
+            raise ValueError(
+                f"[SoftmaxCrossEntropyWithLogits] labels are not one-hot, got {labels.dtype}{list(labels.shape)}, "
+                f"expected the shape of the logits, {list(logits.shape)}, or sparse=True for ids"
             )
         if self.sparse and self.reduction == "mean":
             if strategy_of(self, "sparse_softmax_cross_entropy"):

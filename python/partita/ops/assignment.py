@@ -146,6 +146,19 @@ def is_basic(index):
     return number or index is None or index is Ellipsis or isinstance(index, slice)
 
 
+def _write(tensor, index, value):
+    """Sets elements of the values. Raises ValueError for a value of another shape, IndexError for no index."""
+    values, where = tensor._writable(), _known(index)
+    given = value._values() if isinstance(value, Tensor) else value
+    try:
+        values[where] = given
+    except ValueError as error:
+        raise ValueError(
+            f"[Tensor] the value does not fit the place, got shape {np.shape(given)}, expected one that becomes "
+            f"{values[where].shape} of {values.shape}"
+        ) from error
+
+
 def assign_item(tensor, index, value):
     """`tensor[index] = value`: of the tensor, of what it is a view of, and of the views of both."""
     build = current()
@@ -155,7 +168,7 @@ def assign_item(tensor, index, value):
     if build is not None and build.is_recorded and not symbolic and build.knows(tensor):
         build.detach(tensor)
     if build is None or not (symbolic or build.knows(tensor)):
-        tensor._writable()[_known(index)] = value._values() if isinstance(value, Tensor) else value
+        _write(tensor, index, value)
     else:
         made = assigned(tensor, index, value)
         if build is not None and tensor._symbol is None:

@@ -1,6 +1,5 @@
 """Functions of elements, of creation and of random draws: what the modules of their kinds have."""
 
-from partita._names import ELSEWHERE
 from partita.ops import (
     distributions,
     exponents,
@@ -42,21 +41,3 @@ __all__ = [
     for module in _MODULES
     for name in module.__all__
 ]
-
-_COMPLEX = "there are no complex types: two tensors, of real and of imaginary parts"
-ELSEWHERE.update(
-    {
-        "Angle": _COMPLEX,
-        "Betainc": "ops.igamma of two gamma functions, or scipy.special.betainc on asnumpy()",
-        "Conj": _COMPLEX,
-        "LogUniformCandidateSampler": "candidates that NumPy draws, in a data set",
-        "ParameterizedTruncatedNormal": "ops.TruncatedNormal, ops.clip and ops.normal",
-        "UniformCandidateSampler": "candidates that NumPy draws, in a data set",
-        "angle": _COMPLEX,
-        "imag": _COMPLEX,
-        "log_uniform_candidate_sampler": "candidates that NumPy draws, in a data set",
-        "polar": f"{_COMPLEX}, abs * ops.cos(angle) and abs * ops.sin(angle)",
-        "uniform_candidate_sampler": "candidates that NumPy draws, in a data set",
-        "view_as_real": _COMPLEX,
-    }
-)

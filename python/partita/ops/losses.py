@@ -121,6 +121,15 @@ def require_cross_entropy(where, weight, label_smoothing):
         raise ValueError(f"[{where}] label_smoothing out of range, got {label_smoothing}, expected 0 to 1")
 
 
+def require_probabilities(where, logits, labels):
+    """Raises ValueError unless labels that are floats have the shape of the logits."""
+    if labels.shape != logits.shape:
+        raise ValueError(
+            f"[{where}] labels that are floats are probabilities of all classes, got {labels.dtype}"
+            f"{list(labels.shape)}, expected the shape of the logits, {list(logits.shape)}, or integers as ids"
+        )
+
+
 def softmax_loss(where, logits, labels, weight, ignore_index, label_smoothing, reduction, reduce):
     """Softmax cross entropy with classes, of which `ignore_index` does not count, or with probabilities. `reduce` gives
     the result from the losses of samples where it is not their mean over the weights of those that count."""
@@ -134,6 +143,7 @@ def softmax_loss(where, logits, labels, weight, ignore_index, label_smoothing, r
         if not is_classes(labels):
             labels = transpose(labels, [0, *range(2, labels.ndim), 1])
     if not is_classes(labels):
+        require_probabilities(where, logits, labels)
         return reduce(_of_probabilities(logits, labels, weight, label_smoothing))
     counts = not_equal(labels, ignore_index)
     is_plain = weight is None and label_smoothing == 0.0

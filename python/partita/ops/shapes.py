@@ -127,6 +127,16 @@ def _of_one_type(parts):
     return [one if one.dtype == wanted else cast(one, wanted) for one in parts]
 
 
+def place_of(one):
+    """An index as an integer. Raises IndexError for what is none."""
+    if isinstance(one, (str, bytes, float)) or not hasattr(one, "__index__"):
+        raise IndexError(
+            f"[index] not an index, got {one!r} of type {type(one).__name__}, expected integers, slices, tensors, "
+            "lists, None or ..."
+        )
+    return int(one)
+
+
 def concat(tensors, axis=0):
     """Concatenates tensors along an axis, in the type that holds the elements of all. Raises TypeError unless they are
     in a tuple or list that is not empty."""
@@ -143,6 +153,10 @@ cat = concat
 
 
 def stack(tensors, axis=0):
+    """The tensors along a new axis. Raises TypeError unless they are in a tuple or list that is not empty."""
+    if not isinstance(tensors, (list, tuple)) or not tensors:
+        count = f"{len(tensors)} of them" if isinstance(tensors, (list, tuple)) else type(tensors).__name__
+        raise TypeError(f"[stack] no tensors, got {count}, expected a tuple or list of at least 1")
     return concat([expand_dims(one, axis) for one in tensors], axis)
 
 
@@ -211,7 +225,7 @@ def tensor_index(x, index):
             ranges.append((0, size))
             gathers.append((dim, _counted("index", one, size, dim, x.dtype)))
         else:
-            begin = int(one)
+            begin = place_of(one)
             if not -size <= begin < size:
                 raise IndexError(
                     f"[index] outside the tensor, got {begin} of axis {dim}, expected {-size} to {size - 1}"

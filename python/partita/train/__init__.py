@@ -1,11 +1,12 @@
 """Training and evaluation."""
 
-from partita._names import refuse_missing
+from partita._names import refuse_missing, refused
 from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from partita import nn
 from partita.train import callback, metrics
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint
 from partita.train.callback import (
+    BackupAndRestore,
     Callback,
     EarlyStopping,
     History,
@@ -13,26 +14,35 @@ from partita.train.callback import (
     LearningRateScheduler,
     LossMonitor,
     OnRequestExit,
+    ReduceLROnPlateau,
     RunContext,
     TimeMonitor,
 )
-from partita.train.metrics import (
-    Accuracy,
-    Loss,
-    Metric,
-    Top1CategoricalAccuracy,
-    Top5CategoricalAccuracy,
-    TopKCategoricalAccuracy,
-    get_metric_fn,
+from partita.train.metrics import *  # noqa: F401,F403
+from partita.train.conversions import (
+    async_ckpt_thread_status,
+    ckpt_to_safetensors,
+    get_ckpt_path_with_strategy,
+    load_checkpoint_async,
+    load_segmented_checkpoints,
+    safetensors_to_ckpt,
 )
+from partita.train.data_sink import DatasetHelper, connect_network_with_dataset, data_sink
 from partita.train.model import Model
-from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints
+from partita.train.distributed import (
+    build_searched_strategy,
+    load_distributed_checkpoint,
+    merge_pipeline_strategys,
+    merge_sliced_parameter,
+    transform_checkpoints,
+)
 from partita.train.summary import SummaryCollector, SummaryRecord
 from partita.train.serialization import export, load_checkpoint, load_param_into_net, save_checkpoint
 
 # Names that scripts import from the module of layers.
-nn.metrics, nn.get_metric_fn = metrics, get_metric_fn
-for _one in (Accuracy, Loss, Metric, Top1CategoricalAccuracy, Top5CategoricalAccuracy, TopKCategoricalAccuracy):
-    setattr(nn, _one.__name__, _one)
+nn.metrics, nn.get_metrics = metrics, metrics.get_metrics
+for _name in metrics.__all__:
+    setattr(nn, _name, getattr(metrics, _name))
 
+globals().update({name: one for name, one in refused("train").items() if name not in globals()})
 __getattr__ = refuse_missing(globals())

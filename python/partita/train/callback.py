@@ -1,5 +1,6 @@
 """Callbacks that are called while a network is trained or evaluated."""
 
+import numbers
 import os
 import signal
 import time
@@ -7,8 +8,10 @@ import time
 from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
+from partita.common.tensor import Tensor
 from partita.train.callback_base import Callback, InternalCallbackParam, RunContext  # noqa: F401
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: F401
+from partita.train.monitored import BackupAndRestore, EarlyStopping, ReduceLROnPlateau  # noqa: F401
 from partita.train.serialization import save_checkpoint
 from partita.train.summary import SummaryCollector  # noqa: F401
 
@@ -78,53 +81,6 @@ class LambdaCallback(Callback):
                 setattr(self, name, function)
 
 
-class EarlyStopping(Callback):
-    """Ends a training when the monitored number has not improved for `patience` epochs. Raises ValueError at the end of
-    an epoch without that number."""
-
-    def __init__(
-        self,
-        monitor="eval_loss",
-        min_delta=0,
-        patience=0,
-        verbose=False,
-        mode="auto",
-        baseline=None,
-        restore_best_weights=False,
-    ):
-        if mode not in ("auto", "min", "max"):
-            raise ValueError(f"[EarlyStopping] unknown mode, got {mode!r}, expected auto, min or max")
-        if restore_best_weights:
-            raise NotImplementedError(
-                "[EarlyStopping] the best weights cannot be restored, got restore_best_weights=True, expected False"
-            )
-        self.monitor, self.min_delta, self.patience, self.verbose = monitor, abs(min_delta), patience, verbose
-        self.rises = mode == "max" or mode == "auto" and "acc" in monitor
-        self.best, self.waited = baseline, 0
-
-    def on_train_epoch_end(self, run_context):
-        args = run_context.original_args()
-        found = args.eval_results or {}
-        value = args.loss_value if self.monitor == "loss" else found.get(self.monitor)
-        if value is None:
-            more = "" if found else ", or an evaluation after each epoch: Model.fit(.., valid_dataset)"
-            raise ValueError(
-                f"[EarlyStopping] there is no such value to monitor, got '{self.monitor}', expected one of "
-                f"{['loss', *found]}{more}"
-            )
-        better = self.best is None or (
-            value > self.best + self.min_delta if self.rises else value < self.best - self.min_delta
-        )
-        if better:
-            self.best, self.waited = value, 0
-            return
-        self.waited += 1
-        if self.waited >= max(1, self.patience):
-            run_context.request_stop()
-            if self.verbose:
-                print(f"Epoch {args.cur_epoch_num:05d}: early stopping", flush=True)
-
-
 class LearningRateScheduler(Callback):
     """Sets the learning rate of each step to a function of the last one and of the steps taken."""
 
@@ -141,7 +97,10 @@ class LearningRateScheduler(Callback):
 
 
 class History(Callback):
-    """Keeps the loss of each epoch."""
+    """Keeps the losses of epochs, and their metrics, in `history`; the numbers of epochs in `epoch`."""
+
+    def __init__(self):
+        self.history, self.epoch = {}, None
 
     def on_train_begin(self, run_context):
         self.epoch = {"epoch": []}
@@ -149,7 +108,8 @@ class History(Callback):
     def on_train_epoch_end(self, run_context):
         args = run_context.original_args()
         self.epoch["epoch"].append(args.cur_epoch_num)
-        self.epoch.setdefault("net_output", []).append(args.loss_value)
+        for name, value in {"net_output": args.loss_value, **(args.metrics or {})}.items():
+            self.history.setdefault(name, []).append(value)
 
 
 class OnRequestExit(Callback):
@@ -180,6 +140,18 @@ class OnRequestExit(Callback):
             save_checkpoint(network, self.path)
         if number == signal.SIGINT:
             raise KeyboardInterrupt
+
+
+def _handle_loss(loss):
+    """The loss of a step as a float: the first of several results, the mean of several elements. Raises TypeError for
+    what is neither a tensor nor a number."""
+    if isinstance(loss, (tuple, list)):
+        loss = loss[0]
+    if isinstance(loss, Tensor):
+        return float(loss.asnumpy().mean())
+    if not isinstance(loss, numbers.Number):
+        raise TypeError(f"[callback] the loss is not a number, got {type(loss).__name__}, expected a Tensor or a float")
+    return float(loss)
 
 
 def set_cur_net(net):

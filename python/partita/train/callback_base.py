@@ -93,6 +93,12 @@ class Callback:
     def on_eval_end(self, run_context):
         self.end(run_context)
 
+    def _before_training(self, network, optimizer):
+        """Called before a training is made, while parameters may still be changed."""
+
+    def _after_training(self, network):
+        """Called after a training that did not fail, when parameters may be changed again."""
+
     def __enter__(self):
         return self
 

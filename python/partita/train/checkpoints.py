@@ -12,6 +12,7 @@ from partita._warnings import warn
 from partita.communication import management as ranks
 from partita.train.callback_base import Callback
 from partita.train.checkpoint_parts import DocumentedParts
+from partita.train.serialization import append_to
 
 
 class CheckpointConfig:
@@ -54,7 +55,6 @@ class CheckpointConfig:
                 f"saved_network={type(saved_network).__name__}, expected None"
             )
         for name, value, default in (
-            ("append_info", append_info, None),
             ("exception_save", exception_save, False),
             ("remove_redundancy", remove_redundancy, False),
         ):
@@ -67,7 +67,30 @@ class CheckpointConfig:
         self.keep_checkpoint_max = keep_checkpoint_max
         self.keep_checkpoint_per_n_minutes = 0 if keep_checkpoint_max else keep_checkpoint_per_n_minutes
         self.integrated_save, self.async_save, self.format = bool(integrated_save), bool(async_save), format
+        self.append_dict = appended_by(append_info)
+        if self.append_dict and async_save:
+            raise ValueError(
+                "[CheckpointConfig] append_info is written after a step, got async_save=True, expected False"
+            )
         self.append_info, self.saved_network, self.enc_key, self.enc_mode = append_info, None, None, enc_mode
+
+
+def appended_by(infos):
+    """Returns the entries that files get besides: "epoch_num" and "step_num" with the numbers that a training begins
+    with, and those of a dict. Raises TypeError for other lists, ValueError for other names."""
+    found = {}
+    if infos is not None and not isinstance(infos, list):
+        raise TypeError(f"[CheckpointConfig] append_info is not a list, got {type(infos).__name__}, expected one")
+    for one in infos or []:
+        if isinstance(one, dict):
+            found.update(one)
+        elif one in ("epoch_num", "step_num"):
+            found.setdefault(one, 0)
+        else:
+            raise ValueError(
+                f"[CheckpointConfig] unknown append_info, got {one!r}, expected 'epoch_num', 'step_num' or a dict"
+            )
+    return found
 
 
 def _is_started_again():
@@ -162,6 +185,7 @@ class ModelCheckpoint(DocumentedParts, Callback):
         self.prefix, self.directory = prefix, os.fspath(directory or ".")
         self.config = config or CheckpointConfig()
         self._files, self._folder = [], None
+        self._unfinished = []  # (a file, what is to be appended to it once it is there)
         self._replaced = []  # (a file beyond those to keep, the one to be written before it is removed)
         self._begin_parts()
 
@@ -235,9 +259,31 @@ class ModelCheckpoint(DocumentedParts, Callback):
         step = (args.cur_step_num - 1) % args.batch_num + 1
         path = os.path.join(self.directory, f"{self.prefix}-{args.cur_epoch_num}_{step}.{self.config.format}")
         args.save_checkpoint(path, not self.config.integrated_save, self.config.async_save)
+        if self.config.append_dict and (self._is_own_part or _core.this_place().rank == 0):
+            taken = {"epoch_num": args.cur_epoch_num, "step_num": args.cur_step_num}
+            counted = {name: one + taken.get(name, 0) if name in taken else one for name, one in self._appended()}
+            self._unfinished.append((path, counted))
         self._saved_at, self._saved_step = args.elapsed, args.cur_step_num
         self._files = [one for one in self._files if one != path] + [path]
         self._replace_old(args.elapsed)
+
+    @property
+    def _is_own_part(self):
+        """Whether each process writes a file of its own."""
+        return not self.config.integrated_save
+
+    def _appended(self):
+        return self.config.append_dict.items()
+
+    def _finish(self):
+        """Appends what `append_info` asks for to the files that were written since."""
+        waiting = []
+        for path, appended in self._unfinished:
+            if os.path.exists(path):
+                append_to(path, appended)
+            else:
+                waiting.append((path, appended))
+        self._unfinished = waiting
 
     def _replace_old(self, elapsed):
         config = self.config
@@ -252,6 +298,7 @@ class ModelCheckpoint(DocumentedParts, Callback):
     def _remove_replaced(self):
         """Removes old files whose successors exist. Files are written after the callbacks of a step, or in the
         background, so old ones stay until then."""
+        self._finish()
         waiting = []
         for old, new in self._replaced:
             if not os.path.exists(new):

@@ -4,6 +4,7 @@ from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.train.callback import TimeMonitor
 from partita.train.callback_base import Callback, InternalCallbackParam, RunContext
+from partita.train.metrics import Loss
 
 _OLD_NAMES = ("begin", "end", "epoch_begin", "epoch_end", "step_begin", "step_end")
 _STEPS = ("on_eval_step_begin", "on_eval_step_end")
@@ -121,7 +122,8 @@ class Evaluation:
     def __init__(self, model, dataset):
         self._model, self._dataset = model, dataset
         self._job, self._rows, self._batch = model._evaluation_job(dataset)
-        self._part = self._found = None  # of the batch that was evaluated last
+        self._called = model._called_metrics()
+        self._part = self._found = self._made = None  # of the batch that was evaluated last
 
     def run(self, callbacks, args):
         """The measurements. Callbacks hear of the evaluation, and see the arguments of the run."""
@@ -136,7 +138,10 @@ class Evaluation:
         args.update(eval_network=self._model._network, valid_dataset=self._dataset, _evaluation=self)
         call("on_eval_begin")
         call("on_eval_epoch_begin")
-        if any(hears(one, event) for one in callbacks for event in _STEPS):
+        for one in self._called.values():
+            one.clear()
+        self._prediction = None
+        if self._called or any(hears(one, event) for one in callbacks for event in _STEPS):
             found = self._by_batches(call, context, args)
         else:
             found = self._job.core.eval(self._rows)
@@ -153,11 +158,12 @@ class Evaluation:
             self._part = self._rows.skip(begin)
             if begin + self._batch < len(self._rows):
                 self._part = self._part.take(self._batch)
-            self._found = None
+            self._found = self._made = None
             args.cur_step_num += 1
             call("on_eval_step_begin")
             self._found = self._job.core.eval(self._part)
             found.add(self._found)
+            self._call_metrics()
             call("on_eval_step_end")
             if context.get_stop_requested():
                 break
@@ -167,10 +173,20 @@ class Evaluation:
         """The columns of the last batch."""
         return tuple(Tensor(one) for one in self._part.read(0, list(range(len(self._part)))))
 
+    def _call_metrics(self):
+        """Gives the metrics that are called the results of the last batch: the loss to those that measure it."""
+        if self._called:
+            results = self.outputs()
+        for one in self._called.values():
+            one.update(*(results[:1] if isinstance(one, Loss) else results[1:]))
+
     def outputs(self):
         """(loss, outputs of the network, labels) of the last batch; the loss of a network that is one itself."""
         loss = Tensor(self._found.loss)
         if self._model._loss_fn is None:
             return loss
         data, label = self.element()
-        return loss, self._model.predict(data), label
+        if self._made is None:
+            self._prediction = self._prediction or self._model._prediction([data])
+            self._made = self._prediction([data])
+        return loss, self._made, label

@@ -25,17 +25,13 @@ from partita.train.evaluation import (
 )
 from partita.train.events import Events
 from partita.train.job import NetworkJob, training_rows
-from partita.train.metrics import Metric, get_metrics
+from partita.train.metrics import Metric, get_metric_fn, get_metrics, measured_of
+from partita.train.metrics import names as metric_names
+from partita.train.prediction import Prediction, named
 from partita.train.program import Program
+from partita.train.stepping import require_columns, require_dataset, require_optimizer
 
-_METRICS = {
-    "loss": "loss",
-    "acc": "accuracy",
-    "accuracy": "accuracy",
-    "Accuracy": "accuracy",
-    "top_1_accuracy": "accuracy",
-    "top_5_accuracy": "top_accuracy",
-}
+_METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
 
 class Model(stepping.SteppedModel):
@@ -68,15 +64,20 @@ class Model(stepping.SteppedModel):
         self._loss_scale_manager = loss_scale_manager
         if keep_batchnorm_fp32 is False:
             warn("[Model] norms compute in float32, got keep_batchnorm_fp32=False")
+        require_optimizer(optimizer)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._stepped = None  # the cell whose calls are the steps of trainings, once there was one
+        self._warn_of_others()
         self._metric_functions = None if eval_network is None else get_metrics(metrics)
         self._metrics = _measured_by(metrics) if eval_network is None else self._metric_functions
 
     # Jobs.
 
     def _columns(self, dataset, where):
+        require_dataset(where, dataset)
         names = dataset.get_col_names()
+        if self._loss_fn is None:
+            require_columns(where, self._network, names)
         if self._loss_fn is not None and len(names) != 2:
             raise ValueError(
                 f"[{where}] a network with a loss function takes two columns, got columns {names}, expected two: data "
@@ -94,7 +95,7 @@ class Model(stepping.SteppedModel):
             if loss_fn is None:
                 return []
             made = network(column(columns[0]))
-            return [("logits", made)] if isinstance(made, Tensor) else _named(made)
+            return [("logits", made)] if isinstance(made, Tensor) else named(made)
 
         def loss(column, made):
             if loss_fn is None:
@@ -176,23 +177,29 @@ class Model(stepping.SteppedModel):
             sink_size = 0
         if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
+        require_dataset(where, dataset)
         callbacks = _listed(callbacks)
         if where == "fit":
             require_new_names(callbacks)
             epochs = epochs_with(frequency)
         with contextlib.ExitStack() as stack, self._within_training():
             callbacks = entered(stack, callbacks)
+            for one in callbacks:
+                one._before_training(self._network, self._optimizer)
             if self._is_stepped():
                 validate = None if validation is None else validated(self, validation, epochs, callbacks)
                 self._train_by_steps(dataset, callbacks, (initial_epoch, epoch), sink, sink_size, validate)
+                self._after_training(callbacks)
                 return
             # The library evaluates within its training where nobody hears of it.
-            within = validation is not None and not sink_size and frequency == 1 and not hear_evaluations(callbacks)
+            within = validation is not None and not sink_size and frequency == 1
+            within = within and not self._called_metrics() and not hear_evaluations(callbacks)
             job, rows, rows_of_batch = self._training_job(where, dataset, within)
             valid_rows = validation.rows().rename(job.columns) if within else None
             validate = None if within or validation is None else validated(self, validation, epochs, callbacks)
             events = Events(self, job, callbacks, dataset, (initial_epoch, epoch), sink, sink_size, validate)
             self._run(job, events, rows, rows_of_batch, valid_rows, sink_size)
+            self._after_training(callbacks)
 
     def _run(self, job, events, rows, rows_of_batch, valid_rows, sink_size):
         """Runs a training to its end."""
@@ -278,39 +285,29 @@ class Model(stepping.SteppedModel):
         return job, rows, batch
 
     def _measured(self, found):
+        """The metrics by their names, after an evaluation that found what the library measures."""
+        values = {}
         for name, kind in self._metrics.items():
+            if isinstance(kind, Metric):
+                values[name] = kind.eval()
+                continue
             if kind != "loss" and not found.classified:
                 raise ValueError(
                     f"[eval] this metric needs classes, got metric '{name}' of a network without logits and labels, "
                     "expected 'loss'"
                 )
-        return {name: getattr(found, kind) for name, kind in self._metrics.items()}
+            values[name] = getattr(found, kind)
+        return values
 
     def predict(self, *predict_data, backend=None, config=None):
         """Returns the network's results for a batch."""
         self._network.set_train(False)
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
-        names = [f"input{i}" for i in range(len(tensors))]
-        network, order = self._network, {}
+        return self._prediction(tensors)(tensors)
 
-        def outputs(column):
-            made = network(*[column(name) for name in names])
-            named = [("output", made)] if isinstance(made, Tensor) else _named(made)
-            order.update((name, None) for name, _ in named)
-            return named
-
-        arrays = [(name, one.array) for name, one in zip(names, tensors)]
-        columns = [(name, one.dtype, one.shape[1:]) for name, one in arrays]
-        options = {"ranks.count": 1, "ranks.device": context.device_option()}
-        options["training.precision"] = self._own_precision()
-        # The library refuses inputs that are no batches.
-        batch = arrays[-1][1].shape[0] if arrays and all(one.shape for _, one in arrays) else 0
-        purposes = ["prediction"] if batch else []
-        job = NetworkJob(type(network).__name__, outputs, None, options, True, (columns, batch), purposes)
-        job.give(list(network.get_parameters()), {})
-        made = job.core.predict(arrays)
-        results = [Tensor(made[name]) for name in order]
-        return results[0] if len(results) == 1 else tuple(results)
+    def _prediction(self, tensors):
+        """The program of the network for batches like these tensors."""
+        return Prediction(self._network, tensors, self._own_precision())
 
     def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
         """How each parameter of a training would be cut, by its name: (sizes of axes, the axis that cuts each
@@ -364,34 +361,22 @@ def _library_names(names, has_loss):
     return [f"input{i}" for i in range(len(names))]
 
 
-def _named(values):
-    if not isinstance(values, (tuple, list)) or not all(isinstance(one, Tensor) for one in values):
-        raise TypeError(
-            f"[construct] the result is not a tensor, got {type(values).__name__}, expected a Tensor or a tuple of them"
-        )
-    return [(f"output{i}", one) for i, one in enumerate(values)]
-
-
 def _measured_by(metrics):
-    """The kinds of measurements of the library, by the names of metrics: a set of names, or a dict of them."""
+    """Returns, by the names of metrics, names of measurements of the library, and metrics that are called with the
+    results of each batch. `metrics`: a set of names, or a dict of metrics or of names."""
     measured = {}
     for name in [] if metrics is None else metrics:
         metric = metrics[name] if isinstance(metrics, dict) else None
-        if isinstance(metric, Metric):
-            if metric.measured is None:
-                raise NotImplementedError(
-                    f"[Model] this metric is not supported in evaluations, got {type(metric).__name__}, expected "
-                    "Accuracy or Loss"
+        if not isinstance(metric, Metric):
+            asked = metric if isinstance(metric, str) else name
+            if asked not in _METRICS:
+                near = _core.nearest(str(asked), list(_METRICS))
+                raise ValueError(
+                    f"[Model] unknown metric, got {asked!r}, expected one of {list(_METRICS)}"
+                    + (f", did you mean '{near}'?" if near else "")
                 )
-            measured[name] = metric.measured
-            continue
-        if name not in _METRICS:
-            near = _core.nearest(str(name), list(_METRICS))
-            raise ValueError(
-                f"[Model] unknown metric, got {name!r}, expected one of {list(_METRICS)}"
-                + (f", did you mean '{near}'?" if near else "")
-            )
-        measured[name] = _METRICS[name]
+            metric = get_metric_fn(_METRICS[asked])
+        measured[name] = measured_of(metric) or metric
     return measured
 
 

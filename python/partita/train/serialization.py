@@ -86,6 +86,20 @@ def save_checkpoint(
     save_parameters(path, list(tied.values()), texts, bool(crc_check))
 
 
+def append_to(path, given):
+    """Adds numbers, texts and tensors to a file, by their names, and leaves the rest as it is. Another process sees the
+    former file or the new one."""
+    arrays, texts = _core.load_arrays(path)
+    for name, one in _appended(given):
+        if isinstance(one, str):
+            texts[_TEXT + name] = one
+        else:
+            arrays[name] = (one if isinstance(one, Tensor) else Tensor(one)).array
+    head, ending = os.path.splitext(path)
+    _core.save_arrays(f"{head}.appended{ending}", list(arrays.items()), texts, False)
+    os.replace(f"{head}.appended{ending}", path)
+
+
 _TEXT = "text:"  # begins the keys of metadata that are texts of the user
 
 

@@ -5,6 +5,7 @@ import functools
 from partita import common
 from partita._program import Program
 from partita.common import api
+from partita.common.jit_config import JitConfig
 from partita.common.tensor import Tensor
 
 
@@ -37,17 +38,6 @@ def lazy_inline(fn=None, attrs=None, policy=None):
     return fn if fn is not None else lambda function: function
 
 
-class JitConfig:
-    """Options of the documented system's compiler, kept as `jit_config_dict`, without effect: programs are compiled in
-    one way."""
-
-    def __init__(
-        self, jit_level="", exc_mode="auto", jit_syntax_level="", debug_level="RELEASE", infer_boost="off", **kwargs
-    ):
-        given = dict(jit_level=jit_level, exc_mode=exc_mode, jit_syntax_level=jit_syntax_level, debug_level=debug_level)
-        self.jit_config_dict = {**given, "infer_boost": infer_boost, **kwargs}
-
-
 # Names that scripts import from modules below.
-common.jit, common.lazy_inline = jit, lazy_inline
+common.jit, common.lazy_inline, common.mutable, common.JitConfig = jit, lazy_inline, mutable, JitConfig
 api.jit, api.ms_function, api.jit_class = jit, ms_function, jit_class

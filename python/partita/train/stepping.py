@@ -2,6 +2,7 @@
 script wrote, or has an optimizer whose `construct` makes the updates. Callbacks hear of each call."""
 
 import contextlib
+import inspect
 import itertools
 import math
 import time
@@ -15,7 +16,7 @@ from partita.nn.optim import Optimizer
 from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
 from partita.train.callback import OnRequestExit
 from partita.train.callback_base import InternalCallbackParam, RunContext
-from partita.train.metrics import Loss, Top1CategoricalAccuracy, Top5CategoricalAccuracy
+from partita.train.metrics import Loss, Metric, Top1CategoricalAccuracy, Top5CategoricalAccuracy
 from partita.train.serialization import save_checkpoint
 
 
@@ -226,7 +227,7 @@ def _update(metrics, outputs, indexes):
     for one in metrics.values():
         if indexes is None:
             one.update(*outputs)
-        elif one.measured == "loss":
+        elif isinstance(one, Loss):
             one.update(outputs[indexes[0]])
         else:
             one.update(outputs[indexes[1]], outputs[indexes[2]])
@@ -254,10 +255,54 @@ def kept_modes(cells, is_training):
                 one.training = training
 
 
+def require_dataset(where, dataset):
+    """Raises TypeError for what is no data set."""
+    if not hasattr(dataset, "create_tuple_iterator"):
+        raise TypeError(
+            f"[{where}] not a data set, got {type(dataset).__name__}, expected one of dataset, such as "
+            "NumpySlicesDataset(arrays, names).batch(32)"
+        )
+
+
+def require_optimizer(optimizer):
+    """Raises TypeError for what is neither None nor a cell."""
+    if optimizer is not None and not isinstance(optimizer, Cell):
+        raise TypeError(
+            f"[Model] not an optimizer, got {type(optimizer).__name__}, expected one such as "
+            "nn.SGD(network.trainable_params(), 0.1)"
+        )
+
+
+def require_columns(where, network, names):
+    """Raises TypeError unless a network without a loss function takes as many columns."""
+    try:
+        inspect.signature(network.construct).bind(*names)
+    except TypeError as error:
+        raise TypeError(
+            f"[{where}] a network without a loss function takes all columns, got {names} for "
+            f"{type(network).__name__}.construct{inspect.signature(network.construct)}, expected as many, or "
+            f"Model(network, loss_fn, ..)"
+        ) from error
+    except ValueError:
+        pass  # a construct that says nothing about its parameters
+
+
 class SteppedModel:
     """The part of Model that trains by calls of a cell."""
 
     _is_training = False
+
+    def _warn_of_others(self):
+        """Warns if the optimizer has no parameter of the network or of its loss."""
+        parameters = getattr(self._optimizer, "parameters", None)
+        if not parameters:
+            return
+        own = {id(one) for cell in self._own_cells() for one in cell.get_parameters()}
+        if not any(id(one) in own for one in parameters):
+            warn(
+                f"[Model] the optimizer updates another network, got '{parameters[0].name}' of none of the "
+                f"{len(own)} parameters here, expected those of network.trainable_params()"
+            )
 
     def _evaluated_anyway(self, error, dataset):
         """The metrics of an evaluation within a training whose results are not finite: the training goes on, as
@@ -271,7 +316,7 @@ class SteppedModel:
             logits = self._network(data)
             return self._loss_fn(logits, label), logits, label
 
-        metrics = {name: _OF_KIND[kind]() for name, kind in self._metrics.items()}
+        metrics = {name: _OF_KIND[one]() if isinstance(one, str) else one for name, one in self._metrics.items()}
         return evaluate(results, [0, 1, 2], metrics, dataset)
 
     def _own_cells(self):
@@ -301,6 +346,21 @@ class SteppedModel:
     @property
     def eval_network(self):
         return self._network if self._eval_network is None else self._eval_network
+
+    def _called_metrics(self):
+        """The metrics that are called with the results of each batch, by their names. Raises ValueError for those of a
+        network without a loss function."""
+        found = {name: one for name, one in self._metrics.items() if isinstance(one, Metric)}
+        if found and self._eval_network is None and self._loss_fn is None:
+            raise ValueError(
+                f"[eval] metrics compare results and labels, got {sorted(found)} of a network without a loss function, "
+                "expected Model(.., loss_fn=..), or an eval_network"
+            )
+        return found
+
+    def _after_training(self, callbacks):
+        for one in callbacks:
+            one._after_training(self.train_network)
 
     def _is_stepped(self):
         """Whether the steps of trainings are calls of a cell."""

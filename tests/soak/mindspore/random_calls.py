@@ -8,6 +8,7 @@ import drawn_elements
 import drawn_layers
 import drawn_mint
 import drawn_more_elements
+import drawn_names
 import drawn_windows
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
@@ -465,6 +466,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_arrays,
             drawn_layers,
             drawn_mint,
+            drawn_names,
             drawn_windows,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)

@@ -39,6 +39,11 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
                     f"[{where}] the training would not call this method, got {name} of its own, expected `update` or "
                     "`construct`"
                 )
+        if isinstance(parameters, (Cell, Tensor, str)) or not hasattr(parameters, "__iter__"):
+            raise TypeError(
+                f"[{where}] not a list of parameters, got {type(parameters).__name__}, expected those of "
+                "net.trainable_params()"
+            )
         parameters, groups = list(parameters), {}
         if any(isinstance(one, dict) for one in parameters):
             parameters, groups = _ungrouped(where, parameters)
@@ -95,6 +100,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
         return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
 
     _entries = frozenset({"update"})
+    _hinted = "Optimizer"
     _internals = Cell._internals | {
         "parameters",
         "learning_rates",

@@ -46,7 +46,7 @@ def rates_of(where, given):
         rates = [float(given)]
     elif isinstance(given, Tensor):
         rates = [float(one) for one in given.asnumpy().reshape(-1)]
-    elif isinstance(given, (list, tuple)) or hasattr(given, "__iter__"):
+    elif not isinstance(given, (str, bytes, dict)) and hasattr(given, "__iter__"):
         rates = [float(one) for one in given]
     else:
         raise TypeError(

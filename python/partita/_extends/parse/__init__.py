@@ -1,0 +1,1 @@
+"""Names of the documented compiler's front end that libraries import."""

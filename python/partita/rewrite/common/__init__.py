@@ -1,0 +1,1 @@
+"""Helpers of rewriting, which libraries import."""
