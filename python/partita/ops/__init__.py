@@ -282,6 +282,12 @@ from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
+from partita.ops.segments import *  # noqa: F401,F403
+from partita.ops.placed import *  # noqa: F401,F403
+from partita.ops.filled import *  # noqa: F401,F403
+from partita.ops.diagonals import *  # noqa: F401,F403
+from partita.ops.assembled import *  # noqa: F401,F403
+from partita.ops.extremes import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr

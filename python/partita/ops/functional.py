@@ -29,4 +29,10 @@ from partita.ops.scattered import *  # noqa: F401,F403
 from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.trigonometry import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
+from partita.ops.segments import *  # noqa: F401,F403
+from partita.ops.placed import *  # noqa: F401,F403
+from partita.ops.filled import *  # noqa: F401,F403
+from partita.ops.diagonals import *  # noqa: F401,F403
+from partita.ops.assembled import *  # noqa: F401,F403
+from partita.ops.extremes import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401
