@@ -102,4 +102,6 @@ from partita.ops.functional import (  # noqa: F401
     zeros_like,
 )
 
+from partita.mint.places import *  # noqa: F401,F403
+
 __getattr__ = refuse_missing(globals())

@@ -288,6 +288,12 @@ from partita.ops.filled import *  # noqa: F401,F403
 from partita.ops.diagonals import *  # noqa: F401,F403
 from partita.ops.assembled import *  # noqa: F401,F403
 from partita.ops.extremes import *  # noqa: F401,F403
+from partita.ops.differences import *  # noqa: F401,F403
+from partita.ops.blocks import *  # noqa: F401,F403
+from partita.ops.boxes import *  # noqa: F401,F403
+from partita.ops.ranked import *  # noqa: F401,F403
+from partita.ops.place_primitives import *  # noqa: F401,F403
+from partita.ops.order_primitives import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr

@@ -9,12 +9,12 @@ from partita.ops.arranged import meshgrid, tensor_split, vstack
 from partita.ops.creation import full
 from partita.ops.elementwise import cast
 from partita.ops.reversal import flip
-from partita.ops.shapes import broadcast_to, concat, gather, reshape, stack, swapaxes
+from partita.ops.shapes import broadcast_to, concat, gather, reshape, stack, swapaxes, tensor_index
 from partita.ops.support import as_tensor, axis_of
 
 __all__ = (
-    "atleast_3d block_diag cartesian_prod column_stack combinations dsplit dstack expand expand_as hsplit ravel rot90"
-    " row_stack take view_as vsplit"
+    "atleast_3d cartesian_prod column_stack combinations dsplit dstack expand expand_as hsplit ravel rot90"
+    " row_stack strided_slice take view_as vsplit"
 ).split()
 
 
@@ -67,24 +67,6 @@ def column_stack(tensors):
 def row_stack(tensors):
     """The tensors one after the other along the first dimension; vectors are rows."""
     return vstack(tensors)
-
-
-def block_diag(*inputs):
-    """A matrix with matrices one after the other along its diagonal, else 0; rows and numbers are matrices of one row.
-    The element type is the widest."""
-    parts = [as_tensor(one, "block_diag") for one in inputs]
-    if not parts or any(one.ndim > 2 for one in parts):
-        raise ValueError(f"[block_diag] bad shapes, got {[one.shape for one in parts]}, expected matrices")
-    parts = [one if one.ndim == 2 else reshape(one, [1, one.size]) for one in parts]
-    width = sum(one.shape[1] for one in parts)
-    rows, begin = [], 0
-    for one in parts:
-        count, columns = one.shape
-        zeros = [full([count, n], 0, dtype=one.dtype) for n in (begin, width - begin - columns)]
-        line = [part for part in (zeros[0], one, zeros[1]) if part.shape[1]]
-        rows.append(concat(line, 1) if len(line) > 1 else one)
-        begin += columns
-    return concat(rows, 0)
 
 
 def cartesian_prod(*inputs):
@@ -146,3 +128,29 @@ def rot90(input, k, dims):
     if turns == 1:
         return swapaxes(flip(x, [second]), first, second)
     return flip(swapaxes(x, first, second), [second]) if turns == 3 else x
+
+
+def strided_slice(
+    input_x,
+    begin,
+    end,
+    strides,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+):
+    """The elements from `begin` to `end` of each dimension, by steps. Bits of the masks name places: whose begin or end
+    does not count, of an ellipsis, of a new dimension, of one element whose dimension is left out."""
+
+    def part(bit, first, last, step):
+        if ellipsis_mask & bit:
+            return Ellipsis
+        if new_axis_mask & bit:
+            return None
+        if shrink_axis_mask & bit:
+            return first
+        return slice(None if begin_mask & bit else first, None if end_mask & bit else last, step)
+
+    return tensor_index(input_x, tuple(part(1 << i, *one) for i, one in enumerate(zip(begin, end, strides))))

@@ -1,10 +1,9 @@
-"""Matrices by their diagonals, and triangles by their places."""
+"""Matrices by their diagonals."""
 
 import math
 
 import numpy as np
 
-from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.arranged import diagonal
 from partita.ops.creation import full, zeros_like
@@ -12,9 +11,7 @@ from partita.ops.elementwise import cast, select
 from partita.ops.shapes import broadcast_to, concat, gather, reshape, transpose
 from partita.ops.support import as_tensor, axis_of, is_number
 
-__all__ = (
-    "diag diag_embed diagflat matrix_band_part matrix_diag matrix_diag_part matrix_set_diag tril_indices triu_indices"
-).split()
+__all__ = "diag diag_embed diagflat matrix_band_part matrix_diag matrix_diag_part matrix_set_diag".split()
 
 _ALIGNED = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -130,11 +127,11 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
     if not one and (x.ndim < 2 or x.shape[-2] != high - low + 1):
         raise ValueError(f"[matrix_diag] wrong number of diagonals, got {x.shape}, expected {high - low + 1}")
     rows, columns = _number(num_rows), _number(num_cols)
-    least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
+    fewest_rows, fewest_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:
-        rows = columns = max(least_rows, least_columns)
-    rows = least_rows if rows == -1 else rows
-    columns = least_columns if columns == -1 else columns
+        rows = columns = max(fewest_rows, fewest_columns)
+    rows = fewest_rows if rows == -1 else rows
+    columns = fewest_columns if columns == -1 else columns
     places = _rows_of_diagonals("matrix_diag", rows, columns, low, high, align)
     if places.shape[1] != longest:
         raise ValueError(f"[matrix_diag] diagonals do not fit, got {longest} elements, expected {places.shape[1]}")
@@ -171,20 +168,3 @@ def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
     sources[flat[flat >= 0]] = rows * columns + np.flatnonzero(flat >= 0)
     lines = [reshape(one, [*x.shape[:-2], -1]) for one in (x, cast(new, x.dtype))]
     return _chosen(concat(lines, x.ndim - 2), sources, (rows, columns))
-
-
-def _triangle(where, function, row, col, offset, dtype):
-    dtype = mstype.to_dtype(dtype)
-    if dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"[{where}] bad dtype, got {dtype}, expected int32 or int64")
-    return Tensor(np.stack(function(int(row), int(offset), int(col))).astype(dtype.numpy))
-
-
-def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
-    """The places of the elements up to a diagonal of a matrix: a row of rows and a row of columns."""
-    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
-
-
-def triu_indices(row, col, offset=0, *, dtype=mstype.int64):
-    """The places of the elements from a diagonal of a matrix on: a row of rows and a row of columns."""
-    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype)

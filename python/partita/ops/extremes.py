@@ -7,9 +7,10 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.arranged import argsort, sort
-from partita.ops.creation import full, ones_like, zeros_like
+from partita.ops.creation import full, zeros_like
 from partita.ops.derived import isnan, stop_gradient
 from partita.ops.elementwise import (
+    abs,
     add,
     cast,
     div,
@@ -28,11 +29,10 @@ from partita.ops.elementwise import (
 from partita.ops.picked import gather_elements
 from partita.ops.reductions import amax, amin, argmax, reduce_sum
 from partita.ops.reductions import any as any_of
-from partita.ops.segments import counted
 from partita.ops.shapes import broadcast_to, concat, expand_dims, reshape, sliced, squeeze, swapaxes
 from partita.ops.support import as_tensor, axis_of, is_number
 
-__all__ = "aminmax cummax cummin histc logcumsumexp median msort nanmean nanmedian nanquantile nansum quantile".split()
+__all__ = "aminmax cummax cummin logcumsumexp median msort nanmean nanmedian nanquantile nansum quantile".split()
 
 
 def _doubled(join, parts, axis):
@@ -87,7 +87,7 @@ def logcumsumexp(input, axis):
     def join(before, here):
         a, b = before[0], here[0]
         largest = stop_gradient(maximum(a, b))
-        shift = select(less(largest, -math.inf) | (largest == -math.inf), zeros_like(largest), largest)
+        shift = select(less(abs(largest), math.inf), largest, zeros_like(largest))
         return [add(log(add(exp(sub(a, shift)), exp(sub(b, shift)))), shift)]
 
     return _doubled(join, [x], axis)[0]
@@ -96,9 +96,13 @@ def logcumsumexp(input, axis):
 def at_rank(where, x, axis, rank, keepdims):
     """(elements that have a rank, from 0, in the rising order along an axis, where they are as int64)."""
     axis = axis_of(where, axis, x.ndim)
+    return _picked(x, axis, _ranked(x, axis, rank), keepdims)
+
+
+def _ranked(x, axis, rank):
+    """Where the elements that have a rank along an axis are."""
     order = argsort(x, axis)
-    places = cast(sliced(order, [(rank, rank + 1) if i == axis else (0, n) for i, n in enumerate(x.shape)]), mstype.int64)
-    return _picked(x, axis, places, keepdims)
+    return cast(sliced(order, [(rank, rank + 1) if i == axis else (0, n) for i, n in enumerate(x.shape)]), mstype.int64)
 
 
 def _picked(x, axis, places, keepdims):
@@ -117,8 +121,7 @@ def median(input, axis=-1, keepdims=False):
     if not mstype.is_float(x.dtype):
         return at_rank("median", x, axis, rank, keepdims)
     nan = cast(isnan(x), mstype.int32)
-    order = argsort(_without_nan(x), axis)
-    places = cast(sliced(order, [(rank, rank + 1) if i == axis else (0, n) for i, n in enumerate(x.shape)]), mstype.int64)
+    places = _ranked(_without_nan(x), axis, rank)
     first = cast(argmax(nan, axis, True), mstype.int64)
     return _picked(x, axis, select(any_of(nan, axis, True), first, places), keepdims)
 
@@ -158,7 +161,8 @@ def _quantile(where, input, q, axis, keepdims, ignores):
     x, axis = (reshape(x, [-1]), 0) if axis is None else (x, axis_of(where, axis, x.ndim))
     last = swapaxes(x, axis, -1) if axis != x.ndim - 1 else x
     rows = sort(_without_nan(last), -1)[0]
-    counts = cast(_count(last, -1, True), x.dtype) if ignores else full([*last.shape[:-1], 1], last.shape[-1], dtype=x.dtype)
+    size = full([*last.shape[:-1], 1], last.shape[-1], dtype=x.dtype)
+    counts = cast(_count(last, -1, True), x.dtype) if ignores else size
     ranks = mul(reshape(q, [-1]), maximum(sub(counts, 1.0), 0.0))  # [.., number of q]
     low = cast(ranks, mstype.int64)
     high = select(greater(ranks, cast(low, x.dtype)), add(low, 1), low)
@@ -213,24 +217,3 @@ def aminmax(input, *, axis=0, keepdims=False):
 def msort(input):
     """The elements in rising order along the first dimension."""
     return sort(input, 0)[0]
-
-
-def histc(input, bins=100, min=0.0, max=0.0):
-    """How many elements are in each of `bins` equal parts of the numbers from `min` to `max`, which belongs to the last
-    one; from the smallest to the largest element if both are 0. Others are not counted. Of the input's element type."""
-    x = as_tensor(input, "histc")
-    if bins < 1 or min > max:
-        raise ValueError(f"[histc] bad parts, got {bins} from {min} to {max}, expected at least 1, min up to max")
-    values = cast(reshape(stop_gradient(x), [-1]), mstype.float64)
-    if min == 0 and max == 0:
-        low, high = amin(values), amax(values)
-        same = logical_not(less(low, high))
-        low, high = select(same, sub(low, 1.0), low), select(same, add(high, 1.0), high)
-    else:
-        low, high = (Tensor(np.float64(one)) for one in (min, max))
-    parts = mul(div(sub(values, low), sub(high, low)), float(bins))
-    inside = logical_and(logical_not(less(values, low)), logical_not(less(high, values)))
-    numbers = cast(select(inside, parts, ones_like(parts) * bins), mstype.int64)
-    at_end = logical_and(inside, logical_not(less(numbers, bins)))
-    numbers = select(at_end, full(numbers.shape, bins - 1, dtype=mstype.int64), numbers)
-    return cast(sliced(counted(numbers, bins + 1), [(0, bins)]), x.dtype)

@@ -19,8 +19,8 @@ from partita.ops.shapes import broadcast_to, gather, reshape, stack, swapaxes
 from partita.ops.support import F, as_tensor, attributes, axis_of, is_number, run
 
 __all__ = (
-    "diagonal_scatter gather_d index_fill inplace_add inplace_index_add inplace_sub inplace_update"
-    " put_ reverse_sequence scatter select_scatter slice_scatter tensor_scatter_elements"
+    "diagonal_scatter gather_d index_fill inplace_index_add put_ reverse_sequence scatter select_scatter"
+    " slice_scatter tensor_scatter_elements"
 ).split()
 
 
@@ -122,28 +122,6 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     if tuple(new.shape) != places.shape:
         raise ValueError(f"[diagonal_scatter] the shapes do not fit, got {new.shape}, expected {places.shape}")
     return reshape(assigned(reshape(x, [-1]), np.array(places), new), x.shape)
-
-
-def _rows_of(where, kind, x, v, indices):
-    if isinstance(indices, bool) or not isinstance(indices, (int, tuple)):
-        raise TypeError(f"[{where}] bad places, got {type(indices).__name__}, expected an integer or a tuple of them")
-    numbers_of = [indices] if isinstance(indices, int) else list(indices)
-    return placed(where, kind, x, Tensor(np.array(numbers_of, np.int64).reshape(-1, 1)), v)
-
-
-def inplace_add(x, v, indices):
-    """A tensor of x whose rows of some numbers are increased by the rows of `v`; x itself stays."""
-    return _rows_of("inplace_add", "add", x, v, indices)
-
-
-def inplace_sub(x, v, indices):
-    """A tensor of x whose rows of some numbers are reduced by the rows of `v`; x itself stays."""
-    return _rows_of("inplace_sub", "sub", x, v, indices)
-
-
-def inplace_update(x, v, indices):
-    """A tensor of x whose rows of some numbers are replaced by the rows of `v`; x itself stays."""
-    return _rows_of("inplace_update", "update", x, v, indices)
 
 
 def inplace_index_add(var, indices, updates, axis):

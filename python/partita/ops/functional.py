@@ -35,4 +35,8 @@ from partita.ops.filled import *  # noqa: F401,F403
 from partita.ops.diagonals import *  # noqa: F401,F403
 from partita.ops.assembled import *  # noqa: F401,F403
 from partita.ops.extremes import *  # noqa: F401,F403
+from partita.ops.differences import *  # noqa: F401,F403
+from partita.ops.blocks import *  # noqa: F401,F403
+from partita.ops.boxes import *  # noqa: F401,F403
+from partita.ops.ranked import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

@@ -10,6 +10,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item, is_basic
+from partita.ops import place_methods
 from partita.ops.likenesses import InPlace, Likenesses
 from partita.ops.scattered import added_at
 
@@ -40,13 +41,14 @@ _NAMED_AS_FUNCTIONS = """
     expand_dims unsqueeze broadcast_to equal not_equal less less_equal greater greater_equal logical_not logical_and
     logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk all any var std
     swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip roll
-    moveaxis argmin sort argsort diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
+    moveaxis argmin diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
     amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     addbmm addmv addr bmm bincount bitwise_and bitwise_or bitwise_xor count_nonzero isinf isnan is_floating_point
-    multiply outer scatter searchsorted swapdims t true_divide unique
+    multiply outer searchsorted swapdims t true_divide unique
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
+_CALLS.update({name: name for name in place_methods.NAMES}, **place_methods.CALLS)
 
 
 class _Methods:
@@ -173,10 +175,6 @@ class _Methods:
             )
         return F.tile(self, tuple(counts))
 
-    def stride(self):
-        """By how many elements each dimension advances."""
-        return [one // self.itemsize for one in self.strides]
-
     @property
     def strides(self):
         """By how many bytes each dimension advances."""
@@ -257,6 +255,7 @@ def _method(function):
 def _install():
     """Gives `Tensor` its operators and methods."""
     members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods)}
+    members.update({**vars(place_methods.Places), **vars(place_methods.PlacesInPlace)})
     found = {name: one for name, one in members.items() if isinstance(one, (property, types.FunctionType))}
     found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())
     found.update((f"__{name}__", _method(getattr(F, function))) for name, function in _OF_ONE.items())

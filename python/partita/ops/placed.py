@@ -76,7 +76,7 @@ def change(where, kind, variable, indices, updates):
 
 
 def change_rows(where, kind, variable, indices, updates):
-    """The same of slices along the first dimension: their numbers may have any shape."""
+    """Gives a parameter, or a tensor, other slices along the first dimension; their numbers may have any shape."""
     ids = as_tensor(indices, where)
     return change(where, kind, variable, reshape(ids, [*ids.shape, 1]), updates)
 

@@ -1,12 +1,9 @@
 """Parameters that are added to, and tensors with slices added at places."""
 
-import numpy as np
-
 from partita.common.parameter import Parameter
-from partita.common.tensor import Tensor
-from partita.ops.creation import assign, full, one_hot, zeros_like
+from partita.ops.creation import assign, one_hot, zeros_like
 from partita.ops.elementwise import add, cast, greater, mul, select
-from partita.ops.reductions import argmax, reduce_sum
+from partita.ops.reductions import reduce_sum
 from partita.ops.shapes import broadcast_to, expand_dims, swapaxes
 from partita.ops.support import as_tensor, axis_of
 

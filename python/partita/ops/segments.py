@@ -7,21 +7,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.arranged import argsort
 from partita.ops.creation import full, ones_like, zeros_like
-from partita.ops.elementwise import (
-    add,
-    cast,
-    div,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    logical_and,
-    maximum,
-    minimum,
-    mul,
-    select,
-    sub,
-)
+from partita.ops.elementwise import add, cast, div, equal, greater, less, maximum, minimum, mul, select, sub
 from partita.ops.picked import require_known
 from partita.ops.reductions import cumsum
 from partita.ops.shapes import broadcast_to, concat, gather, reshape, sliced
@@ -99,7 +85,7 @@ def combined(where, kind, x, ids, rows):
 
 
 def _extreme(where, kind, x, ids, rows):
-    """The largest or smallest of x[v, z] and the rows[k, z] with ids[k] = v; those that are equal share the gradient."""
+    """The largest or smallest of x[v, z] and the rows[k, z] with ids[k] = v. Equal ones share the gradient."""
 
     def function(a, i, r):
         found, given = reduced(kind, i, r, a.shape[0])

@@ -399,5 +399,3 @@ def gather(input_params, input_indices, axis, batch_dims=0):
         return shaped
     order = list(range(ids.ndim, ids.ndim + axis)) + list(range(ids.ndim)) + list(range(ids.ndim + axis, shaped.ndim))
     return transpose(shaped, order)
-
-
