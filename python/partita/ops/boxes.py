@@ -9,6 +9,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full, zeros_like
 from partita.ops.custom import Custom
+from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
     add,
     cast,
@@ -206,7 +207,7 @@ def roi_align(features, rois, pooled, scale, samples, end_mode):
     """[k, c, ph, pw] of features[n, c, h, w] in regions (image, x0, y0, x1, y1): means of samples x samples points of
     each part (He et al., Mask R-CNN, 2017). See ops.ROIAlign."""
     x = as_tensor(features, "ROIAlign")
-    numbers, x0, y0, x1, y1 = _columns("ROIAlign", rois, 5)
+    numbers, x0, y0, x1, y1 = _columns("ROIAlign", stop_gradient(rois), 5)
     if x.ndim != 4:
         raise ValueError(f"[ROIAlign] no images, got shape {x.shape}, expected [n, c, h, w]")
     channels, height, width = x.shape[1:]

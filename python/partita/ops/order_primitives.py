@@ -163,7 +163,7 @@ def _permuted(op, x):
 
 def _aligned(op, features, rois):
     """(features [n, c, h, w], regions [k, 5]: image, x0, y0, x1, y1): [k, c, pooled_height, pooled_width] means of
-    points between elements. The gradient reaches both."""
+    points between elements. The gradient reaches the features."""
     if op.sample_num < 1:
         raise NotImplementedError(
             f"[ROIAlign] numbers of points by region are not supported, got sample_num={op.sample_num}, expected from 1"
