@@ -90,7 +90,8 @@ def logcumsumexp(input, axis):
         shift = select(less(abs(largest), math.inf), largest, zeros_like(largest))
         return [add(log(add(exp(sub(a, shift)), exp(sub(b, shift)))), shift)]
 
-    return _doubled(join, [x], axis)[0]
+    wide = cast(x, mstype.float32) if x.dtype in (mstype.float16, mstype.bfloat16) else x
+    return cast(_doubled(join, [wide], axis)[0], x.dtype)
 
 
 def at_rank(where, x, axis, rank, keepdims):

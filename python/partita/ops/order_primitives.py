@@ -114,6 +114,11 @@ def _searched(op, rows, values, sorter=None):
     return F.searchsorted(rows, values, out_int32=small, right=op.right, sorter=sorter)
 
 
+def _bucket(op, x):
+    """In which bucket each element is, as int32: the number of boundaries that are at most it."""
+    return F.bucketize(x, op.boundaries, right=True)
+
+
 def _counted(op, x):
     """How many elements over dimensions, or of all, are other than 0."""
     return F.count_nonzero(x, () if op.dims is None else op.dims)
@@ -196,7 +201,7 @@ def _orders():
     _options("UniqueConsecutive", _consecutive, return_inverse=False, return_counts=False, dim=None)
     _options("InTopK", lambda op, x1, x2: F.intopk(x1, x2, op.k), F.intopk.__doc__, k=MUST)
     _options("SearchSorted", _searched, dtype=mstype.int64, right=False)
-    _options("Bucketize", lambda op, x: F.bucketize(x, op.boundaries), F.bucketize.__doc__, boundaries=MUST)
+    _options("Bucketize", _bucket, boundaries=MUST)
     before = "(rows that rise, rows of values): where these belong, {} equal elements.".format
     _options("LowerBound", _bound("left"), before("before"), out_type=mstype.int32)
     _options("UpperBound", _bound("right"), before("after"), out_type=mstype.int32)

@@ -139,7 +139,7 @@ class Places:
         if extra < 0 or any(n not in (1, m) for n, m in zip(shape, self.shape[max(extra, 0) :])):
             raise ValueError(f"[Tensor.sum_to_size] bad shape, got {shape} of {self.shape}, expected one that repeats")
         axes = [i for i, m in enumerate(self.shape) if i < extra or (shape[i - extra] == 1 and m != 1)]
-        return F.reshape(F.reduce_sum(self, tuple(axes)) if axes else self, shape)
+        return F.reshape(F.sum(self, tuple(axes)) if axes else self, shape)
 
     def stride(self, dim=None):
         """By how many elements each dimension advances, or one of them."""
