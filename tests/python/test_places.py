@@ -1,7 +1,7 @@
 """Scatters, segments, orders, diagonals and boxes: against formulas of NumPy, compiled, and by central differences."""
 
 import numpy as np
-from support import Case, rng
+from support import Case, Losses, labelled, rng
 
 import partita as ms
 from partita import Tensor, mint, nn, ops
@@ -210,7 +210,7 @@ class Places(Case):
             ("index_fill_", (1, at, 7.0), lambda y: y.__setitem__((slice(None), [2, 0]), 7.0)),
             ("index_put_", ((at, at), Tensor(row[:, 0])), lambda y: y.__setitem__(([2, 0], [2, 0]), row[:, 0])),
             ("put_", (Tensor([0, -1]), Tensor(row[0, :2])), lambda y: y.reshape(-1).__setitem__([0, -1], row[0, :2])),
-            ("masked_scatter_", (Tensor(x > 0), Tensor(x)), lambda y: y.__setitem__(x > 0, x.reshape(-1)[: (x > 0).sum()])),
+            ("masked_scatter_", (Tensor(x > 0), Tensor(x)), lambda y: np.place(y, x > 0, x.reshape(-1))),
             ("fill_diagonal_", (5.0,), lambda y: np.fill_diagonal(y, 5.0)),
             ("scatter_", (1, Tensor([[1], [0]]), 3.0), lambda y: y.__setitem__(([0, 1], [1, 0]), 3.0)),
         ):
@@ -248,6 +248,8 @@ class Places(Case):
             x.masked_scatter(x == x, Tensor([1.0], ms.float64))
 
     def test_refuses_by_name(self):
+        with self.refuses(NotImplementedError, "[EditDistance]", "expected a function of NumPy"):
+            ops.EditDistance()(Tensor([1]))
         with self.refuses(NotImplementedError, "[ROIAlign]", "got sample_num=-1"):
             ops.ROIAlign(2, 2, 1.0, -1)(Tensor(draw(1, 1, 3, 3)), Tensor(REGIONS[:1]))
         with self.refuses(NotImplementedError, "[crop_and_resize]", "got 'bilinear_v2'"):
@@ -277,6 +279,21 @@ class Boxes(Case):
         shared = np.maximum(high - low, 0).prod()
         return shared / ((a[2:4] - a[:2]).prod() + (b[2:4] - b[:2]).prod() - shared)
 
+    def test_finds_the_best_boxes(self):
+        corners = rng(3).uniform(0, 6, (20, 2))
+        boxes = np.concatenate([corners, corners + rng(4).uniform(1, 5, (20, 2))], 1)
+        boxes[::3] = boxes[::3][:, [2, 3, 0, 1]]  # the other corner first
+        scores = rng(5).uniform(size=20)
+        ordered = np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
+        kept = []
+        for i in np.argsort(-scores):
+            if scores[i] > 0.2 and all(self._shared(ordered[i], ordered[k]) <= 0.4 for k in kept):
+                kept.append(i)
+        given = *tensors(boxes.astype(np.float32), scores.astype(np.float32)), Tensor(5)
+        got = ops.NonMaxSuppressionV3()(*given, Tensor(0.4), Tensor(0.2))
+        self.assertEqual(got.asnumpy().tolist(), kept[:5])
+        self.assertTrue(len(kept) > 5)
+
     def test_crops_have_gradients_of_boxes(self):
         image, weights = draw(1, 5, 6, 2).astype(np.float32), draw(2, 3, 4, 2, seed=8).astype(np.float32)
 
@@ -301,6 +318,50 @@ class Boxes(Case):
         count = len(np.unique(x))
         self.assertEqual(values.asnumpy()[count:].tolist(), [-7] * (9 - count))
         self.assertEqual(values.asnumpy()[which.asnumpy()].tolist(), x.tolist())
+
+
+class Through(nn.Cell):
+    """Two layers with a function between them."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.first, self.last, self.function = nn.Dense(6, 8), nn.Dense(8, 3), function
+
+    def construct(self, x):
+        return self.last(self.function(self.first(x)))
+
+
+def turned(function):
+    return lambda h: ops.transpose(function(ops.transpose(h, (1, 0))), (1, 0))
+
+
+class Ranks(Case):
+    def test_losses_are_those_of_one_rank(self):
+        for name, function in {
+            "slices": turned(lambda h: ops.tensor_scatter_mul(h, Tensor([[1], [3], [1]]), h[:3])),
+            "along": lambda h: h.scatter(1, ops.argmax(h, 1, True), 0.5),
+            "added": lambda h: mint.scatter_add(h, 1, ops.topk(h, 2)[1], h[:, :2]),
+            "segments": turned(lambda h: ops.unsorted_segment_max(h, Tensor([0, 0, 1, 2, 3, 4, 5, 7]), 8).clip(-9, 9)),
+            "masked": lambda h: h.masked_scatter(h > 0, ops.arange(128.0) / 64),
+            "across rows": lambda h: ops.cummax(h, 0)[0],
+            "log": lambda h: ops.logcumsumexp(h, 1),
+            "median": lambda h: h - ops.median(h, 1, True)[0],
+            "quantile": lambda h: h - ops.quantile(h, 0.3, 1, True),
+        }.items():
+            with self.subTest(name):
+                np.testing.assert_allclose(self._losses(function, 2), self._losses(function, 1), rtol=1e-5)
+
+    def _losses(self, function, ranks):
+        ms.reset_auto_parallel_context()
+        ms.set_context(mode=ms.GRAPH_MODE, ranks=ranks)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel" if ranks > 1 else "stand_alone", gradients_mean=True)
+        ms.set_seed(3)
+        net, losses = Through(function), Losses()
+        loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+        model = ms.Model(net, loss, nn.SGD(net.trainable_params(), 0.1))
+        rows = ms.dataset.NumpySlicesDataset(labelled(), ["x", "y"], shuffle=False).batch(16)
+        model.train(1, rows, callbacks=[losses], dataset_sink_mode=False)
+        return [float(one.asnumpy()) if isinstance(one, Tensor) else float(one) for one in losses.values]
 
 
 if __name__ == "__main__":

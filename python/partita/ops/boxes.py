@@ -31,6 +31,7 @@ from partita.ops.elementwise import (
     select,
     sub,
 )
+from partita.ops.picked import require_known
 from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import broadcast_to, expand_dims, gather, reshape, sliced, stack, transpose
 from partita.ops.support import as_tensor
@@ -139,6 +140,23 @@ def nms_with_mask(bboxes, threshold):
     if boxes.ndim != 2 or boxes.shape[1] != 5:
         raise ValueError(f"[NMSWithMask] no boxes with scores, got shape {boxes.shape}, expected [boxes, 5]")
     return _keeping(float(threshold))(boxes)
+
+
+def best_boxes(boxes, scores, most, iou_threshold, score_threshold):
+    """The numbers, as int32, of at most `most` boxes [n, 4] given by two opposite corners, of scores above a threshold,
+    the highest first, without those that share more than a part of an area with a better one. They are read."""
+    boxes, scores = as_tensor(boxes, "NonMaxSuppressionV3"), as_tensor(scores, "NonMaxSuppressionV3")
+    limits = [as_tensor(one, "NonMaxSuppressionV3") for one in (most, iou_threshold, score_threshold)]
+    require_known("NonMaxSuppressionV3", boxes, scores, *limits)
+    corners, points = boxes.asnumpy().astype(np.float64), scores.asnumpy().astype(np.float64)
+    if corners.ndim != 2 or corners.shape[1] != 4 or points.shape != corners.shape[:1]:
+        raise ValueError(f"[NonMaxSuppressionV3] no boxes, got {boxes.shape} and {scores.shape}, expected [n, 4], [n]")
+    count, threshold, least = (one.asnumpy().reshape(-1)[0].item() for one in limits)
+    ends = np.minimum(corners[:, :2], corners[:, 2:]), np.maximum(corners[:, :2], corners[:, 2:])
+    order = np.argsort(-points, kind="stable")
+    order = order[points[order] > least]
+    rows = np.concatenate([ends[0], ends[1], points[:, None]], 1)[order]
+    return Tensor(order[_kept(rows, threshold)[2]][:count].astype(np.int32))
 
 
 def _pixels(rows, images, y, x, shape):

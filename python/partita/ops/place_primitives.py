@@ -5,6 +5,7 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.boxes import best_boxes
 from partita.ops.diagonals import diag_part, fill_diagonal
 from partita.ops.filled import index_put, masked_scatter, scatter_along
 from partita.ops.op_classes import Classes, MUST
@@ -62,6 +63,7 @@ _plain("UniqueWithPad", F.unique_with_pad)
 _plain("NonZero", F.nonzero)
 _plain("Unique", F.unique)
 _plain("CheckValid", F.check_valid)
+_plain("NonMaxSuppressionV3", best_boxes)
 _plain("TensorShape", F.dyn_shape)
 _plain("Expand", F.expand)
 _plain("StopGradient", F.stop_gradient)
