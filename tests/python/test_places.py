@@ -1,7 +1,7 @@
 """Scatters, segments, orders, diagonals and boxes: against formulas of NumPy, compiled, and by central differences."""
 
 import numpy as np
-from support import Case, Losses, labelled, rng
+from support import Case, Losses, labelled, rng, warned
 
 import partita as ms
 from partita import Tensor, mint, nn, ops
@@ -233,6 +233,14 @@ class Places(Case):
         for step in range(3):
             self.close(cell(Tensor([1, 1, 3]), ops.ones((3, 2), ms.float32)), 6.0 * (step + 1))
         self.close(cell.table, [[0, 0], [6, 6], [0, 0], [3, 3]])
+
+    def test_parameters_change_in_compiled_functions(self):
+        table = ms.Parameter(Tensor(np.zeros((3, 2), np.float32)), "table")
+        with warned():  # that it runs in parts
+            double = ms.jit(lambda row: ops.scatter_nd_update(table, Tensor([[2]]), row) * 2)
+            made = double(ops.ones((1, 2), ms.float32))
+        self.close(table, [[0, 0], [0, 0], [1, 1]])
+        self.close(made, [[0, 0], [0, 0], [2, 2]])
 
     def test_refuses_places_outside(self):
         x = Tensor(draw(3, 2))

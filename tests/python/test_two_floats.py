@@ -33,6 +33,7 @@ FUNCTIONS = {
 # Functions of two tensors that are not of each pair of elements.
 OTHERS = {"matmul", "bmm", "cross", "dot", "gather", "inner", "cosine_similarity", "isclose"}
 OTHERS |= {"bitwise_and", "bitwise_or", "bitwise_xor"}  # of integers
+OTHERS |= {"expand_as", "view_as"}  # of a shape
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
 EXTREMES = {"maximum", "minimum"}
 # Their last digit is that of the library that computes them.
