@@ -10,7 +10,7 @@ from partita.ops.diagonals import diag_part, fill_diagonal
 from partita.ops.filled import index_put, masked_scatter, scatter_along
 from partita.ops.op_classes import Classes, MUST
 from partita.ops.picked import require_known
-from partita.ops.placed import change, change_rows, placed
+from partita.ops.placed import change, change_rows
 from partita.ops.ranked import unravelled
 from partita.ops.segments import sorted_segments
 
@@ -77,12 +77,6 @@ def _scatter_non_aliasing_add(x, indices, updates):
     return change("ScatterNonAliasingAdd", "add", x, indices, updates)
 
 
-def _inplace_update(x, indices, v):
-    """(x, numbers of rows, v): a tensor of x with these rows replaced by those of v."""
-    numbers = [indices] if isinstance(indices, int) else list(indices)
-    return placed("InplaceUpdateV2", "update", x, Tensor(np.array(numbers, np.int64).reshape(-1, 1)), v)
-
-
 def _invert_permutation(input_x):
     """A tuple of the integers from 0 in some order: where each of them is."""
     numbers = [int(one) for one in input_x]
@@ -138,7 +132,6 @@ def _parallel_concat(values):
 
 for _one in (
     ("ScatterNonAliasingAdd", _scatter_non_aliasing_add),
-    ("InplaceUpdateV2", _inplace_update),
     ("InvertPermutation", _invert_permutation),
     ("UnravelIndex", _unravel_index),
     ("EmbeddingLookup", _embedding_lookup),
