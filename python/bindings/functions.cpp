@@ -22,7 +22,15 @@ void bind_unary(py::module_& module) {
                                                {"silu", silu},       {"softplus", softplus},
                                                {"erf", erf},         {"logical_not", logical_not},
                                                {"softmax", softmax}, {"log_softmax", log_softmax},
-                                               {"flatten", flatten}};
+                                               {"flatten", flatten}, {"erfc", erfc},
+                                               {"erfinv", erfinv},   {"expm1", expm1},
+                                               {"log1p", log1p},     {"sin", sin},
+                                               {"cos", cos},         {"tan", tan},
+                                               {"asin", asin},       {"acos", acos},
+                                               {"atan", atan},       {"sinh", sinh},
+                                               {"cosh", cosh},       {"asinh", asinh},
+                                               {"acosh", acosh},     {"atanh", atanh},
+                                               {"lgamma", lgamma},   {"digamma", digamma}};
   for (const auto& [name, function] : all) {
     module.def(name, [function = function](const Symbol& x) { return x.with(function(x.value(), CallerLine(x))); });
   }
@@ -36,6 +44,7 @@ void bind_binary(py::module_& module) {
                                                 {"power", pow},
                                                 {"floor_div", floor_div},
                                                 {"remainder", remainder},
+                                                {"atan2", atan2},
                                                 {"maximum", maximum},
                                                 {"minimum", minimum},
                                                 {"shared_maximum", shared_maximum},
@@ -105,6 +114,8 @@ void bind_shapes(py::module_& module) {
 void bind_others(py::module_& module) {
   module.def("gelu",
              [](const Symbol& x, bool approximate) { return x.with(gelu(x.value(), approximate, CallerLine(x))); });
+  module.def("polygamma",
+             [](const Symbol& x, int64_t order) { return x.with(polygamma(x.value(), order, CallerLine(x))); });
   module.def("pow", [](const Symbol& x, double exponent) { return x.with(pow(x.value(), exponent, CallerLine(x))); });
   module.def("scale", [](const Symbol& x, double factor, double offset) {
     return x.with(scale(x.value(), factor, offset, CallerLine(x)));

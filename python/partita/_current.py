@@ -5,6 +5,7 @@ import sys
 import threading
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_names = {}  # of files, by their paths; None for those of this package
 
 
 class _Thread(threading.local):
@@ -41,8 +42,12 @@ def user_line():
     """(file, line) of the innermost call that is not of this package. Of the file its name alone: processes may have
     copies of a script in folders of their own."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None:
+        file = frame.f_code.co_filename
+        name = _names.get(file, "")
+        if name == "":
+            name = _names[file] = None if file.startswith(_PACKAGE) else os.path.basename(file)
+        if name is not None:
+            return name, frame.f_lineno
         frame = frame.f_back
-    if frame is None:
-        return "", 0
-    return os.path.basename(frame.f_code.co_filename), frame.f_lineno
+    return "", 0

@@ -378,6 +378,11 @@ class place:
         self.build.here = self.saved
 
 
+def _input(trace, tensor):
+    held = tensor._array  # without the property, which is asked for every operand of every call
+    return trace.input(tensor.array if held is None else held)
+
+
 def run(body, *operands):
     """`body(trace, *symbols)` gives symbols, alone or in a list or tuple; the result has tensors in their places.
     Operands are tensors, and floats, which may become inputs of a program: see `number`. All else that the body uses it
@@ -387,10 +392,10 @@ def run(body, *operands):
         return build.run(body, operands)
     trace = _core.Trace()
     trace.set_place("", *user_line(), -1, "")
-    made = body(trace, *[one if type(one) is float else trace.input(one.array) for one in operands])
-    several = isinstance(made, (list, tuple))
-    arrays = [Tensor._from_array(array) for array in trace.run(list(made) if several else [made])]
-    return type(made)(arrays) if several else arrays[0]
+    made = body(trace, *[one if type(one) is float else _input(trace, one) for one in operands])
+    if isinstance(made, _core.Symbol):
+        return Tensor._from_array(trace.run([made])[0])
+    return type(made)([Tensor._from_array(array) for array in trace.run(list(made))])
 
 
 def number(trace, value, dtype):

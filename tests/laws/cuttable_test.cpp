@@ -28,6 +28,12 @@ std::map<std::string, Cuttable> rows_of_moving_boundaries() {
   };
 }
 
+/// A step of a recurrence follows the one before, and multiplies its whole state.
+std::map<std::string, Cuttable> rows_of_recurrences() {
+  const Cuttable gates{"n", "h", "gkt"}, one{"n", "h", "kt"};
+  return {{"lstm", gates}, {"lstm_grad", gates}, {"gru", gates}, {"gru_grad", gates}, {"rnn", one}, {"rnn_grad", one}};
+}
+
 /// Ops that are not here must be cuttable in every factor, as they are.
 const std::map<std::string, Cuttable>& table() {
   static const std::map<std::string, Cuttable> all = [] {
@@ -84,6 +90,7 @@ const std::map<std::string, Cuttable>& table() {
         {"running_statistics", {"c", "", "g"}},  // the mean over groups, once per step on a few numbers
     };
     rows.merge(rows_of_moving_boundaries());
+    rows.merge(rows_of_recurrences());
     return rows;
   }();
   return all;

@@ -28,7 +28,9 @@ double value_of(const Fill& fill, uint64_t key, int64_t element) {
   switch (fill.kind) {
     case Fill::normal: return normal + std::copysign(0.1, normal);
     case Fill::positive: return 0.5 + std::abs(normal);
+    case Fill::above_one: return 1.5 + std::abs(normal);
     case Fill::unit: return 0.05 + 0.9 * uniform_of(word);
+    case Fill::within: return 1.8 * uniform_of(word) - 0.9;
     case Fill::ids: return static_cast<double>(random_below(key, element, 0, std::max<int64_t>(fill.below, 1)));
     case Fill::boolean: return word & 1;
     case Fill::step: return 3;

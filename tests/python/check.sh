@@ -83,6 +83,10 @@ prints 1 "losses of ranks: ok" env PARTITA_RANKS=2 "$python" "$root/tests/python
 prints 2 "losses of ranks: ok" mpirun -n 2 "$python" "$root/tests/python/loss_rule.py"
 mpirun -n 3 "$python" "$root/tests/python/norm_ranks.py" "$work/norms.npy" 0
 prints 1 "norms of ranks: ok" "$python" "$root/tests/python/norm_ranks.py" "$work/norms.npy" 3
+for ranks in 1 2 3 4 8; do
+  families=("$python" "$root/tests/python/families_of_ranks.py" "$work/families.npy" $ranks)
+  [[ $ranks == 1 ]] && "${families[@]}" || prints 1 "families of ranks: ok" "${families[@]}"
+done
 for kind in ops_differ one_has_more one_needs_a_value later; do
   fails 78 "processes have recorded different steps" timeout 20 mpirun -n 2 "$python" "$root/tests/python/unlike_ranks.py" $kind
 done

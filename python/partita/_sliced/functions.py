@@ -16,6 +16,9 @@ def _level(args):
     return level
 
 
+_Symbol = _core.Symbol
+
+
 class _Functions:
     """The functions of `_core.functions`. Operands may be slices: a rule makes nodes of all of them at once. Without a
     rule each has nodes of its own."""
@@ -29,8 +32,11 @@ class _Functions:
     @staticmethod
     def _of_slices(name, function, rules):
         def call(*args):
-            level = _level(args)
-            return function(*args) if level == 0 else rules.call(name, call, level, args)
+            for one in args:
+                if type(one) is not _Symbol:  # as most calls have them alone
+                    level = _level(args)
+                    return function(*args) if level == 0 else rules.call(name, call, level, args)
+            return function(*args)
 
         call.__name__ = call.__qualname__ = name
         return call

@@ -14,6 +14,7 @@ _OF_ELEMENTS = frozenset(
     abs add binary_cross_entropy cast div equal erf exp floor_div gelu greater greater_equal less less_equal log
     logical_and logical_not logical_or maximum minimum mul neg not_equal pow power relu remainder rsqrt scale select
     shared_maximum shared_minimum sigmoid silu softplus sqrt square sub tanh sign leaky_relu round
+    sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh expm1 log1p erfc erfinv lgamma digamma polygamma
     """.split()
 )
 _OF_ROWS = frozenset("softmax log_softmax top_k argmax".split())  # functions of the last dimension

@@ -2,6 +2,7 @@
 
 from partita._names import refuse_missing
 from partita.mint import nn  # noqa: F401
+from partita.mint.angles import *  # noqa: F401,F403
 from partita.mint.functions import (  # noqa: F401
     add,
     all,
@@ -41,14 +42,12 @@ from partita.ops.functional import (  # noqa: F401
     broadcast_to,
     ceil,
     clamp,
-    cos,
     cumprod,
     div,
     dot,
     einsum,
     erf,
     exp,
-    expm1,
     eye,
     flip,
     floor,
@@ -61,7 +60,6 @@ from partita.ops.functional import (  # noqa: F401
     less,
     less_equal,
     log,
-    log1p,
     logical_and,
     logical_not,
     logical_or,
@@ -86,11 +84,9 @@ from partita.ops.functional import (  # noqa: F401
     rsqrt,
     sigmoid,
     sign,
-    sin,
     sqrt,
     square,
     swapaxes,
-    tan,
     tanh,
     tile,
     topk,

@@ -41,6 +41,10 @@ def _angles(x):
     return F.cast(x, float16) if x.dtype in (uint8, bool_) else F.as_float(x)
 
 
+def _of_angles(function):
+    return lambda x: function(_angles(x))
+
+
 def _reciprocal(x):
     """1 / x; of integers the integer next to it towards 0."""
     made = F.div(1, x)
@@ -73,11 +77,11 @@ def _of_type_of_array(function):
     return call
 
 
+_OF_ANGLES = "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh".split()
 _UNARY = {
     "abs": (F.abs, "The magnitude."),
     "absolute": (F.abs, "The magnitude."),
     "ceil": (lambda x: F.ceil(F.cast(x, float32)), "The smallest integers that are not below, as float32."),
-    "cos": (lambda x: F.cos(_angles(x)), "The cosine."),
     "exp": (F.exp, "The exponential."),
     "expm1": (F.expm1, "exp(x) - 1."),
     "fix": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
@@ -94,15 +98,14 @@ _UNARY = {
     "reciprocal": (_reciprocal, "1 / x; of integers the integer next to it towards 0."),
     "rint": (F.round, "The nearest integers."),
     "sign": (lambda x: F.sign(F.as_float(x)), "-1, 0 or 1, as numbers with a fraction."),
-    "sin": (lambda x: F.sin(_angles(x)), "The sine."),
     "sqrt": (F.sqrt, "The square root."),
     "square": (F.square, "x^2."),
-    "tan": (lambda x: F.tan(_angles(x)), "The tangent."),
-    "tanh": (lambda x: F.tanh(_angles(x)), "The hyperbolic tangent."),
     "trunc": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
 }
+_UNARY |= {name: (_of_angles(getattr(F, name)), getattr(F, name).__doc__) for name in _OF_ANGLES}
 _BINARY = {
     "add": (F.add, "Sum, broadcast."),
+    "arctan2": (F.atan2, "The angle from -pi to pi of the point (x2, x1), broadcast."),
     "divide": (_quotient, "Quotient, broadcast."),
     "equal": (F.equal, "Whether elements are equal."),
     "floor_divide": (F.floor_div, "The largest integers that are not above x1 / x2."),

@@ -18,6 +18,7 @@ from partita.ops.hooks import HookBackward, InsertGradientOf
 from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.jacobians import jacfwd, jacrev
 from partita.ops.mapping import vmap
+from partita.ops.angles import *  # noqa: F401,F403
 from partita.ops.functional import (  # noqa: F401
     HyperMap,
     Map,
@@ -41,7 +42,6 @@ from partita.ops.functional import (  # noqa: F401
     argmin,
     argsort,
     assign,
-    atan,
     assign_add,
     assign_sub,
     atleast_1d,
@@ -76,7 +76,6 @@ from partita.ops.functional import (  # noqa: F401
     conv1d,
     conv2d,
     conv3d,
-    cos,
     cosine_similarity,
     count_nonzero,
     cross_entropy,
@@ -96,7 +95,6 @@ from partita.ops.functional import (  # noqa: F401
     erf,
     exp,
     expand_dims,
-    expm1,
     eye,
     fast_gelu,
     fill,
@@ -141,7 +139,6 @@ from partita.ops.functional import (  # noqa: F401
     less_equal,
     linspace,
     log,
-    log1p,
     log_softmax,
     logical_and,
     logical_not,
@@ -219,7 +216,6 @@ from partita.ops.functional import (  # noqa: F401
     sigmoid,
     sign,
     silu,
-    sin,
     size,
     slice,
     softmax,
@@ -241,7 +237,6 @@ from partita.ops.functional import (  # noqa: F401
     swapaxes,
     swapdims,
     t,
-    tan,
     tanh,
     tanhshrink,
     tensor_dot,
@@ -280,6 +275,7 @@ from partita.ops.absent import ABSENT
 from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
+from partita.ops.angle_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 from partita.ops.segments import *  # noqa: F401,F403

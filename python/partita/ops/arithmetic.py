@@ -39,7 +39,7 @@ from partita.ops.shapes import concat, reshape, split, squeeze
 from partita.ops.support import F, as_tensor, axis_of, run
 
 __all__ = (
-    "reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm clip_by_norm clip_by_global_norm"
+    "reciprocal sign round trunc ceil prod cumprod logsumexp norm clip_by_norm clip_by_global_norm"
     " truncated_mod cosine_similarity std_mean var_mean isclose lerp addcmul addcdiv count_nonzero logical_xor"
 ).split()
 
@@ -85,30 +85,6 @@ def round(input, *, decimals=0):
     odd = not_equal(sub(low, mul(floor(mul(low, 0.5)), 2.0)), 0.0)
     up = logical_or(less(0.5, rest), logical_and(equal(rest, 0.5), odd))
     return add(low, cast(up, x.dtype))
-
-
-def expm1(input):
-    """exp(x) - 1; near 0 by its series, which loses no digits."""
-    x = as_float(as_tensor(input, "expm1"))
-    near, series = less(abs(x), 0.3), full([], 0.0, dtype=x.dtype)
-    for k in range(12 if x.dtype == mstype.float64 else 8, 0, -1):
-        series = mul(add(series, 1.0), mul(x, 1.0 / k))
-    return select(near, series, sub(exp(x), 1.0))
-
-
-def log1p(input):
-    """log(1 + x); near 0 without a loss of digits."""
-    x = as_float(as_tensor(input, "log1p"))
-    one = add(x, 1.0)
-    same = equal(one, 1.0)
-    rest = select(same, full([], 1.0, dtype=x.dtype), sub(one, 1.0))
-    is_infinite, ones = equal(one, float("inf")), full([], 1.0, dtype=x.dtype)
-    exact = select(is_infinite, one, mul(log(one), div(x, select(is_infinite, ones, rest))))
-    # Its gradient is that of the logarithm of |1 + x|, which is 1 / (1 + x), also where there is no logarithm.
-    tiny = float(np.finfo(x.dtype.numpy or np.float32).tiny)
-    size = select(is_infinite, ones, select(less(one, 0.0), neg(one), one))
-    rough = log(add(size, mul(cast(equal(one, 0.0), x.dtype), tiny)))
-    return select(same, x, add(stop_gradient(exact), sub(rough, stop_gradient(rough))))
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):

@@ -186,7 +186,8 @@ def _losses(operands, results, attrs):
 
 
 _POINTWISE = """
-    exp log rsqrt tanh sigmoid silu erf sqrt softplus relu neg square abs gelu pow scale cast logical_not add sub mul
+    exp log rsqrt tanh sigmoid silu erf sqrt sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh expm1 log1p
+    erfc erfinv lgamma digamma polygamma softplus relu neg square abs gelu pow scale cast logical_not add sub mul
     div power floor_div remainder maximum minimum shared_maximum shared_minimum equal not_equal less less_equal greater
     greater_equal logical_and logical_or select binary_cross_entropy leaky_relu dropout broadcast_to softmax log_softmax
     """.split()

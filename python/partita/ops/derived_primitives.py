@@ -17,8 +17,6 @@ _PLAIN = {
     "Dense": F.dense,
     "MaskedSelect": F.masked_select,
     "Ceil": F.ceil,
-    "Cos": F.cos,
-    "Expm1": F.expm1,
     "FastGeLU": F.fast_gelu,
     "Floor": F.floor,
     "FloorDiv": F.floor_div,
@@ -27,7 +25,6 @@ _PLAIN = {
     "GatherNd": F.gather_nd,
     "HSigmoid": F.hardsigmoid,
     "HSwish": F.hardswish,
-    "Log1p": F.log1p,
     "LogicalXor": F.logical_xor,
     "MaskedFill": F.masked_fill,
     "Mish": F.mish,
@@ -37,10 +34,8 @@ _PLAIN = {
     "Round": F.round,
     "SeLU": F.selu,
     "Sign": F.sign,
-    "Sin": F.sin,
     "Softsign": F.softsign,
     "StandardNormal": None,
-    "Tan": F.tan,
     "Trunc": F.trunc,
 }
 __all__ = [

@@ -10,7 +10,7 @@ from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, is_number, number, number_dtype, run
 
 
-def _unary(name, of_integers=None):
+def unary(name, of_integers=None):
     """An op of floats; integers become float32, or go through `of_integers` and stay integers."""
     function = getattr(F, name)
 
@@ -26,14 +26,23 @@ def _unary(name, of_integers=None):
     return call
 
 
-for _name in ("exp", "log", "rsqrt", "tanh", "sigmoid", "silu", "erf"):
-    globals()[_name] = _unary(_name)
-_sqrt, _softplus = _unary("sqrt"), _unary("softplus")
-_relu = _unary("relu", lambda x: larger(x, 0))
+for _name, _text in {
+    "exp": "e to the power of each element.",
+    "log": "The natural logarithm of each element; NaN below 0.",
+    "rsqrt": "1 / sqrt(x) of each element; NaN below 0.",
+    "tanh": "The hyperbolic tangent of each element.",
+    "sigmoid": "1 / (1 + exp(-x)) of each element.",
+    "silu": "x / (1 + exp(-x)) of each element.",
+    "erf": "The error function of each element.",
+}.items():
+    globals()[_name] = unary(_name)
+    globals()[_name].__doc__ = _text
+_sqrt, _softplus = unary("sqrt"), unary("softplus")
+_relu = unary("relu", lambda x: larger(x, 0))
 
-neg = _unary("neg", lambda x: sub(0, x))
-square = _unary("square", lambda x: mul(x, x))
-_abs = _unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
+neg = unary("neg", lambda x: sub(0, x))
+square = unary("square", lambda x: mul(x, x))
+_abs = unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
 
 
 def abs(input):
@@ -76,6 +85,8 @@ def _binary(name):
     function = getattr(F, name)
 
     def call(input, other):
+        if isinstance(input, Tensor) and isinstance(other, Tensor):
+            return run(lambda trace, a, b: function(a, b), input, other)
         if is_number(input) and is_number(other):
             input = Tensor(input)
         if is_number(other):
@@ -149,7 +160,7 @@ def _scaled(x, factor, offset):
 
 
 def _scales(x, number):
-    return is_number(number) and isinstance(x, Tensor) and mstype.is_float(x.dtype)
+    return not isinstance(number, Tensor) and is_number(number) and isinstance(x, Tensor) and mstype.is_float(x.dtype)
 
 
 def add(input, other):

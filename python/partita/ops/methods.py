@@ -40,15 +40,18 @@ _NAMED_AS_FUNCTIONS = """
     abs add sub mul div exp log sqrt rsqrt square neg tanh sigmoid relu pow floor_div remainder matmul squeeze
     expand_dims unsqueeze broadcast_to equal not_equal less less_equal greater greater_equal logical_not logical_and
     logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk all any var std
-    swapaxes tril triu sin cos tan reciprocal sign round trunc ceil expm1 log1p prod cumprod logsumexp norm flip roll
-    moveaxis argmin diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
+    swapaxes tril triu reciprocal sign round trunc ceil prod cumprod logsumexp norm flip roll
+    moveaxis argmin sort argsort diagonal tile gather_elements gather_nd index_select masked_select nonzero unbind
     amax amin tensor_split narrow lerp addcmul isclose logical_xor baddbmm addmm mm mv hardtanh elu inner dot
     addbmm addmv addr bmm bincount bitwise_and bitwise_or bitwise_xor count_nonzero isinf isnan is_floating_point
-    multiply outer searchsorted swapdims t true_divide unique
+    multiply outer scatter searchsorted swapdims t true_divide unique
+    sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh arcsin arccos arctan arctan2 arcsinh arccosh arctanh
+    expm1 log1p erfc erfinv lgamma digamma
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
 _CALLS.update({name: name for name in place_methods.NAMES}, **place_methods.CALLS)
+_CALLS = {name: one for name, one in _CALLS.items() if name not in place_methods.OWN}
 
 
 class _Methods:

@@ -20,6 +20,7 @@ NAMES = """
     """.split()
 # Methods by functions of other names.
 CALLS = {f"scatter_{kind}": f"tensor_scatter_{kind}" for kind in ("sub", "mul", "div", "max", "min")}
+OWN = ("argsort", "scatter", "sort")  # methods of the class below in place of those by a function of the same name
 
 
 def _places_first(args, kwargs):

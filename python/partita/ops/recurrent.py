@@ -3,9 +3,9 @@
 from partita.context import get_context
 from partita.ops.creation import zeros_like
 from partita.ops.derived import dense, unstack
-from partita.ops.elementwise import add, greater, mul, relu, select, sigmoid, sub, tanh
-from partita.ops.shapes import expand_dims, reshape, split, stack
-from partita.ops.support import as_tensor
+from partita.ops.elementwise import add, cast, greater, mul, relu, select, sigmoid, sub, tanh
+from partita.ops.shapes import concat, expand_dims, reshape, split, stack
+from partita.ops.support import apply_op, as_tensor
 
 
 def rnn_step(activation):
@@ -39,11 +39,36 @@ STEPS = {"RNN": rnn_step(tanh), "RNN_RELU": rnn_step(relu), "GRU": gru_step, "LS
 GATES = {"RNN": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
 
+def _as_one_op(kind, x, state, weights, backwards):
+    """All steps of a layer as one op of the library."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    steps, rows, size, gates = *x.shape[:2], w_hh.shape[1], GATES[kind]
+    bias, own = b_ih, []
+    if kind == "GRU":  # whose new state has its second bias within the reset gate
+        of_new = zeros_like(w_hh[0]) if b_hh is None else b_hh[2 * size :]
+        bias = b_ih if b_hh is None else concat((add(b_ih, b_hh)[: 2 * size], b_ih[2 * size :]))
+        own = [of_new]
+    elif b_hh is not None:
+        bias = add(b_ih, b_hh)
+    parts = reshape(dense(x, w_ih, bias), (steps, rows, gates, size))
+    operands = [parts, reshape(w_hh, (gates, size, size)), *own, *(as_tensor(one, kind) for one in state)]
+    made = apply_op(
+        "rnn" if kind == "RNN_RELU" else kind.lower(),
+        *(cast(one, parts.dtype) for one in operands),
+        reversed=backwards,
+        **({"relu": kind == "RNN_RELU"} if kind.startswith("RNN") else {}),
+    )
+    outputs, last = made if kind.startswith("RNN") else made[0], 0 if backwards else steps - 1
+    return outputs, (outputs[last], made[1][last]) if kind == "LSTM" else (outputs[last],)
+
+
 def over_steps(kind, x, state, weights, lengths=None, backwards=False):
     """(states of all steps, last state) of x[steps, n, width]. `weights` are those of inputs and of states, and their
     biases or None; `state` is a tuple of tensors [n, size]. Beyond their lengths sequences keep their state, and their
     outputs are 0."""
     w_ih, w_hh, b_ih, b_hh = weights
+    if lengths is None:
+        return _as_one_op(kind, x, state, weights, backwards)
     parts = unstack(dense(x, w_ih, b_ih), 0)
     outputs = [None] * len(parts)
     for t in reversed(range(len(parts))) if backwards else range(len(parts)):

@@ -49,6 +49,8 @@ run, number = _trace.run, _trace.number
 
 def is_number(value):
     """Whether this is a number of Python or NumPy, not a tensor."""
+    if isinstance(value, Tensor):  # which is asked most, and numbers.Number costs more to ask for
+        return False
     return isinstance(value, (numbers.Number, np.bool_, np.generic)) and not isinstance(value, complex)
 
 

@@ -92,6 +92,9 @@ Value gelu(Value x, bool approximate, Where where) {
   return unary_op("gelu", x, where, GeluAttrs{.approximate = approximate});
 }
 Value pow(Value x, double exponent, Where where) { return unary_op("pow", x, where, PowAttrs{.exponent = exponent}); }
+Value polygamma(Value x, int64_t order, Where where) {
+  return unary_op("polygamma", x, where, PolygammaAttrs{.order = order});
+}
 Value greater_equal(Value a, Value b, Where where) { return binary_op("greater_equal", a, b, where); }
 Value logical_and(Value a, Value b, Where where) { return apply("logical_and", {a, b}, Attrs(), where); }
 Value logical_or(Value a, Value b, Where where) { return apply("logical_or", {a, b}, Attrs(), where); }

@@ -58,6 +58,33 @@ inline Value silu(Value x, Where where = Where::current()) { return unary_op("si
 inline Value softplus(Value x, Where where = Where::current()) { return unary_op("softplus", x, where); }
 /// Returns the error function of x. Throws InvalidArgument unless x is a float.
 inline Value erf(Value x, Where where = Where::current()) { return unary_op("erf", x, where); }
+/// One minus the error function of x, without cancellation, and the number whose error function is x.
+inline Value erfc(Value x, Where where = Where::current()) { return unary_op("erfc", x, where); }
+inline Value erfinv(Value x, Where where = Where::current()) { return unary_op("erfinv", x, where); }
+/// Return exp(x) - 1 and log(1 + x), precise near 0. Throw InvalidArgument unless x is a float.
+inline Value expm1(Value x, Where where = Where::current()) { return unary_op("expm1", x, where); }
+inline Value log1p(Value x, Where where = Where::current()) { return unary_op("log1p", x, where); }
+/// Trigonometric functions, in radians, and their inverses. Throw InvalidArgument unless x is a float.
+inline Value sin(Value x, Where where = Where::current()) { return unary_op("sin", x, where); }
+inline Value cos(Value x, Where where = Where::current()) { return unary_op("cos", x, where); }
+inline Value tan(Value x, Where where = Where::current()) { return unary_op("tan", x, where); }
+inline Value asin(Value x, Where where = Where::current()) { return unary_op("asin", x, where); }
+inline Value acos(Value x, Where where = Where::current()) { return unary_op("acos", x, where); }
+inline Value atan(Value x, Where where = Where::current()) { return unary_op("atan", x, where); }
+/// Returns the angle of the point (x, y), from -pi to pi, in the broadcast shape and the promoted type. Throws
+/// InvalidArgument if neither is a float, and for shapes that do not broadcast.
+inline Value atan2(Value y, Value x, Where where = Where::current()) { return binary_op("atan2", y, x, where); }
+/// Hyperbolic functions and their inverses. Throw InvalidArgument unless x is a float.
+inline Value sinh(Value x, Where where = Where::current()) { return unary_op("sinh", x, where); }
+inline Value cosh(Value x, Where where = Where::current()) { return unary_op("cosh", x, where); }
+inline Value asinh(Value x, Where where = Where::current()) { return unary_op("asinh", x, where); }
+inline Value acosh(Value x, Where where = Where::current()) { return unary_op("acosh", x, where); }
+inline Value atanh(Value x, Where where = Where::current()) { return unary_op("atanh", x, where); }
+/// The logarithm of the magnitude of the gamma function, its derivative, and the derivatives of that from the first
+/// on. Throw InvalidArgument unless x is a float, and for an order below 1 or above 100.
+inline Value lgamma(Value x, Where where = Where::current()) { return unary_op("lgamma", x, where); }
+inline Value digamma(Value x, Where where = Where::current()) { return unary_op("digamma", x, where); }
+Value polygamma(Value x, int64_t order, Where where = Where::current());
 /// Returns x to the power of a number; a negative x to a fractional power is NaN. Throws InvalidArgument unless x is a
 /// float and the exponent finite.
 Value pow(Value x, double exponent, Where where = Where::current());

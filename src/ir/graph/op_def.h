@@ -48,7 +48,7 @@ struct ExpandCall : BuildCall {
 
 /// How the op tests fill an operand: with random values away from kinks.
 struct Fill {
-  enum Kind { normal, positive, distinct, unit, ids, boolean, step } kind = normal;
+  enum Kind { normal, positive, above_one, distinct, unit, within, ids, boolean, step } kind = normal;
   int64_t below = 0;  // ids: in [0, below)
 };
 /// An operand of a sample.

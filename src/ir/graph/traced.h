@@ -1,6 +1,8 @@
 #pragma once
 // A number that writes what is computed with it: a formula of numbers, called with it, becomes StableHLO.
 
+#include <limits>
+
 #include "ir/graph/emit_call.h"
 
 namespace partita {
@@ -49,6 +51,35 @@ class Traced {
   friend Traced sqrt_of(const Traced& x) { return x.unary("stablehlo.sqrt"); }
   friend Traced abs_of(const Traced& x) { return x.unary("stablehlo.abs"); }
   friend Traced erf_of(const Traced& x) { return x.chlo("chlo.erf"); }
+  friend Traced erfc_of(const Traced& x) { return x.chlo("chlo.erfc"); }
+  friend Traced erfinv_of(const Traced& x) { return x.chlo("chlo.erf_inv"); }
+  friend Traced sin_of(const Traced& x) { return x.unary("stablehlo.sine"); }
+  friend Traced cos_of(const Traced& x) { return x.unary("stablehlo.cosine"); }
+  friend Traced tan_of(const Traced& x) { return x.chlo("chlo.tan"); }
+  friend Traced asin_of(const Traced& x) { return x.chlo("chlo.asin"); }
+  friend Traced acos_of(const Traced& x) { return x.chlo("chlo.acos"); }
+  friend Traced atan_of(const Traced& x) { return x.chlo("chlo.atan"); }
+  /// Both are made larger where they are small, since the target may divide by what it takes as 0.
+  friend Traced atan2_of(const Traced& y, const Traced& x) {
+    const Traced factor = select_of(max_of(abs_of(y), abs_of(x)) < 1e-30, 0x1p60, 1.0);
+    return same("stablehlo.atan2", y * factor, x * factor, 0);
+  }
+  friend Traced sinh_of(const Traced& x) { return x.chlo("chlo.sinh"); }
+  friend Traced cosh_of(const Traced& x) { return x.chlo("chlo.cosh"); }
+  friend Traced asinh_of(const Traced& x) { return x.chlo("chlo.asinh"); }
+  friend Traced acosh_of(const Traced& x) { return x.chlo("chlo.acosh"); }
+  friend Traced atanh_of(const Traced& x) { return x.chlo("chlo.atanh"); }
+  friend Traced expm1_of(const Traced& x) { return x.unary("stablehlo.exponential_minus_one"); }
+  friend Traced log_plus_one_of(const Traced& x) { return x.unary("stablehlo.log_plus_one"); }
+  friend Traced lgamma_of(const Traced& x) { return x.chlo("chlo.lgamma"); }
+  /// The target has NaN at 0.
+  friend Traced digamma_of(const Traced& x) { return select_of(x == 0, -1 / x, x.chlo("chlo.digamma")); }
+  /// The target has other numbers at the infinities.
+  friend Traced polygamma_of(int order, const Traced& x) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const Traced at_infinity = select_of(x > 0, order % 2 == 1 ? 0.0 : -0.0, std::numeric_limits<double>::quiet_NaN());
+    return select_of(abs_of(x) == kInfinity, at_infinity, x.chlo("chlo.polygamma", order));
+  }
   friend Traced normal_cdf(const Traced& x) { return 0.5 * (x * -0.70710678118654752).chlo("chlo.erfc"); }
   friend Traced max_of(const Traced& a, const Traced& b) { return same("stablehlo.maximum", a, b, 0); }
   friend Traced min_of(const Traced& a, const Traced& b) { return same("stablehlo.minimum", a, b, 0); }
@@ -69,6 +100,14 @@ class Traced {
   Traced chlo(std::string_view op) const {
     const std::string type = hlo_type(value_.type);
     return {*call_, call_->body.add(fmt::format("{} {} : {} -> {}", op, value_.name, type, type), value_.type)};
+  }
+  /// Applies an operation of CHLO to a number and the array.
+  Traced chlo(std::string_view op, double first) const {
+    const std::string type = hlo_type(value_.type);
+    const Hlo number = call_->splat(first, value_.type);
+    return {*call_,
+            call_->body.add(fmt::format("{} {}, {} : {}, {} -> {}", op, number.name, value_.name, type, type, type),
+                            value_.type)};
   }
   /// Applies `op` to two operands of one type; `folded` is the result for two constants.
   static Traced same(std::string_view op, const Traced& a, const Traced& b, double folded) {

@@ -2,6 +2,7 @@
 
 import random
 
+import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_layers
@@ -455,7 +456,8 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
     def __init__(self, seed, only=None):
         """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
-        self.use_table([*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS, *drawn_places.ROWS], only)
+        tables = drawn_angles, drawn_elements, drawn_arrays, drawn_layers, drawn_places
+        self.use_table([row for one in tables for row in one.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),

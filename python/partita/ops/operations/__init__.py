@@ -3,6 +3,7 @@
 from partita._names import refuse_missing
 from partita.ops.absent import ABSENT
 from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send  # noqa: F401
+from partita.ops.angle_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403

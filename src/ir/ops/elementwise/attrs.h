@@ -19,6 +19,12 @@ struct PowAttrs {
   static constexpr auto fields() { return std::tuple{field("exponent", &PowAttrs::exponent)}; }
 };
 
+/// `order`: how often the digamma function is differentiated, at least once.
+struct PolygammaAttrs {
+  int64_t order = 1;
+  static constexpr auto fields() { return std::tuple{field("order", &PolygammaAttrs::order)}; }
+};
+
 /// `approximate`: with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) instead of the error function, as in GPT-2.
 struct GeluAttrs {
   bool approximate = false;

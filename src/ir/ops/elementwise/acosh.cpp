@@ -1,0 +1,19 @@
+#include "base/special_functions.h"
+#include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/pointwise.h"
+
+namespace partita {
+
+std::vector<OpDef> acosh_ops() {
+  OpDef op = slope_op(
+      "acosh", "inverse hyperbolic cosine of x, which is at least 1", {}, [](auto x) { return acosh_of(x); },
+      [](const GradCall& call) {
+        const Value sine = call.apply("sinh", {call.outputs[0]});  // NaN where there is no result
+        return call.apply("pow", {sine}, PowAttrs{-1});
+      },
+      Fill::above_one);
+  op.flops_per_point = 20;
+  return {op};
+}
+
+}  // namespace partita
