@@ -190,6 +190,14 @@ class Places(Case):
             self.assertEqual(got.asnumpy().dtype, dtype)
             self.close(got, expected)
 
+    def test_empty_segments_have_the_ends_of_the_type(self):
+        for dtype in (np.int32, np.int64, np.float32, np.float64, np.float16):
+            limits = (np.iinfo if np.dtype(dtype).kind == "i" else np.finfo)(dtype)
+            given = Tensor(np.array([4, 7], dtype)), Tensor([0, 0]), 2
+            self.assertEqual(ops.unsorted_segment_max(*given).asnumpy().tolist(), [7, limits.min])
+            self.assertEqual(ops.unsorted_segment_min(*given).asnumpy().tolist(), [4, limits.max])
+            self.assertEqual(ops.unsorted_segment_prod(*given).asnumpy().tolist(), [28, 1])
+
     def test_sums_along_fewer_places(self):
         x, src = draw(5, 6), draw(4, 7, seed=4)
         at = ids(6, 3, 5, seed=6)

@@ -110,10 +110,15 @@ def _highest(dtype):
     return float(np.finfo(dtype.numpy).max) if mstype.is_float(dtype) else int(np.iinfo(dtype.numpy).max)
 
 
+def _number(value, dtype):
+    """A number as a tensor: the largest one of int64 is not one of float64, as which constants of a program are."""
+    return Tensor(np.array(value, dtype.numpy)) if dtype == mstype.int64 else full([], value, dtype=dtype)
+
+
 _EMPTY = {"add": lambda _: 0, "mul": lambda _: 1, "max": _lowest, "min": _highest}
 
 
-def over_segments(where, kind, x, segment_ids, count, empty=None):
+def over_segments(where, kind, x, segment_ids, count):
     """[count, ..] of x[ids.., ..]: slices whose ids are the same joined; those of ids below 0 are left out."""
     x, ids = as_tensor(x, where), as_tensor(segment_ids, where)
     count = int(count)
@@ -128,7 +133,8 @@ def over_segments(where, kind, x, segment_ids, count, empty=None):
     if ids._symbol is None and ids.size and ids.asnumpy().max() >= count:
         raise ValueError(f"[{where}] a segment is outside, got {ids.asnumpy().max()}, expected less than {count}")
     ids = select(less(ids, 0), full(ids.shape, count, dtype=ids.dtype), ids)  # a row that is cut off
-    begin = full([count + 1, rows.shape[1]], _EMPTY[kind](x.dtype) if empty is None else empty, dtype=x.dtype)
+    shape = [count + 1, rows.shape[1]]
+    begin = broadcast_to(_number(_EMPTY[kind](x.dtype), x.dtype), shape)
     made = combined(where, kind, begin, ids, rows)
     return reshape(sliced(made, [(0, count), (0, rows.shape[1])]), [count, *rest])
 
