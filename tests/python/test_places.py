@@ -108,6 +108,32 @@ class Gradients(Case):
             self.close(got, expected, 1e-5)
 
 
+class Again(Case):
+    FUNCTIONS = {
+        "added": lambda x: ops.tensor_scatter_add(x, Tensor([[1], [0], [1]]), x[:3] * 2),
+        "multiplied": lambda x: ops.tensor_scatter_mul(x, Tensor([[1], [0], [1]]), x[:3]),
+        "along": lambda x: mint.scatter_add(x, 0, Tensor([[1, 0, 2]]), x[:1]),
+        "masked": lambda x: x.masked_scatter(x > 0, x * x),
+        "cummax": lambda x: ops.cummax(x, 0)[0],
+        "quantile": lambda x: ops.quantile(x, 0.3, 0),
+    }
+
+    def test_second_derivatives_and_slices(self):
+        x, step = draw(2, 5, 3), np.zeros((5, 3))
+        step[1, 1] = 1e-5
+        for name, function in self.FUNCTIONS.items():
+            with self.subTest(name):
+                slices = np.stack([function(Tensor(one)).asnumpy() for one in x])
+                self.close(ops.vmap(function)(Tensor(x)), slices, 1e-12)
+
+                def slope(y, function=function):
+                    return ms.grad(lambda z: (function(z) ** 3).sum())(y).sum()
+
+                got = ms.grad(slope)(Tensor(x[0])).asnumpy()[1, 1]
+                ends = [float(slope(Tensor(x[0] + sign * step))) for sign in (1, -1)]
+                self.close(got, (ends[0] - ends[1]) / 2e-5, 1e-5)
+
+
 class Orders(Case):
     def test_quantiles_are_those_of_numpy(self):
         x = draw(4, 5, 3)
