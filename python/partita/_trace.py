@@ -379,7 +379,7 @@ class place:
 
 
 def _input(trace, tensor):
-    held = tensor._array  # without the property, which is asked for every operand of every call
+    held = tensor._array if type(tensor) is Tensor else None  # parameters may wait for a step that sets them
     return trace.input(tensor.array if held is None else held)
 
 

@@ -170,7 +170,7 @@ class Names(Case):
     def test_say_what_to_use_instead(self):
         for make, text in (
             (lambda: ms.RowTensor(), r"\[RowTensor\] sparse tensors are not supported, got a call"),
-            (lambda: ops.operations.nn_ops.FlashAttentionScore(), r"\[FlashAttentionScore\] this name is not"),
+            (lambda: ops.operations.nn_ops.PromptFlashAttention(), r"\[PromptFlashAttention\] this name is not"),
             (lambda: ms.hal.Stream(), r"\[Stream\] this name is not supported, got a call, expected calls"),
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
             (lambda: nn.Conv3dTranspose(1, 1, 1), r"\[Conv3dTranspose\] this layer is not supported"),

@@ -369,8 +369,7 @@ class Names(Case):
     def test_bits_and_searches_refuse_what_they_cannot(self):
         x = Tensor([1.0, 2.0])
         for call, kind, text in (
-            (lambda: ops.bitwise_and(x, x), TypeError, "[bitwise_and] no bits to combine, got Float32"),
-            (lambda: ms.jit(lambda a: a & 1)(Tensor([1, 2])), NotImplementedError, "[bitwise_and] the result needs"),
+            (lambda: ops.bitwise_and(x, x), TypeError, "[bitwise_and] no integers, got Float32"),
             (lambda: ops.bincount(x), TypeError, "[bincount] no row of integers, got float32 (2,)"),
             (lambda: ops.bincount(Tensor([-1])), ValueError, "[bincount] an integer is below 0, got -1"),
             (lambda: ops.searchsorted(x, x, side="up"), ValueError, "[searchsorted] unknown side, got 'up'"),

@@ -29,13 +29,28 @@ FUNCTIONS = {
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
+    "copysign": np.copysign,
+    "divide": np.divide,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+    "fmod": np.fmod,
+    "truncate_mod": np.fmod,
+    "subtract": np.subtract,
 }
 # Functions of two tensors that are not of each pair of elements.
 OTHERS = {"matmul", "bmm", "cross", "dot", "gather", "inner", "cosine_similarity", "isclose"}
-OTHERS |= {"bitwise_and", "bitwise_or", "bitwise_xor"}  # of integers
+OTHERS |= {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"}  # of integers
+OTHERS |= {"gcd", "lcm", "bool_and", "bool_eq", "bool_or"}  # of integers and bools
+OTHERS |= {f"scalar_{one}" for one in "add div eq floordiv ge gt le lt max min mod mul ne pow sub".split()}  # of Python
+# Compositions of several roundings, which test_elements.py compares.
+OTHERS |= {"logaddexp", "logaddexp2", "ldexp", "hypot", "xlogy", "xdivy", "truncate_div", "float_power", "nextafter"}
+OTHERS |= {"float_power_ext", "squared_difference", "square_sum_all", "mul_no_nan", "div_no_nan", "tensor_div"}
+OTHERS |= {"heaviside"}  # of NaN 0, as in the documented system
+OTHERS |= {"atan2", "arctan2"}  # which the laws compare with the C library
+OTHERS |= {"approximate_equal", "allclose", "igamma", "igammac", "zeta"}
 OTHERS |= {"expand_as", "view_as"}  # of a shape
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
-EXTREMES = {"maximum", "minimum"}
+EXTREMES = {"maximum", "minimum", "fmax", "fmin"}
 # Their last digit is that of the library that computes them.
 INEXACT = {"pow": 2}
 

@@ -97,6 +97,7 @@ from partita.ops.functional import (  # noqa: F401
     where,
     zeros_like,
 )
+from partita.mint.elements import *  # noqa: F401,F403
 
 from partita.mint.places import *  # noqa: F401,F403
 

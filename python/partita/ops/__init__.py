@@ -7,6 +7,7 @@ from partita.ops import (  # noqa: F401
     auto_generate,
     composite,
     functional,
+    in_place,
     methods,
     operations,
     registry,
@@ -19,6 +20,7 @@ from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.jacobians import jacfwd, jacrev
 from partita.ops.mapping import vmap
 from partita.ops.angles import *  # noqa: F401,F403
+from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.functional import (  # noqa: F401
     HyperMap,
     Map,
@@ -276,8 +278,13 @@ from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.angle_primitives import *  # noqa: F401,F403
+from partita.ops.attention_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
+from partita.ops.elements import *  # noqa: F401,F403
+from partita.ops.element_primitives import *  # noqa: F401,F403
+from partita.ops.draw_primitives import *  # noqa: F401,F403
+from partita.ops.in_place import *  # noqa: F401,F403
 from partita.ops.segments import *  # noqa: F401,F403
 from partita.ops.placed import *  # noqa: F401,F403
 from partita.ops.filled import *  # noqa: F401,F403
@@ -293,6 +300,10 @@ from partita.ops.order_primitives import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr
+for _name in in_place.__all__:
+    setattr(functional, _name, getattr(in_place, _name))
+for _name in "clip_by_global_norm clip_by_value gamma laplace multinomial normal poisson uniform".split():
+    setattr(composite, _name, getattr(functional, _name))
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph
 globals().update({k: v for k, v in ABSENT.items() if not hasattr(functional, k)})
 

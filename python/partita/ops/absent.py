@@ -24,7 +24,6 @@ ABSENT = absent_all(
         "CudnnGRU": "nn.GRU",
         "DSDMatmul": "ops.BatchMatMul",
         "DropoutGenMask": "ops.Dropout",
-        "FlashAttentionScore": "ops.BatchMatMul and ops.Softmax, which become one op",
         "FlashAttentionScoreGrad": "grad",
         "GroupedMatmul": "ops.BatchMatMul",
         "LRN": "ops.Pad and sums of slices",

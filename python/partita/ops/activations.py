@@ -9,8 +9,9 @@ from partita.ops.elementwise import (
     div,
     exp,
     greater,
-    less,
-    logical_and,
+    greater_equal,
+    less_equal,
+    logical_or,
     maximum,
     minimum,
     mul,
@@ -23,6 +24,7 @@ from partita.ops.elementwise import (
     sub,
     tanh,
 )
+from partita.ops.kinds import typed, wide
 from partita.ops.reductions import softmax
 from partita.ops.shapes import split
 from partita.ops.support import as_tensor, axis_of
@@ -40,8 +42,8 @@ def relu6(x):
 def hardsigmoid(input):
     """min(max(x / 6 + 1 / 2, 0), 1), of the type of x; there is no gradient at -3 and 3."""
     x = as_tensor(input, "hardsigmoid")
-    within = logical_and(less(x, 3.0), greater(x, -3.0))
-    return cast(select(within, div(add(x, 3.0), 6.0), cast(greater(x, 0.0), x.dtype)), x.dtype)
+    outside = logical_or(greater_equal(x, 3.0), less_equal(x, -3.0))
+    return cast(select(outside, cast(greater(x, 0.0), x.dtype), div(add(x, 3.0), 6.0)), x.dtype)
 
 
 def hardswish(input):
@@ -78,7 +80,8 @@ def selu(input_x):
 
 def celu(x, alpha=1.0):
     """x above 0, else alpha (exp(x / alpha) - 1)."""
-    return _exponential(as_tensor(x, "celu"), 1.0, 1.0, alpha, alpha)
+    x = as_tensor(x, "celu")
+    return typed(_exponential(wide(x), 1.0, 1.0, alpha, alpha), x.dtype)
 
 
 def mish(x):
@@ -94,7 +97,7 @@ def glu(x, axis=-1):
     if x.shape[axis] % 2:
         raise ValueError(f"[glu] no two halves, got {x.shape[axis]} elements of axis {axis}, expected an even number")
     first, second = split(x, x.shape[axis] // 2, axis)
-    return mul(first, sigmoid(second))
+    return typed(mul(wide(first), sigmoid(wide(second))), x.dtype)
 
 
 def logsigmoid(x):
@@ -122,8 +125,9 @@ def tanhshrink(input):
 def fast_gelu(x):
     """x / (1 + exp(-1.702 |x|)) exp(0.851 (x - |x|))."""
     x = as_tensor(x, "fast_gelu")
-    size = abs(x)
-    return mul(div(x, add(exp(mul(size, -1.702)), 1.0)), exp(mul(sub(x, size), 0.851)))
+    z = wide(x)
+    size = abs(z)
+    return typed(mul(div(z, add(exp(mul(size, -1.702)), 1.0)), exp(mul(sub(z, size), 0.851))), x.dtype)
 
 
 def prelu(x, weight):

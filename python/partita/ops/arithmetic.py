@@ -7,6 +7,7 @@ import numbers
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.creation import full
 from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
@@ -68,7 +69,8 @@ def trunc(input):
     x = as_tensor(input, "trunc")
     if not mstype.is_float(x.dtype):
         return x
-    return select(less(x, 0.0), ceil(x), floor(x))
+    low = floor(abs(x))
+    return select(less(x, 0.0), neg(low), low)
 
 
 def round(input, *, decimals=0):
@@ -198,7 +200,7 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
     factor = div(max_norm, add(total, 1e-6))
     factor = select(less(factor, 1.0), factor, full([], 1.0, dtype=factor.dtype))
     made = [mul(one, cast(factor, one.dtype)) for one in tensors]
-    return type(x)(made) if several else made[0]
+    return tuple(made) if several else made[0]
 
 
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
@@ -247,9 +249,19 @@ def _within(a, b, rtol, atol):
 def truncated_mod(input, other):
     """input - trunc(input / other) * other: with the sign of `input`."""
     x, y = as_tensor(input, "mod"), other if isinstance(other, numbers.Number) else as_tensor(other, "mod")
+    if mstype.is_float(x.dtype) or isinstance(y, float) or (isinstance(y, Tensor) and mstype.is_float(y.dtype)):
+        is_negative = has_sign(x)  # of magnitudes no digits are lost
+        rest = floor_mod(select(is_negative, neg(x), x), builtins.abs(y) if isinstance(y, numbers.Number) else abs(y))
+        return select(is_negative, neg(rest), rest)
     rest = floor_mod(x, y)
     opposite = logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(x, 0)))
     return select(opposite, sub(rest, y), rest)
+
+
+def has_sign(x):
+    """Whether elements are negative, -0.0 among them."""
+    below = less(x, 0)
+    return logical_or(below, logical_and(equal(x, 0.0), less(div(1.0, x), 0.0))) if mstype.is_float(x.dtype) else below
 
 
 def lerp(input, end, weight):

@@ -2,10 +2,10 @@
 
 import numbers
 
-from partita import _trace
 from partita.common import dtype as mstype
 from partita.ops.creation import full
 from partita.ops.elementwise import abs, add, equal, greater, greater_equal, less, less_equal, not_equal
+from partita.ops.elementwise import stop_gradient  # noqa: F401
 from partita.ops.layers import matmul
 from partita.ops.shapes import broadcast_to, expand_dims, reshape, split, squeeze
 from partita.ops.support import as_tensor, axis_of
@@ -82,11 +82,3 @@ def _counts_of(where, dims):
         if one < 0:
             raise ValueError(f"[{where}] bad number of copies, got {one}, expected an integer from 0")
     return [int(one) for one in dims]
-
-
-def stop_gradient(value):
-    """The tensor as one that has no gradient."""
-    x, build = as_tensor(value, "stop_gradient"), _trace.current()
-    if build is None or not mstype.is_float(x.dtype):
-        return x
-    return build.with_gradient("stop_gradient", lambda a: a, lambda a, out, dout: (None,), [x])

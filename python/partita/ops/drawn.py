@@ -63,17 +63,25 @@ def rand_like(input, seed=None, *, dtype=None):
 
 
 def randn_like(input, seed=None, *, dtype=None):
-    """Numbers of the standard normal distribution, of the shape of a tensor."""
-    return _typed("randn_like", _drawn("normal", list(input.shape)), dtype or input.dtype)
+    """Numbers of the standard normal distribution, of the shape of a tensor, as float32 without `dtype`."""
+    return _typed("randn_like", _drawn("normal", list(input.shape)), dtype)
 
 
 def randint(low, high, size, seed=None, *, dtype=None):
     """Integers from `low` to below `high`, as int64."""
     if high <= low:
         raise ValueError(f"[randint] no integers, got {low} to {high}, expected a larger second number")
-    share = _drawn("uniform", _sizes("randint", (size,) if isinstance(size, (tuple, list)) else ([size],)))
-    found = smaller(floor(mul(share, float(high - low))), float(high - low - 1))
-    return cast(add(cast(found, mstype.int64), int(low)), dtype or mstype.int64)
+    sizes = _sizes("randint", (size,) if isinstance(size, (tuple, list)) else ([size],))
+    return cast(add(integers_below(int(high - low), sizes), int(low)), dtype or mstype.int64)
+
+
+def integers_below(count, sizes):
+    """Integers from 0 to below `count`, as int64: of many by two draws, since one has 24 bits."""
+    share = _drawn("uniform", sizes)
+    if count > 2**16:
+        rest = sub(cast(_drawn("uniform", sizes), mstype.float64), 0.5)
+        share = add(cast(share, mstype.float64), mul(rest, 2.0**-24))
+    return cast(smaller(floor(mul(share, float(count))), float(count - 1)), mstype.int64)
 
 
 def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):

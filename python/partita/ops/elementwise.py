@@ -5,6 +5,7 @@ import numbers
 
 import numpy as np
 
+from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, is_number, number, number_dtype, run
@@ -325,6 +326,8 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
     """Elements below the one value become it, those above the other that; bounds share the gradient of elements that
     are equal to them. The result has the element type of `x`: integers stay integers, without the fractions of bounds.
     """
+    if isinstance(x, (tuple, list)):
+        return tuple(clip_by_value(one, clip_value_min, clip_value_max) for one in x)
     x = as_tensor(x, "clip_by_value")
     if x.dtype == mstype.bool_:
         raise TypeError("[clip_by_value] bools cannot be clipped, got Bool, expected numbers")
@@ -345,14 +348,23 @@ def isfinite(input):
     return equal(sub(x, x), 0.0)
 
 
+def stop_gradient(value):
+    """The tensor as one that has no gradient."""
+    x, build = as_tensor(value, "stop_gradient"), _trace.current()
+    if build is None or not mstype.is_float(x.dtype):
+        return x
+    return build.with_gradient("stop_gradient", lambda a: a, lambda a, out, dout: (None,), [x])
+
+
 def floor(input):
-    """The largest integers that are not above, as floats; elements beyond 2^62 are integers already."""
+    """The largest integers that are not above, as floats, without a gradient. Elements beyond 2^62 are integers
+    already; NaN stays."""
     x = as_tensor(input, "floor")
     if not mstype.is_float(x.dtype):
         return x
-    large = greater(globals()["abs"](x), 2.0**62)
-    whole = cast(cast(select(large, mul(x, 0.0), x), mstype.int64), x.dtype)
-    return select(large, x, sub(whole, cast(greater(whole, x), x.dtype)))
+    usual = less(globals()["abs"](x), 2.0**62)
+    whole = cast(cast(select(usual, x, Tensor(0.0, x.dtype)), mstype.int64), x.dtype)
+    return stop_gradient(select(usual, sub(whole, cast(greater(whole, x), x.dtype)), x))
 
 
 def floor_div(input, other):

@@ -28,7 +28,9 @@ from partita.ops.reversal import *  # noqa: F401,F403
 from partita.ops.scattered import *  # noqa: F401,F403
 from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.angles import *  # noqa: F401,F403
+from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
+from partita.ops.elements import *  # noqa: F401,F403
 from partita.ops.segments import *  # noqa: F401,F403
 from partita.ops.placed import *  # noqa: F401,F403
 from partita.ops.filled import *  # noqa: F401,F403

@@ -9,6 +9,7 @@ from partita._current import current
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.in_place import Elements
 from partita.ops.assignment import assign_item, is_basic
 from partita.ops import place_methods
 from partita.ops.likenesses import InPlace, Likenesses
@@ -47,6 +48,11 @@ _NAMED_AS_FUNCTIONS = """
     multiply outer scatter searchsorted swapdims t true_divide unique
     sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh arcsin arccos arctan arctan2 arcsinh arccosh arctanh
     expm1 log1p erfc erfinv lgamma digamma
+    absolute addcdiv allclose approximate_equal bitwise_left_shift bitwise_not bitwise_right_shift conj copysign
+    deg2rad divide fills floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert i0
+    igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
+    multinomial nan_to_num negative nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink
+    subtract xdivy xlogy
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
@@ -257,7 +263,7 @@ def _method(function):
 
 def _install():
     """Gives `Tensor` its operators and methods."""
-    members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods)}
+    members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods), **vars(Elements)}
     members.update({**vars(place_methods.Places), **vars(place_methods.PlacesInPlace)})
     found = {name: one for name, one in members.items() if isinstance(one, (property, types.FunctionType))}
     found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())

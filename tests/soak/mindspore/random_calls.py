@@ -6,6 +6,7 @@ import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_layers
+import drawn_more_elements
 import drawn_places
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
@@ -456,8 +457,15 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
     def __init__(self, seed, only=None):
         """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
-        tables = drawn_angles, drawn_elements, drawn_arrays, drawn_layers, drawn_places
-        self.use_table([row for one in tables for row in one.ROWS], only)
+        modules = (
+            drawn_angles,
+            drawn_elements,
+            drawn_more_elements,
+            drawn_arrays,
+            drawn_layers,
+            drawn_places,
+        )
+        self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),

@@ -1,0 +1,193 @@
+"""Random numbers of more distributions. Like those of `drawn`, they differ from those of the documented system.
+Those that are computed from uniform numbers are there within programs; those that NumPy draws (Poisson, gamma, and
+choices) only where Python runs in every step."""
+
+import zlib
+
+import numpy as np
+
+from partita.common import dtype as mstype
+from partita.common import seed as seeds
+from partita.common.tensor import Tensor
+from partita.ops.angles import tan
+from partita.ops.drawn import _drawn, _sizes, integers_below, multinomial
+from partita.ops.elementwise import abs, add, cast, clip, exp, floor, less, log, mul, neg, select, smaller, sub
+from partita.ops.kinds import typed, wide
+from partita.ops.picked import require_known
+from partita.ops.reductions import amax
+from partita.ops.searched import randperm
+from partita.ops.shapes import gather, split
+from partita.ops.support import as_tensor, is_number
+
+__all__ = (
+    "bernoulli bernoulli_ext cauchy choice_with_mask gamma laplace multinomial_with_replacement normal poisson"
+    " randint_like random_categorical random_gamma random_poisson shuffle standard_laplace truncated_normal"
+    " uniform"
+).split()
+
+
+def _shape(where, shape):
+    return _sizes(where, (shape.asnumpy().tolist() if isinstance(shape, Tensor) else shape,))
+
+
+def _broadcast(where, shape, *operands):
+    """The sizes of numbers of a shape, broadcast with the operands."""
+    return list(np.broadcast_shapes(tuple(_shape(where, shape)), *[getattr(one, "shape", ()) for one in operands]))
+
+
+def _generator(where, *operands):
+    """NumPy's generator of the next draw, which follows from the seed. Raises NotImplementedError in programs that are
+    compiled once, whose numbers would be the same in every step."""
+    require_known(where, *operands)
+    name = seeds.next_name("draw")
+    return np.random.default_rng([seeds.seed_or_default(), zlib.crc32(name.encode())])
+
+
+def _values(x):
+    return as_tensor(x).asnumpy().astype(np.float64)
+
+
+def bernoulli(input, p=0.5, seed=None):
+    """1 with probability p, a number or a tensor that is broadcast, else 0, in the shape and the element type of a
+    tensor. Raises ValueError for a number outside of 0 to 1."""
+    x = as_tensor(input, "bernoulli")
+    if is_number(p) and not 0 <= p <= 1:
+        raise ValueError(f"[bernoulli] no probability, got {p}, expected a number from 0 to 1")
+    share = _drawn("uniform", list(x.shape))
+    return cast(less(share, float(p) if is_number(p) else typed(p, mstype.float32)), x.dtype)
+
+
+def bernoulli_ext(input, *, generator=None):
+    """1 with the probability of each element, else 0, in its element type."""
+    x = as_tensor(input, "bernoulli_ext")
+    return bernoulli(x, x)
+
+
+def _laplace(sizes):
+    """-sign(u) log(1 - 2 |u|) of u between -1/2 and 1/2: the numbers of the standard distribution of Laplace."""
+    share = sub(_drawn("uniform", sizes), 0.5)
+    size = log(clip(sub(1.0, mul(abs(share), 2.0)), float(np.finfo(np.float32).tiny), 1.0))
+    return select(less(share, 0.0), size, neg(size))
+
+
+def standard_laplace(shape, seed=None):
+    """Numbers of the distribution of Laplace with mean 0 and scale 1."""
+    return _laplace(_shape("standard_laplace", shape))
+
+
+def laplace(shape, mean, lambda_param, seed=None):
+    """Numbers of the distribution of Laplace; the shape is broadcast with the means and the scales."""
+    return add(mul(_laplace(_broadcast("laplace", shape, mean, lambda_param)), lambda_param), mean)
+
+
+def cauchy(shape, median=0.0, sigma=1.0):
+    """Numbers of the distribution of Cauchy: the tangents of angles that are uniform in half a turn."""
+    turn = mul(sub(_drawn("uniform", _shape("cauchy", shape)), 0.5), np.pi)
+    return add(mul(tan(turn), float(sigma)), float(median))
+
+
+def normal(shape, mean, stddev, seed=None):
+    """Numbers of a normal distribution; the shape is broadcast with the means and the deviations."""
+    return add(mul(_drawn("normal", _broadcast("normal", shape, mean, stddev)), stddev), mean)
+
+
+def truncated_normal(shape, dtype=mstype.float32):
+    """Numbers of the standard normal distribution within two deviations: the first of twelve that is within, since all
+    of them are outside once in 10^16 times."""
+    sizes = _shape("truncated_normal", shape)
+    tries = split(_drawn("normal", [12, *sizes]), 1, 0)
+    found = tries[0]
+    for one in tries[1:]:
+        found = select(less(abs(found), 2.0), found, one)
+    return cast(clip(found, -2.0, 2.0).reshape(sizes), dtype)
+
+
+def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
+    """Numbers between two others, the second excluded, as floats, or as int32 or int64; the shape is broadcast with
+    both."""
+    kind = mstype.to_dtype(dtype)
+    share = _drawn("uniform", _broadcast("uniform", shape, minval, maxval))
+    if mstype.is_float(kind):
+        return typed(add(mul(share, sub(maxval, minval)), minval), kind)
+    if kind not in (mstype.int32, mstype.int64):
+        raise TypeError(f"[uniform] bad dtype, got {kind}, expected floats, int32 or int64")
+    low, high = (as_tensor(one, "uniform") for one in (minval, maxval))
+    count = cast(sub(high, low), mstype.float32)
+    found = smaller(floor(mul(share, count)), sub(count, 1.0))
+    return add(cast(found, kind), cast(low, kind))
+
+
+def randint_like(input, low, high, seed=None, *, dtype=None):
+    """Integers from `low` to below `high`, in the shape and, without `dtype`, the element type of a tensor."""
+    x = as_tensor(input, "randint_like")
+    for one in (low, high):
+        if isinstance(one, bool) or not isinstance(one, int):
+            raise TypeError(f"[randint_like] not an integer, got {one!r}, expected one")
+    if high <= low:
+        raise ValueError(f"[randint_like] no integers, got {low} to {high}, expected a larger second number")
+    return cast(add(integers_below(high - low, list(x.shape)), low), dtype or x.dtype)
+
+
+def poisson(shape, mean, seed=None):
+    """Numbers of the distribution of Poisson as float32; the shape is broadcast with the means."""
+    x = as_tensor(mean, "poisson")
+    draws = _generator("poisson", x)
+    return Tensor(draws.poisson(_values(x), _broadcast("poisson", shape, x)).astype(np.float32))
+
+
+def random_poisson(shape, rate, seed=None, dtype=mstype.float32):
+    """Numbers of the distribution of Poisson: of `shape` for each of the rates, whose dimensions come last."""
+    x = as_tensor(rate, "random_poisson")
+    draws = _generator("random_poisson", x)
+    return Tensor(draws.poisson(_values(x), [*_shape("random_poisson", shape), *x.shape]), dtype)
+
+
+def gamma(shape, alpha, beta, seed=None):
+    """Numbers of the gamma distribution, of shape alpha and rate beta, as float32; the shape is broadcast with
+    both."""
+    a, b = as_tensor(alpha, "gamma"), as_tensor(beta, "gamma")
+    draws = _generator("gamma", a, b)
+    found = draws.gamma(_values(a), 1 / _values(b), _broadcast("gamma", shape, a, b))
+    return Tensor(found.astype(np.float32))
+
+
+def random_gamma(shape, alpha, seed=None):
+    """Numbers of the gamma distribution of rate 1, in the type of `alpha`: of `shape` for each alpha, whose dimensions
+    come last."""
+    x = as_tensor(alpha, "random_gamma")
+    draws = _generator("random_gamma", x)
+    return Tensor(draws.gamma(_values(x), 1.0, [*_shape("random_gamma", shape), *x.shape]), x.dtype)
+
+
+def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):
+    """Classes, drawn by the logits of each row of a matrix."""
+    x = as_tensor(logits, "random_categorical")
+    if x.ndim != 2:
+        raise ValueError(f"[random_categorical] not a matrix, got shape {x.shape}, expected two dimensions")
+    z = wide(x)
+    return cast(multinomial(exp(sub(z, amax(z, -1, True))), int(num_sample)), dtype)
+
+
+def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):
+    """Places, drawn in proportion to the weights along the last dimension, as int64."""
+    return cast(multinomial(x, numsamples, bool(replacement)), mstype.int64)
+
+
+def shuffle(x, seed=None):
+    """The slices along the first dimension in an order that is drawn."""
+    x = as_tensor(x, "shuffle")
+    require_known("shuffle")
+    return gather(x, randperm(x.shape[0]), 0) if x.ndim else x
+
+
+def choice_with_mask(input_x, count=256, seed=None):
+    """(places, as int32, of `count` elements that are True, drawn; whether each of these is one). There are zeros after
+    the last one."""
+    x = as_tensor(input_x, "choice_with_mask")
+    if x.dtype != mstype.bool_:
+        raise TypeError(f"[choice_with_mask] no mask, got {x.dtype}, expected bools")
+    draws = _generator("choice_with_mask", x)
+    places = draws.permutation(np.argwhere(x.asnumpy()))[:count]
+    found = np.zeros((count, max(x.ndim, 1)), np.int32)
+    found[: len(places)] = places
+    return Tensor(found), Tensor(np.arange(count) < len(places))

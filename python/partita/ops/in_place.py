@@ -1,0 +1,180 @@
+"""Methods of tensors of elements, and those that change a tensor and return it; the same as functions."""
+
+import inspect
+
+import numpy as np
+
+from partita.common import dtype as mstype
+from partita.ops import functional as F
+from partita.ops.assignment import assign_item
+from partita.ops.support import is_number
+
+
+def _written(tensor, values):
+    """Writes values of any type, broadcast, into the tensor, and returns it."""
+    assign_item(tensor, Ellipsis, values)
+    return tensor
+
+
+def _of_one(function):
+    def call(self):
+        return _written(self, function(self))
+
+    call.__doc__ = f"Writes `{function.__name__}` of the elements into the tensor, and returns it."
+    return call
+
+
+_CHANGING = {  # methods without arguments by the functions whose results they write
+    "abs_": F.abs,
+    "exp_": F.exp,
+    "floor_": F.floor,
+    "log_": F.log,
+    "neg_": F.neg,
+    "relu_": F.relu,
+    "sigmoid_": F.sigmoid,
+    "sign_": F.sign,
+    "sqrt_": F.sqrt,
+    "tanh_": F.tanh,
+}
+_CASTS = {"bfloat16": mstype.bfloat16, "byte": mstype.uint8, "double": mstype.float64, "short": mstype.int16}
+
+
+def _cast_to(dtype):
+    def call(self):
+        return F.cast(self, dtype)
+
+    call.__doc__ = f"The elements as {dtype}."
+    return call
+
+
+class Elements:
+    """Methods whose parameters are not those of a function, and those that change a tensor."""
+
+    def bernoulli(self, *, generator=None):
+        """1 with the probability of each element, else 0."""
+        return F.bernoulli_ext(self)
+
+    def is_signed(self):
+        """Whether the element type has numbers below 0."""
+        return self.dtype not in (*mstype.uint_type, mstype.bool_)
+
+    def new_empty(self, size, *, dtype=None, device=None):
+        """A tensor of a shape, of this element type unless another one is given; it holds zeros."""
+        return F.full(size, 0, dtype=dtype or self.dtype)
+
+    def float_power(self, other):
+        """A power, broadcast, computed in float64 and given as it."""
+        return F.float_power(self, other)
+
+    def uniform(self, from_=0.0, to=1.0, generator=None):
+        """Numbers between two others, in this shape and element type."""
+        return F.cast(_between(self, from_, to), self.dtype)
+
+    def log_normal(self, mean=1.0, std=2.0):
+        """Powers of e whose exponents are normal, in this shape and element type."""
+        return F.cast(F.exp(F.normal(self.shape, mean, std)), self.dtype)
+
+    def cauchy(self, median=0.0, sigma=1.0):
+        """Numbers of the distribution of Cauchy, in this shape and element type."""
+        return F.cast(F.cauchy(self.shape, median, sigma), self.dtype)
+
+    def inplace_update(self, v, indices):
+        """The tensor with rows in place of those of these numbers."""
+        return F.inplace_update(self, v, indices)
+
+    def add_(self, other, *, alpha=1):
+        """Adds a tensor or a number, times alpha."""
+        return _written(self, F.add(self, other if alpha == 1 else F.mul(other, alpha)))
+
+    def sub_(self, other, *, alpha=1):
+        """Subtracts a tensor or a number, times alpha."""
+        return _written(self, F.sub(self, other if alpha == 1 else F.mul(other, alpha)))
+
+    def div_(self, other, *, rounding_mode=None):
+        """Divides by a tensor or a number; see `ops.div`."""
+        return _written(self, F.div(self, other, rounding_mode=rounding_mode))
+
+    def floor_divide_(self, other):
+        """Divides by a tensor or a number, rounded down."""
+        return _written(self, F.floor_div(self, other))
+
+    def remainder_(self, other):
+        """Takes the remainders of a division that rounds down."""
+        return _written(self, F.remainder(self, other))
+
+    def clamp_(self, min=None, max=None):
+        """Moves elements below `min` to it, and those above `max` to that."""
+        return _written(self, F.clamp(self, min, max))
+
+    def bernoulli_(self, p=0.5, *, generator=None):
+        """Writes 1 with probability p, else 0."""
+        return _written(self, F.bernoulli(self, p))
+
+    def normal_(self, mean=0, std=1, *, generator=None):
+        """Writes numbers of a normal distribution."""
+        if is_number(std) and std < 0:
+            raise ValueError(f"[normal_] bad std, got {std}, expected a number from 0")
+        return _written(self, F.normal(self.shape, mean, std))
+
+    def uniform_(self, from_=0, to=1, *, generator=None):
+        """Writes numbers between two others."""
+        return _written(self, _between(self, from_, to))
+
+    def exponential_(self, lambd=1, *, generator=None):
+        """Writes numbers of the exponential distribution of a rate."""
+        if lambd <= 0:
+            raise ValueError(f"[exponential_] bad rate, got {lambd}, expected a positive number")
+        return _written(self, F.div(F.neg(F.log(_between(self, 0.0, 1.0))), float(lambd)))
+
+    def random_(self, from_=0, to=None, *, generator=None):
+        """Writes integers from `from_` to below `to`: without it up to the largest that the element type has, of floats
+        up to the largest below which it has all. With one number this is `to`."""
+        limit = _limit(self.dtype) if to is None and from_ == 0 else to
+        low, high = (0, int(from_)) if limit is None else (int(from_), int(limit))
+        if high <= low:
+            raise ValueError(f"[random_] no integers, got {low} to {high}, expected a larger second number")
+        return _written(self, F.randint_like(F.full(self.shape, 0, dtype=mstype.int64), low, high))
+
+
+def _limit(dtype):
+    if dtype == mstype.bool_:
+        return 2
+    if mstype.is_float(dtype):
+        return 2 ** (8 if dtype == mstype.bfloat16 else np.finfo(dtype.numpy).nmant + 1)
+    return int(np.iinfo(dtype.numpy).max)
+
+
+def _between(tensor, low, high):
+    """Numbers between two others, in the shape of the tensor, as float32."""
+    if is_number(low) and is_number(high) and high < low:
+        raise ValueError(f"[uniform_] bad bounds, got {low} to {high}, expected rising ones")
+    return F.uniform(tensor.shape, low, high)
+
+
+for _name, _function in _CHANGING.items():
+    setattr(Elements, _name, _of_one(_function))
+for _name, _dtype in _CASTS.items():
+    setattr(Elements, _name, _cast_to(_dtype))
+
+
+def _function(name):
+    method = getattr(Elements, name)
+
+    def call(input, *args, **kwargs):
+        return method(input, *args, **kwargs)
+
+    first, *others = inspect.signature(method).parameters.values()
+    call.__signature__ = inspect.Signature([first.replace(name="input"), *others])
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = method.__doc__
+    return call
+
+
+__all__ = "bernoulli_ clamp_ exponential_ normal_ random_ tanh_ uniform_ zero_".split()
+for _name in __all__[:-1]:
+    globals()[_name] = _function(_name)
+
+
+def zero_(input):
+    """Writes 0 everywhere, and returns the tensor."""
+    return _written(input, 0)
