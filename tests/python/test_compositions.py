@@ -305,11 +305,6 @@ REFUSED = (
         "[tensor_scatter_elements] the shapes do not fit",
         lambda x, v: ops.tensor_scatter_elements(v, Tensor([[0]]), Tensor([[1.0]])),
     ),
-    (
-        NotImplementedError,
-        "[scatter_nd_update] a parameter cannot be changed within a program",
-        lambda x, v: ms.jit(lambda y: ops.scatter_nd_update(ms.Parameter(v, name="w"), Tensor([[0]]), y))(v[:1]),
-    ),
     (NotImplementedError, "[unique_consecutive] the result", lambda x, v: ms.jit(ops.unique_consecutive)(v)),
     (ValueError, "[multinomial] bad num_samples, got 4", lambda x, v: ops.multinomial(v, 4, False)),
     (

@@ -48,6 +48,7 @@ OTHERS |= {"float_power_ext", "squared_difference", "square_sum_all", "mul_no_na
 OTHERS |= {"heaviside"}  # of NaN 0, as in the documented system
 OTHERS |= {"atan2", "arctan2"}  # which the laws compare with the C library
 OTHERS |= {"approximate_equal", "allclose", "igamma", "igammac", "zeta"}
+OTHERS |= {"expand_as", "view_as"}  # of a shape
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
 EXTREMES = {"maximum", "minimum", "fmax", "fmin"}
 # Their last digit is that of the library that computes them.

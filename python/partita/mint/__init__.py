@@ -125,4 +125,6 @@ from partita.mint.elements import *  # noqa: F401,F403
 
 _PARTS = "tensors of real and of imaginary parts: there are no complex numbers"
 globals().update(absent_all(__name__, {"imag": _PARTS, "polar": _PARTS}))
+from partita.mint.places import *  # noqa: F401,F403
+
 __getattr__ = refuse_missing(globals())

@@ -301,8 +301,20 @@ from partita.ops.bilinear import *  # noqa: F401,F403
 from partita.ops.directional import *  # noqa: F401,F403
 from partita.ops.more_primitives import *  # noqa: F401,F403
 from partita.ops.transposed_volumes import *  # noqa: F401,F403
-from partita.ops.crops import *  # noqa: F401,F403
+from partita.ops.normalized_sums import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403
+from partita.ops.segments import *  # noqa: F401,F403
+from partita.ops.placed import *  # noqa: F401,F403
+from partita.ops.filled import *  # noqa: F401,F403
+from partita.ops.diagonals import *  # noqa: F401,F403
+from partita.ops.assembled import *  # noqa: F401,F403
+from partita.ops.extremes import *  # noqa: F401,F403
+from partita.ops.differences import *  # noqa: F401,F403
+from partita.ops.blocks import *  # noqa: F401,F403
+from partita.ops.boxes import *  # noqa: F401,F403
+from partita.ops.ranked import *  # noqa: F401,F403
+from partita.ops.place_primitives import *  # noqa: F401,F403
+from partita.ops.order_primitives import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr

@@ -46,6 +46,14 @@ ABSENT.update(
             "FFTWithSize": "numpy.fft on asnumpy()",
             "Imag": "a tensor of imaginary parts",
             "Real": "a tensor of real parts",
+            "CombinedNonMaxSuppression": "ops.NonMaxSuppressionV3 for each class",
+            "ComputeAccidentalHits": "ops.equal of the classes and ops.nonzero",
+            "Dilation2D": "ops.unfold and ops.amax",
+            "EditDistance": "a function of NumPy, in ops.Custom",
+            "GatherV2": "ops.Gather",
+            "NonMaxSuppressionWithOverlaps": "ops.NonMaxSuppressionV3",
+            "SampleDistortedBoundingBoxV2": "dataset.vision.RandomResizedCrop",
+            "SparseGatherV2": "ops.Gather",
         }.items()
     }
 )

@@ -1,15 +1,13 @@
-"""Products of two inputs with a tensor, and rows with more elements."""
+"""Products of two inputs with a tensor."""
 
-import numbers
 
 from partita.ops.elementwise import add, mul
 from partita.ops.layers import matmul
-from partita.ops.padding import pad
 from partita.ops.reductions import reduce_sum
 from partita.ops.shapes import expand_dims, reshape, transpose
 from partita.ops.support import as_tensor
 
-__all__ = ("bidense", "padding")
+__all__ = ("bidense",)
 
 
 def bidense(input1, input2, weight, bias=None):
@@ -26,13 +24,3 @@ def bidense(input1, input2, weight, bias=None):
     rows = mul(reshape(rows, [-1, out, b]), expand_dims(reshape(y, [-1, b]), 1))
     made = reshape(reduce_sum(rows, -1), [*x.shape[:-1], out])
     return made if bias is None else add(made, bias)
-
-
-def padding(x, pad_dim_size=8):
-    """x[.., 1] with zeros after its element, so that the last dimension has `pad_dim_size`."""
-    x = as_tensor(x, "padding")
-    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, numbers.Integral) or pad_dim_size < 1:
-        raise ValueError(f"[padding] bad size, got {pad_dim_size!r}, expected an integer from 1")
-    if x.ndim < 2 or x.shape[-1] != 1:
-        raise ValueError(f"[padding] wrong shape, got {x.shape}, expected [.., 1]")
-    return pad(x, (0, int(pad_dim_size) - 1))

@@ -13,8 +13,8 @@ from partita.ops.shapes import slices_at
 from partita.ops.pool_windows import several
 
 __all__ = (
-    "AffineGrid ChannelShuffle Col2Im CropAndResize Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D"
-    " Im2Col LRN MirrorPad PadV3 ResizeArea ResizeBicubic ResizeBilinearV2 ResizeLinear1D ResizeNearestNeighbor"
+    "AffineGrid ChannelShuffle Col2Im Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D"
+    " Im2Col LRN ResizeArea ResizeBicubic ResizeBilinearV2 ResizeLinear1D ResizeNearestNeighbor"
     " ResizeNearestNeighborV2 UpsampleNearest3D UpsampleTrilinear3D"
 ).split()
 
@@ -35,14 +35,6 @@ def ChannelShuffle(group):
 def Col2Im(kernel_size, dilation=1, padding=0, stride=1):
     """(columns of windows, size) gives images: see `col2im`."""
     return lambda x, output_size: F.col2im(x, output_size, kernel_size, dilation, padding, stride)
-
-
-@op
-def CropAndResize(method="bilinear", extrapolation_value=0.0):
-    """(images [n, h, w, c], boxes, numbers of images, size) gives the boxes in one size: see `crop_and_resize`."""
-    return lambda x, boxes, box_index, crop_size: F.crop_and_resize(
-        x, boxes, box_index, _known(crop_size), method, extrapolation_value
-    )
 
 
 @op
@@ -119,35 +111,6 @@ def GridSampler3D(interpolation_mode="bilinear", padding_mode="zeros", align_cor
 def LRN(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
     """x over a power of the squares of near channels: see `lrn`."""
     return lambda x: F.lrn(x, depth_radius, bias, alpha, beta, norm_region)
-
-
-@op
-def MirrorPad(mode="REFLECT"):
-    """(x, pairs of elements before and after each dimension): more elements, which mirror those within."""
-    if mode not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(f"[MirrorPad] unknown mode, got {mode!r}, expected REFLECT or SYMMETRIC")
-    return lambda x, paddings: F.mirror_pad(x, paddings, mode)
-
-
-@op
-def PadV3(mode="constant", paddings_contiguous=True):
-    """(x, elements before and after the last dimensions, the last one first, and a value): see `pad`. Without
-    `paddings_contiguous` all numbers before the dimensions come first."""
-    known = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
-    if mode not in known:
-        raise ValueError(f"[PadV3] unknown mode, got {mode!r}, expected one of {list(known)}")
-
-    def call(x, paddings, constant_value=None):
-        sizes = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings).reshape(-1).tolist()
-        if not paddings_contiguous:
-            half = len(sizes) // 2
-            sizes = [one for pair in zip(sizes[:half], sizes[half:]) for one in pair]
-        value = None if mode != "constant" else constant_value
-        if isinstance(value, Tensor):
-            value = value.asnumpy().reshape(-1)[0].item()
-        return F.pad(x, [int(one) for one in sizes], known[mode], value)
-
-    return call
 
 
 def _resized(where, align_corners, half_pixel_centers, resize):

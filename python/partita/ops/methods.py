@@ -11,6 +11,7 @@ from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.in_place import Elements
 from partita.ops.assignment import assign_item, is_basic
+from partita.ops import place_methods
 from partita.ops.likenesses import InPlace, Likenesses
 from partita.ops.scattered import added_at
 
@@ -55,6 +56,8 @@ _NAMED_AS_FUNCTIONS = """
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
+_CALLS.update({name: name for name in place_methods.NAMES}, **place_methods.CALLS)
+_CALLS = {name: one for name, one in _CALLS.items() if name not in place_methods.OWN}
 
 
 class _Methods:
@@ -181,10 +184,6 @@ class _Methods:
             )
         return F.tile(self, tuple(counts))
 
-    def stride(self):
-        """By how many elements each dimension advances."""
-        return [one // self.itemsize for one in self.strides]
-
     @property
     def strides(self):
         """By how many bytes each dimension advances."""
@@ -265,6 +264,7 @@ def _method(function):
 def _install():
     """Gives `Tensor` its operators and methods."""
     members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods), **vars(Elements)}
+    members.update({**vars(place_methods.Places), **vars(place_methods.PlacesInPlace)})
     found = {name: one for name, one in members.items() if isinstance(one, (property, types.FunctionType))}
     found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())
     found.update((f"__{name}__", _method(getattr(F, function))) for name, function in _OF_ONE.items())

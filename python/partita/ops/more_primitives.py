@@ -4,7 +4,6 @@ from partita.ops import functional as F
 from partita.ops.absent import _refusing
 from partita.ops.made import op
 from partita.ops.patches import convolved
-from partita.ops.tables import looked_up
 
 _ELSEWHERE = {
     "BasicLSTMCell": "nn.LSTMCell",
@@ -18,33 +17,9 @@ _ELSEWHERE = {
 }
 __all__ = [
     *_ELSEWHERE,
-    *"Conv3D Conv3DTranspose DepthwiseConv2dNative EmbeddingLookup Padding Roll Triu".split(),
+    *"Conv3D Conv3DTranspose DepthwiseConv2dNative".split(),
 ]
 globals().update({name: _refusing(name, instead) for name, instead in _ELSEWHERE.items()})
-
-
-@op
-def EmbeddingLookup():
-    """(table, ids, offset) gives the rows at ids less the offset, zeros where there is none."""
-    return lambda input_params, input_indices, offset: looked_up(input_params, input_indices, offset)
-
-
-@op
-def Padding(pad_dim_size=8):
-    """x[.., 1] with zeros after its element: see `padding`."""
-    return lambda x: F.padding(x, pad_dim_size)
-
-
-@op
-def Triu(diagonal=0):
-    """The elements of matrices from a diagonal on, else 0."""
-    return lambda input: F.triu(input, diagonal)
-
-
-@op
-def Roll(shifts, dims=None):
-    """The elements moved along dimensions, those beyond the last place to the first."""
-    return lambda input: F.roll(input, shifts, dims)
 
 
 def _order(where, data_format, mode):

@@ -355,15 +355,7 @@ class StridedSlice(Primitive):
         self.masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 
     def compute(self, x, begin, end, strides):
-        return F.tensor_index(x, tuple(self._part(1 << i, *one) for i, one in enumerate(zip(begin, end, strides))))
-
-    def _part(self, bit, begin, end, step):
-        no_begin, no_end, is_ellipsis, is_new, is_one = (bool(mask & bit) for mask in self.masks)
-        if is_ellipsis:
-            return Ellipsis
-        if is_new:
-            return None
-        return begin if is_one else slice(None if no_begin else begin, None if no_end else end, step)
+        return F.strided_slice(x, begin, end, strides, *self.masks)
 
 
 class Slice(Primitive):

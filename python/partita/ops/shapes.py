@@ -437,5 +437,3 @@ def slices_at(table, ids, axis):
         return shaped
     order = list(range(ids.ndim, ids.ndim + axis)) + list(range(ids.ndim)) + list(range(ids.ndim + axis, shaped.ndim))
     return transpose(shaped, order)
-
-

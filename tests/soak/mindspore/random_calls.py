@@ -10,6 +10,7 @@ import drawn_mint
 import drawn_more_elements
 import drawn_names
 import drawn_windows
+import drawn_places
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
 
@@ -468,6 +469,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_mint,
             drawn_names,
             drawn_windows,
+            drawn_places,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [
