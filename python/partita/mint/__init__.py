@@ -1,7 +1,9 @@
 """Functions of tensors under the names that PyTorch has."""
 
 from partita._names import refuse_missing
+from partita.mint import linalg  # noqa: F401
 from partita.mint import nn  # noqa: F401
+from partita.mint.matrices import *  # noqa: F401,F403
 from partita.mint.functions import (  # noqa: F401
     add,
     all,
