@@ -77,7 +77,7 @@ def matrices(where, *given, square=()):
         if one.ndim < 2:
             raise ValueError(f"[{where}] no matrix, got shape {one.shape}, expected two dimensions or more")
         if i in square and one.shape[-1] != one.shape[-2]:
-            raise ValueError(f"[{where}] the matrices are not square, got {one.shape}, expected as many rows as columns")
+            raise ValueError(f"[{where}] the matrices are not square, got {one.shape}, expected equal sizes")
         if one.dtype != tensors[0].dtype:
             raise TypeError(f"[{where}] the operands are of two types, got {tensors[0].dtype} and {one.dtype}")
     return tensors if len(tensors) > 1 else tensors[0]

@@ -131,8 +131,8 @@ class MatrixLogarithm(Primitive):
 
     def compute(self, x):
         raise NotImplementedError(
-            "[MatrixLogarithm] complex numbers are not supported, got a call, expected scipy.linalg.eigh, and log of the "
-            "eigenvalues, for symmetric positive definite matrices"
+            "[MatrixLogarithm] complex numbers are not supported, got a call, expected scipy.linalg.eigh, and log of "
+            "the eigenvalues, for symmetric positive definite matrices"
         )
 
 
