@@ -18,8 +18,8 @@ def _numbers(values):
 
 
 class _Grid:
-    """The coordinates of the points of a grid, from slices: `mgrid[0:3, 0:1:5j]`. A step with a j is a number of points,
-    with the end."""
+    """The coordinates of the points of a grid, from slices: `mgrid[0:3, 0:1:5j]`. A step with a j is a number of
+    points, with the end."""
 
     def __init__(self, grid, is_sparse):
         self._grid, self._sparse = grid, is_sparse

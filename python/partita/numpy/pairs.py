@@ -63,10 +63,12 @@ def _float_power(x1, x2):
     return F.pow(F.cast(x1, kind), F.cast(x2, kind))
 
 
-def _times(factor):
+def _share(times, of):
+    """x times a number over another one, each rounded to the type of x."""
+
     def call(x):
         x = F.as_float(x)
-        return F.mul(x, Tensor(factor, x.dtype))
+        return F.div(F.mul(x, Tensor(times, x.dtype)), Tensor(of, x.dtype))
 
     return call
 
@@ -74,13 +76,13 @@ def _times(factor):
 _UNARY = {
     "bitwise_not": (_turned_bits, "The integers with all bits turned."),
     "cbrt": (_cube_root, "The cube root."),
-    "deg2rad": (_times(math.pi / 180), "Degrees as radians."),
+    "deg2rad": (_share(math.pi, 180), "Degrees as radians."),
     "exp2": (lambda x: F.pow(Tensor(2, x.dtype), x), "Powers of 2."),
     "fabs": (F.abs, "The magnitude."),
     "invert": (_turned_bits, "The integers with all bits turned."),
     "positive": (lambda x: x, "The elements as they are."),
-    "rad2deg": (_times(180 / math.pi), "Radians as degrees."),
-    "radians": (_times(math.pi / 180), "Degrees as radians."),
+    "rad2deg": (_share(180, math.pi), "Radians as degrees."),
+    "radians": (_share(math.pi, 180), "Degrees as radians."),
 }
 _BINARY = {
     "bitwise_and": (F.bitwise_and, "The bits that both have."),

@@ -210,5 +210,6 @@ def unwrap(p, discont=np.pi, axis=-1):
 
 def vander(x, N=None, increasing=False):
     """The powers of the elements of a row as columns: N of them, falling to 0, or rising from it."""
-    made = F.vander(tensor_of(x), N)
+    x = tensor_of(x)
+    made = F.cast(F.vander(x, N), x.dtype)
     return F.flip(made, [1]) if increasing else made

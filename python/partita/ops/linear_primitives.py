@@ -7,6 +7,7 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.linear_solutions import solve_triangle, turned
+from partita.ops.picked import require_known
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
 
@@ -31,7 +32,6 @@ _WITH_OPTIONS = {
     "Cholesky": (F.cholesky, {"upper": False}),
     "CholeskyInverse": (F.cholesky_inverse, {"upper": False}),
     "CholeskySolve": (F.cholesky_solve, {"upper": False}),
-    "Svd": (F.svd, {"full_matrices": False, "compute_uv": True}),
     "Cdist": (F.cdist, {"p": 2.0}),
     "Pdist": (F.pdist, {"p": 2.0}),
     "LuUnpack": (F.lu_unpack, {"unpack_data": True, "unpack_pivots": True}),
@@ -79,6 +79,7 @@ __all__ = [
     "MatrixTriangularSolve",
     "NuclearNorm",
     "Qr",
+    "Svd",
     "TridiagonalMatMul",
 ]
 
@@ -158,6 +159,19 @@ class Qr(Primitive):
         return F.qr(x, "complete" if self.full_matrices else "reduced")
 
 
+class Svd(Primitive):
+    """(s, U, V) of matrices x[.., m, n]. Without `compute_uv` U and V are tensors of one 0."""
+
+    def __init__(self, full_matrices=False, compute_uv=True):
+        super().__init__()
+        self.full_matrices, self.compute_uv = bool(full_matrices), bool(compute_uv)
+
+    def compute(self, x):
+        if self.compute_uv:
+            return F.svd(x, self.full_matrices)
+        return F.svd(x, compute_uv=False), F.zeros((1,), x.dtype), F.zeros((1,), x.dtype)
+
+
 class Lstsq(Primitive):
     """(x[m, n], a[m, k] or a[m]): the solution of least squares."""
 
@@ -181,7 +195,7 @@ class EuclideanNorm(Primitive):
         self.keep_dims = bool(keep_dims)
 
     def compute(self, x, axes):
-        F.require_known("EuclideanNorm", axes)
+        require_known("EuclideanNorm", axes)
         return F.vector_norm(x, 2, tuple(int(one) for one in axes.asnumpy().reshape(-1)), self.keep_dims)
 
 
@@ -248,7 +262,7 @@ class HistogramFixedWidth(Primitive):
         self.nbins = int(nbins)
 
     def compute(self, x, range):
-        F.require_known("HistogramFixedWidth", range)
+        require_known("HistogramFixedWidth", range)
         low, high = np.asarray(range.asnumpy(), np.float64).reshape(-1).tolist()
         inner = F.clip(F.cast(x, mstype.float32), low, high)
         return F.cast(F.histc(F.reshape(inner, [-1]), self.nbins, low, high), mstype.int32)

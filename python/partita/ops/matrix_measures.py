@@ -239,8 +239,10 @@ def trapz(y, x=None, *, dx=1.0, dim=-1):
 
 
 def vander(x, N=None):
-    """The powers of the elements of a row as columns: N of them, or as many as elements, falling to 0."""
+    """The powers of the elements of a row as columns: N of them, or as many as elements, falling to 0; of integers as
+    int64."""
     x = as_tensor(x, "vander")
+    x = x if mstype.is_float(x.dtype) else cast(x, mstype.int64)
     if x.ndim != 1:
         raise ValueError(f"[vander] no row of elements, got {x.shape}, expected one dimension")
     powers = list(range(x.shape[0] if N is None else int(N)))[::-1]
