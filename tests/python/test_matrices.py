@@ -189,6 +189,19 @@ class Values(Case):
         self.assertIs(same, x)
         self.close(y.triangular_solve(x)[0], np.linalg.solve(np.triu(a), b), 1e-10)
 
+    def test_that_are_complex_or_sparse_are_refused(self):
+        for call, text in (
+            (lambda: ops.rfft(Tensor([1.0, 2.0])), "[rfft] complex numbers are not supported"),
+            (lambda: ops.eig(Tensor([[1.0]])), "[eig] complex numbers are not supported"),
+            (lambda: ops.MatrixLogarithm()(Tensor([[1.0]])), "[MatrixLogarithm] complex numbers"),
+            (lambda: ops.csr_mm(None, None), "expected ops.matmul of a Tensor of all elements"),
+            (lambda: ops.coo_exp(None), "[coo_exp] sparse tensors are not supported"),
+        ):
+            with self.refuses(NotImplementedError, text):
+                call()
+        with self.refuses(TypeError, "unexpected keyword argument 'lower'"):
+            ops.Cholesky(lower=True)
+
     def test_stand_in_programs(self):
         a, b = squares(2).astype("f4"), drawn(2, 3, 2).astype("f4")
 

@@ -10,7 +10,7 @@ from partita.numpy.elements import binary, floor_divide, remainder, unary
 from partita.numpy.tensors import tensor_of, typed, values_of
 from partita.ops import functional as F
 
-__all__ = "divmod gcd isneginf isposinf isscalar lcm signbit".split()
+__all__ = "divmod gcd isneginf isposinf isscalar lcm positive signbit".split()
 
 
 def _wide(x):
@@ -80,7 +80,6 @@ _UNARY = {
     "exp2": (lambda x: F.pow(Tensor(2, x.dtype), x), "Powers of 2."),
     "fabs": (F.abs, "The magnitude."),
     "invert": (_turned_bits, "The integers with all bits turned."),
-    "positive": (lambda x: x, "The elements as they are."),
     "rad2deg": (_share(180, math.pi), "Radians as degrees."),
     "radians": (_share(math.pi, 180), "Degrees as radians."),
 }
@@ -101,6 +100,11 @@ for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
         globals()[_name] = _kind(_function, _doc)
         globals()[_name].__name__ = globals()[_name].__qualname__ = _name
         __all__.append(_name)
+
+
+def positive(a, dtype=None):
+    """The elements as they are."""
+    return typed(tensor_of(a), dtype)
 
 
 def signbit(x, dtype=None):

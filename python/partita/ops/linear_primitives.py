@@ -1,5 +1,6 @@
 """Ops of linear algebra that are objects."""
 
+import inspect
 import numbers
 
 import numpy as np
@@ -44,15 +45,20 @@ _WITH_OPTIONS = {
 
 def _with_options(name, function, options):
     """The class of an op that calls a function with the arguments of its own after the operands."""
-    needed = [one for one, default in options.items() if default is ...]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [
+        inspect.Parameter(one, kind, default=inspect.Parameter.empty if default is ... else default)
+        for one, default in options.items()
+    ]
+    signature = inspect.Signature([inspect.Parameter("self", kind), *parameters])
 
     def init(self, *args, **kwargs):
         Primitive.__init__(self)
-        given = dict(zip(options, args)) | kwargs
-        lost = [one for one in needed if one not in given]
-        if len(args) > len(options) or lost or set(given) - set(options):
-            raise TypeError(f"[{name}] wrong arguments, got {args} and {kwargs}, expected {', '.join(options)}")
-        self.__dict__.update({one: given.get(one, default) for one, default in options.items()})
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        self.__dict__.update({one: given.arguments[one] for one in options})
+
+    init.__signature__ = signature
 
     def compute(self, *args):
         return function(*args, *(getattr(self, one) for one in options))

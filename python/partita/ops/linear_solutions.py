@@ -18,14 +18,19 @@ from partita.ops.support import as_tensor
 from partita.ops.triangles import eye, tril, triu
 
 __all__ = (
-    "cholesky cholesky_inverse cholesky_solve det inverse log_matrix_determinant logdet lstsq matrix_determinant "
-    "matrix_exp matrix_power matrix_solve pinv slogdet"
+    "adjoint cholesky cholesky_inverse cholesky_solve det inverse log_matrix_determinant logdet lstsq "
+    "matrix_determinant matrix_exp matrix_power matrix_solve pinv slogdet"
 ).split()
 
 
 def turned(x):
     """The matrices with rows and columns exchanged."""
     return swapaxes(x, -1, -2)
+
+
+def adjoint(x):
+    """The matrices with rows and columns exchanged."""
+    return turned(as_tensor(x, "adjoint"))
 
 
 def _scaled(x, factors):
