@@ -4,14 +4,15 @@ import unittest
 
 import numpy as np
 import surface_calls
-from support import Case
+from support import Case, Losses, labelled
 
 import partita as ms
 import partita.mint as mint
 import partita.nn.probability.distribution as msd
 import partita.numpy as mnp
 import partita.scipy.linalg as linalg
-from partita import Tensor, nn, ops
+import partita.dataset as ds
+from partita import Tensor, nn, ops, train
 from partita.ops.linear_solutions import solve_triangle
 from partita.ops.matrix_factors import symmetric_eigen
 
@@ -213,6 +214,31 @@ class Values(Case):
             self.close(one, other, 1e-5)
         with self.refuses(Exception, "unique"):
             ms.jit(lambda x: mnp.unique(x))(Tensor([1.0, 2.0]))
+
+    def test_are_the_same_on_several_ranks(self):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc1, self.fc2 = nn.Dense(6, 9), nn.Dense(3, 3)
+                self.weight = ms.Parameter(Tensor(squares().astype("f4")), name="weight")
+
+            def construct(self, x):
+                each = self.fc1(x).reshape(-1, 3, 3) * 0.1 + ops.eye(3)  # a matrix for each row, which ranks divide
+                q, r = ops.qr(ops.matmul(ops.inverse(each), ops.matrix_exp(self.weight * 0.1)))
+                return self.fc2(ops.matmul(q, r).sum(-1)) + ops.slogdet(each)[1].expand_dims(1)
+
+        def losses(ranks, mode="data_parallel"):
+            ms.set_seed(1)
+            ms.set_context(ranks=ranks)
+            ms.set_auto_parallel_context(parallel_mode=mode if ranks > 1 else "stand_alone", gradients_mean=True)
+            net, seen = Net(), Losses()
+            model = train.Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+            model.train(2, ds.NumpySlicesDataset(labelled(48), ["data", "label"], shuffle=False).batch(12), [seen])
+            return seen.values
+
+        expected = losses(1)
+        for ranks, mode in ((2, "data_parallel"), (4, "data_parallel"), (4, "auto_parallel")):
+            np.testing.assert_allclose(losses(ranks, mode), expected, rtol=1e-4)
 
     def test_train_a_layer(self):
         class Whitened(nn.Cell):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from partita.common.dtype import bool_, float16, float32, float64, is_float
+from partita.common.dtype import bool_, float16, float32, is_float
 from partita.common.tensor import Tensor
 from partita.numpy.elements import binary, floor_divide, remainder, unary
 from partita.numpy.tensors import tensor_of, typed, values_of
@@ -59,8 +59,7 @@ def _log2_of_sum(x1, x2):
 
 
 def _float_power(x1, x2):
-    kind = float64 if float64 in (x1.dtype, x2.dtype) else float32
-    return F.pow(F.cast(x1, kind), F.cast(x2, kind))
+    return F.pow(F.cast(x1, float32), F.cast(x2, float32))
 
 
 def _share(times, of):
@@ -88,7 +87,7 @@ _BINARY = {
     "bitwise_or": (F.bitwise_or, "The bits that one of both has."),
     "bitwise_xor": (F.bitwise_xor, "The bits that only one of both has."),
     "copysign": (_with_sign, "The magnitude of x1 with the sign of x2."),
-    "float_power": (_float_power, "A power, of float32 or float64."),
+    "float_power": (_float_power, "A power, as float32."),
     "fmod": (F.truncated_mod, "x1 less the quotient without its fraction times x2: it has the sign of x1."),
     "heaviside": (_step, "0 below 0, 1 above it, and x2 at 0."),
     "hypot": (_root_of_squares, "The root of the sum of squares."),

@@ -94,9 +94,9 @@ def _weights(x, given, where):
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariances of variables, the rows of x[n, k], with observations as columns, or the variance of x[k]. Each
-    observation counts `fweights` times and with a share `aweights`. Sums are divided by the number of observations less
-    `correction`."""
+    """The covariances of variables, the rows of x[n, k], with observations as columns; of one, as of x[k], a
+    number. Each observation counts `fweights` times and with a share `aweights`. Sums are divided by the number of
+    observations less `correction`."""
     x = as_float(as_tensor(input, "cov"))
     if x.ndim > 2:
         raise ValueError(f"[cov] too many dimensions, got {x.shape}, expected at most two")
@@ -115,7 +115,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         centred = sub(rows, div(reduce_sum(mul(rows, weights), 1, True), total))
         weighted = mul(centred, weights)
     made = div(matmul(weighted, centred, transpose_b=True), left)
-    return reshape(made, []) if x.ndim < 2 else made
+    return reshape(made, []) if made.size == 1 else made
 
 
 def batch_dot(x1, x2, axes=None):

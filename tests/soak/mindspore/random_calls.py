@@ -5,6 +5,7 @@ import random
 import drawn_arrays
 import drawn_elements
 import drawn_layers
+import drawn_matrices
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
 
@@ -454,7 +455,8 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
     def __init__(self, seed, only=None):
         """`only`: a regular expression, of the names, such as `numpy.take`, that templates are drawn of alone."""
         super().__init__(seed)
-        self.use_table([*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS], only)
+        rows = [*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS]
+        self.use_table([*rows, *drawn_matrices.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),
