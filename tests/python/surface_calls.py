@@ -31,6 +31,7 @@ def operands(system):
         "msd": importlib.import_module(system.__name__ + ".nn.probability.distribution"),
         "msb": importlib.import_module(system.__name__ + ".nn.probability.bijector"),
         "linalg": importlib.import_module(system.__name__ + ".scipy.linalg"),
+        "scipy_ops": importlib.import_module(system.__name__ + ".scipy.ops"),
         "spd": tensor([4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]),
         "square": tensor([2.0, 1.0, 0.5], [0.5, 3.0, -1.0], [1.0, -1.5, 4.0]),
         "tall": tensor([1.0, 2.0], [3.0, -1.0], [0.5, 2.5], [-2.0, 1.0]),

@@ -196,6 +196,8 @@ class Values(Case):
             (lambda: ops.eig(Tensor([[1.0]])), "[eig] complex numbers are not supported"),
             (lambda: ops.MatrixLogarithm()(Tensor([[1.0]])), "[MatrixLogarithm] complex numbers"),
             (lambda: ops.csr_mm(None, None), "expected ops.matmul of a Tensor of all elements"),
+            (lambda: ms.scipy.optimize.minimize(None, None), "expected an optimizer of nn"),
+            (lambda: nn.probability.bnn_layers.DenseReparam(3, 4), "[DenseReparam] this name is not supported"),
             (lambda: ops.coo_exp(None), "[coo_exp] sparse tensors are not supported"),
         ):
             with self.refuses(NotImplementedError, text):
@@ -212,7 +214,7 @@ class Values(Case):
         inner = ms.jit(ms.grad(function, (0, 1)))(Tensor(a), Tensor(b))
         for one, other in zip(inner, ms.grad(function, (0, 1))(Tensor(a), Tensor(b))):
             self.close(one, other, 1e-5)
-        with self.refuses(Exception, "unique"):
+        with self.refuses(NotImplementedError, "unique"):
             ms.jit(lambda x: mnp.unique(x))(Tensor([1.0, 2.0]))
 
     def test_are_the_same_on_several_ranks(self):
@@ -345,6 +347,14 @@ class Distributions(Case):
         self.assertLess(abs(np.median(numbers) - 0.5), 0.1)
         with self.refuses(ValueError, "[Cauchy] this distribution has no mean"):
             msd.Cauchy(0.5, 2.0).mean()
+
+    def test_draw_in_programs(self):
+        draw = ms.jit(lambda mean: msd.Normal().sample((2000,), mean, Tensor(0.5)))
+        first, second = (draw(Tensor(3.0)).asnumpy() for _ in range(2))
+        self.assertLess(abs(first.mean() - 3), 0.1)
+        self.assertTrue((first != second).any())
+        with self.refuses(NotImplementedError, "[Poisson.sample] the result needs values"):
+            ms.jit(lambda rate: msd.Poisson().sample((2,), rate))(Tensor([2.0]))
 
     def test_follow_gradients_and_programs(self):
         def loss(mean, scale):

@@ -29,7 +29,7 @@ def rule_of(batch, inputs, outputs):
     return ",".join(texts[0]) + "->" + ",".join(texts[1])
 
 
-@functools.lru_cache(None)
+@functools.lru_cache(1024)
 def _made(name, values, shapes, gradient, inputs, outputs, batch, options):
     def run(*arrays):
         made = values(*arrays, *options)
