@@ -242,6 +242,11 @@ class Values(Case):
         for ranks, mode in ((2, "data_parallel"), (4, "data_parallel"), (4, "auto_parallel")):
             np.testing.assert_allclose(losses(ranks, mode), expected, rtol=1e-4)
 
+    def test_are_mapped_over_slices(self):
+        a = squares(4).astype("f4")
+        self.close(ms.vmap(ops.inverse)(Tensor(a)), np.linalg.inv(a), 1e-5)
+        self.close(ms.vmap(ms.grad(ops.det))(Tensor(a)), ms.grad(lambda x: ops.det(x).sum())(Tensor(a)), 1e-5)
+
     def test_train_a_layer(self):
         class Whitened(nn.Cell):
             def __init__(self):

@@ -32,6 +32,7 @@ FUNCTIONS = {
 }
 # Functions of two tensors that are not of each pair of elements.
 OTHERS = {"matmul", "bmm", "cross", "dot", "gather", "inner", "cosine_similarity", "isclose"}
+OTHERS |= {"batch_dot", "cdist", "dist", "kron", "vecdot"}
 OTHERS |= {"bitwise_and", "bitwise_or", "bitwise_xor"}  # of integers
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
 EXTREMES = {"maximum", "minimum"}
