@@ -3,9 +3,9 @@
 from partita.ops import functional as F
 from partita.ops.linear_solutions import triangular_solve  # noqa: F401
 
-__all__ = "cdist cross histc inverse trace triangular_solve".split()
+__all__ = "cdist histc inverse triangular_solve".split()
 
-cross, inverse, trace = F.cross, F.inverse, F.trace
+inverse = F.inverse
 
 
 def inv(input):
@@ -29,18 +29,3 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 def histc(input, bins=100, min=0, max=0):
     """How many elements are in each of `bins` parts of equal width."""
     return F.histc(input, bins, min, max)
-
-
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """The norms of matrices, whose rows and columns are two dimensions."""
-    return F.matrix_norm(A, ord, dim, keepdim, dtype=dtype)
-
-
-def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    """The norm of all elements, or of those along dimensions."""
-    return F.vector_norm(x, ord, dim, keepdim, dtype=dtype)
-
-
-def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The norm of vectors or of matrices."""
-    return F.norm(A, ord, dim, keepdim, dtype=dtype)
