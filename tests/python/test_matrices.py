@@ -370,6 +370,58 @@ class Distributions(Case):
         self.close(found[0], -((values - 0.5) / 4).sum(), 1e-5)
         self.close(found[1], (1 / 2 - (values - 0.5) ** 2 / 8).sum(), 1e-5)
 
+    def test_are_derived_from(self):
+        class Triangular(msd.Distribution):
+            def __init__(self, width=None, seed=None, dtype=ms.float32, name="Triangular"):
+                param = dict(locals())
+                param["param_dict"] = {"width": width}
+                super().__init__(seed, dtype, name, param)
+                self.widest = self._add_parameter(width, "width")
+
+            def _prob(self, value, width=None):
+                value = self._check_value(value, "value")
+                width = self._check_param_type(width)
+                return ops.relu(width - value.abs()) / width.square()
+
+        class Moved(msd.TransformedDistribution):
+            def __init__(self, base, loc, scale):
+                self.loc, self.scale = loc, scale
+                super().__init__(nn.probability.bijector.ScalarAffine(shift=loc, scale=scale), base)
+
+        x = np.array([0.5, -1.0, 3.0])
+        expected = np.maximum(2 - np.abs(x), 0) / 4
+        self.close(Triangular(2.0).prob(Tensor(x, ms.float32)), expected)
+        self.close(Triangular().prob(Tensor(x, ms.float32), Tensor(2.0)), expected)
+        self.close(Triangular(2.0).log_prob(Tensor([1.0])), np.log([0.25]))
+        self.assertEqual(Triangular([2.0, 3.0]).batch_shape, (2,))
+        loc, scale = (Tensor(one, ms.float32) for one in ([0.5, 1.0], [2.0, 3.0]))
+        moved = Moved(msd.Normal(Tensor([0.1, 0.2]), Tensor([1.0, 2.0])), loc, scale)
+        value = Tensor([1.0, -2.0])
+        same = msd.Normal(loc + scale * Tensor([0.1, 0.2]), scale * Tensor([1.0, 2.0]))
+        self.close(moved.log_prob(value), same.log_prob(value), 1e-5)
+
+    def test_describe_what_a_layer_gives(self):
+        class Likely(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.middle, self.width = nn.Dense(3, 1), nn.Dense(3, 1)
+
+            def construct(self, x, y):
+                described = msd.Normal(self.middle(x), ops.exp(self.width(x)))
+                return -described.log_prob(y).mean()
+
+        x, y = Tensor(drawn(16, 3).astype("f4")), Tensor(drawn(16, 1).astype("f4"))
+        net = Likely()
+        step = ms.value_and_grad(net, None, net.trainable_params())
+        optimizer = nn.SGD(net.trainable_params(), 0.1)
+        losses = []
+        for _ in range(4):
+            loss, gradients = step(x, y)
+            optimizer(gradients)
+            losses.append(float(loss))
+        self.assertEqual(losses, sorted(losses, reverse=True))
+        self.close(ms.jit(net)(x, y), net(x, y), 1e-5)
+
     def test_refuse_what_they_are_not(self):
         for call, text in (
             (lambda: msd.Normal(0.0, -1.0), "[Normal] bad standard deviation"),

@@ -30,20 +30,37 @@ class Distribution(Cell):
     `_log_survival`, `_mean`, `_sd`, `_var`, `_mode`, `_entropy`, `_cross_entropy`, `_kl_loss`, `_sample`; the others
     follow from these where they can. Draws follow the seed of the program: `seed` has no effect."""
 
-    _needed = ()  # the parameters that are positive, by their names
-
     def __init__(self, seed, dtype, name, param):
         super().__init__()
         self._name, self._seed, self._dtype = name, seed, mstype.to_dtype(dtype)
-        given = {key: value for key, value in dict(param or {}).items() if key not in ("self", "__class__", "param")}
-        given = {key: value for key, value in given.items() if key not in ("seed", "dtype", "name")}
-        kind = self._dtype if mstype.is_float(self._dtype) else mstype.float32
-        self._parameters = {key: None if value is None else _tensor(value, kind) for key, value in given.items()}
+        given = dict(param or {})
+        given = given.get("param_dict", given)
+        self._parameters = {}
+        for key, value in given.items():
+            if key not in _NO_PARAMETERS:
+                self._add_parameter(value, key)
 
     name = property(lambda self: self._name)
     dtype = property(lambda self: self._dtype)
     seed = property(lambda self: self._seed)
     parameters = property(lambda self: self._parameters)
+
+    def _add_parameter(self, value, name):
+        """Keeps a parameter as a tensor, or None for one that calls give, and returns it: subclasses call it."""
+        kind = self._dtype if mstype.is_float(self._dtype) else mstype.float32
+        self._parameters[name] = None if value is None else _tensor(value, kind)
+        return self._parameters[name]
+
+    def _check_value(self, value, name):
+        """Returns a tensor as it is. Raises TypeError for another value: subclasses call it."""
+        if not isinstance(value, Tensor):
+            raise TypeError(f"[{self._name}] {name} is not a tensor, got {type(value).__name__}, expected a Tensor")
+        return value
+
+    def _check_param_type(self, *args):
+        """The parameters of a call, else those given before; one alone, or a tuple of several: subclasses call it."""
+        found = self.get_dist_args(*args)
+        return found[0] if len(found) == 1 else found
 
     @property
     def batch_shape(self):
@@ -84,8 +101,7 @@ class Distribution(Cell):
 
     def _value(self, value):
         """The value as numbers with a fraction, of the type of the distribution."""
-        if not isinstance(value, Tensor):
-            raise TypeError(f"[{self._name}] the value is not a tensor, got {type(value).__name__}, expected a Tensor")
+        self._check_value(value, "the value")
         if mstype.is_float(value.dtype):
             return value
         return F.cast(value, self._dtype if mstype.is_float(self._dtype) else mstype.float32)
@@ -191,6 +207,8 @@ class Distribution(Cell):
         return F.cast(x, self._dtype)
 
 
+# What a dictionary of the arguments of `__init__` has besides parameters.
+_NO_PARAMETERS = ("self", "__class__", "param", "seed", "dtype", "name")
 _NAMES = (
     "prob log_prob cdf log_cdf survival_function log_survival mean mode sd var entropy kl_loss cross_entropy sample "
     "get_dist_args get_dist_type"
