@@ -119,17 +119,18 @@ class Categorical(Distribution):
     """The integers below the size of the last dimension, with the probabilities that it has."""
 
     def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Categorical"):
-        require_positive("Categorical", "probability", probs)
+        require_positive("Categorical", "probability", probs, 1)
         super().__init__(seed, dtype, name, {"probs": probs})
+        own = self._parameters["probs"]
+        if own is not None and own._symbol is None and (abs(own.asnumpy().sum(-1) - 1) > 1e-3).any():
+            raise ValueError(f"[Categorical] the probabilities do not add up, got {probs}, expected a sum of 1")
 
     def _probs(self, args, kwargs):
-        probs = self.get_dist_args(*args, **kwargs)[0]
-        return F.div(probs, F.reduce_sum(probs, -1, True))
+        return self.get_dist_args(*args, **kwargs)[0]
 
     def _moment(self, probs, power):
         numbers = Tensor(np.arange(probs.shape[-1], dtype=np.float32) ** power, probs.dtype)
-        made = F.reduce_sum(F.mul(probs, numbers), -1)
-        return F.reshape(made, [1]) if made.ndim == 0 else made
+        return F.reduce_sum(F.mul(probs, numbers), -1, True)
 
     def _mean(self, *args, **kwargs):
         return self._moment(self._probs(args, kwargs), 1)
@@ -156,13 +157,15 @@ class Categorical(Distribution):
         return F.reduce_sum(F.select(hits, table, F.mul(table, 0.0)), -1)
 
     def _prob(self, value, *args, **kwargs):
-        return self._picked(self.get_dist_args(*args, **kwargs)[0], value)
+        return self._picked(self._probs(args, kwargs), value)
 
     def _log_prob(self, value, *args, **kwargs):
         return F.log(self._prob(value, *args, **kwargs))
 
     def _cdf(self, value, *args, **kwargs):
-        return self._picked(F.cumsum(self._probs(args, kwargs), -1), value)
+        table = F.cumsum(self._probs(args, kwargs), -1)
+        at = F.floor(self._value(value))
+        return self._picked(table, F.minimum(at, F.full_like(at, float(table.shape[-1] - 1))))
 
     def _sample(self, shape=(), *args, **kwargs):
         probs = self._probs(args, kwargs)

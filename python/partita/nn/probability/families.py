@@ -216,15 +216,15 @@ class Logistic(_OfPlaceAndScale):
 
 
 class HalfNormal(Normal):
-    """The normal distribution above its mean alone."""
+    """Twice the density of the normal distribution from 0 on, else 0: that of numbers above a mean of 0."""
 
     def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="HalfNormal"):
         super().__init__(mean, sd, seed, dtype, name)
 
     def _prob(self, value, *args, **kwargs):
-        z, _, _ = self._standard(value, *args, **kwargs)
         density = F.mul(F.exp(super()._log_prob(value, *args, **kwargs)), 2.0)
-        return F.select(F.less(z, 0.0), F.mul(density, 0.0), density)
+        below = F.less(F.add(self._value(value), F.mul(density, 0.0)), 0.0)
+        return F.select(below, F.mul(density, 0.0), density)
 
     def _log_prob(self, value, *args, **kwargs):
         return F.log(self._prob(value, *args, **kwargs))
