@@ -46,6 +46,7 @@ DIFFERENTIATED = {
     "slogdet": (lambda a: ops.slogdet(a)[1], squares(2)),
     "logdet": (ops.logdet, positive()),
     "inverse": (ops.inverse, squares(2)),
+    "inverse of the transpose": (lambda a: ops.MatrixInverse(True)(a), squares()),
     "matrix_solve": (ops.matrix_solve, squares(2), drawn(2, 3, 2)),
     "matrix_solve of the transpose": (lambda a, b: ops.matrix_solve(a, b, True), squares(), drawn(3, 2)),
     "triangle": (lambda a, b: solve_triangle(a, b, False, True, True), squares(2), drawn(3, 2)),
