@@ -49,6 +49,7 @@ OTHERS |= {"heaviside"}  # of NaN 0, as in the documented system
 OTHERS |= {"atan2", "arctan2"}  # which the laws compare with the C library
 OTHERS |= {"approximate_equal", "allclose", "igamma", "igammac", "zeta"}
 OTHERS |= {"expand_as", "view_as"}  # of a shape
+OTHERS |= {"batch_dot", "cdist", "dist", "kron", "vecdot"}
 # Of zeros of unlike signs either is the larger one: NumPy's choice depends on the type and the processor.
 EXTREMES = {"maximum", "minimum", "fmax", "fmin"}
 # Their last digit is that of the library that computes them.

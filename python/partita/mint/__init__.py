@@ -10,6 +10,7 @@ from partita.mint.joined import *  # noqa: F401,F403
 from partita.mint.losses import batch_norm_elemt, batch_norm_gather_stats_with_counts, batch_norm_stats  # noqa: F401
 from partita.mint.nn import functional  # noqa: F401
 from partita.mint.reduced import *  # noqa: F401,F403
+from partita.mint.matrices import *  # noqa: F401,F403
 from partita.mint.functions import (  # noqa: F401
     add,
     all,

@@ -11,7 +11,9 @@ from partita.ops import functional as F
 __all__ = "clip isclose take where".split()
 
 
-def _unary(function, doc):
+def unary(function, doc):
+    """A function of a tensor that takes an element type for its result."""
+
     def call(x, dtype=None):
         return typed(function(tensor_of(x)), dtype)
 
@@ -19,7 +21,9 @@ def _unary(function, doc):
     return call
 
 
-def _binary(function, doc):
+def binary(function, doc):
+    """A function of two tensors that takes an element type for its result."""
+
     def call(x1, x2, dtype=None):
         return typed(function(tensor_of(x1), tensor_of(x2)), dtype)
 
@@ -127,7 +131,7 @@ _BINARY = {
     "subtract": (F.sub, "Difference, broadcast."),
     "true_divide": (_quotient, "Quotient, broadcast."),
 }
-for _kind, _table in ((_unary, _UNARY), (_binary, _BINARY)):
+for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
     for _name, (_function, _doc) in _table.items():
         globals()[_name] = _kind(_function, _doc)
         globals()[_name].__name__ = globals()[_name].__qualname__ = _name

@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.picked import require_known
 
 
 def typed(x, dtype):
@@ -29,3 +30,16 @@ def tensor_of(a, dtype=None):
 def sizes_of(shape):
     """A shape as a list; one number is one dimension."""
     return [shape] if isinstance(shape, numbers.Integral) else list(shape)
+
+
+def values_of(where, *given):
+    """The arrays of NumPy of tensors, which a program that is compiled once does not have: it raises the error of
+    `require_known`."""
+    tensors = [tensor_of(one) for one in given]
+    require_known(where, *tensors)
+    return [one.asnumpy() for one in tensors]
+
+
+def integers(values):
+    """A tensor of int32."""
+    return Tensor(np.asarray(values, np.int32))

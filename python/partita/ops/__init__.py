@@ -315,6 +315,12 @@ from partita.ops.boxes import *  # noqa: F401,F403
 from partita.ops.ranked import *  # noqa: F401,F403
 from partita.ops.place_primitives import *  # noqa: F401,F403
 from partita.ops.order_primitives import *  # noqa: F401,F403
+from partita.ops.linear_primitives import *  # noqa: F401,F403
+from partita.ops.linear_solutions import *  # noqa: F401,F403
+from partita.ops.matrix_factors import *  # noqa: F401,F403
+from partita.ops.matrix_measures import *  # noqa: F401,F403
+from partita.ops.frequencies import *  # noqa: F401,F403
+from partita.ops.sparse_names import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr

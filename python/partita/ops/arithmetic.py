@@ -35,8 +35,9 @@ from partita.ops.elementwise import (
     square,
     sub,
 )
+from partita.ops.matrix_factors import singular_values
 from partita.ops.reductions import mean, reduce_max, reduce_min, reduce_sum, std
-from partita.ops.shapes import concat, reshape, split, squeeze
+from partita.ops.shapes import concat, reshape, split, squeeze, transpose
 from partita.ops.support import F, as_tensor, axis_of, run
 
 __all__ = (
@@ -137,7 +138,8 @@ def logsumexp(input, dim, keepdim=False):
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of vectors along dimensions: the root of the sum of squares, with `ord` another power, the largest (inf)
     or the smallest (-inf) magnitude, the number of elements other than 0 (0). Of matrices (`dim` of two dimensions with
-    an `ord`, or all of a matrix) the norms "fro", 1, -1, inf and -inf."""
+    an `ord`, or all of a matrix) the norms "fro", 1, -1, inf and -inf, and of singular values "nuc" (their sum), 2 and
+    -2."""
     x = as_float(as_tensor(A, "norm"))
     x = x if dtype is None else cast(x, dtype)
     axes = None if dim is None else tuple([dim] if isinstance(dim, numbers.Integral) else dim)
@@ -179,14 +181,23 @@ def _root(total, power=0.5):
 def _norm_of_matrices(x, ord, axes, keepdim):
     if ord == "fro":
         return _root(reduce_sum(square(x), tuple(axes), keepdim))
+    if ord in ("nuc", 2, -2):
+        return _norm_of_singular_values(x, ord, axes, keepdim)
     if ord not in (1, -1, math.inf, -math.inf):
-        raise NotImplementedError(
-            f"[norm] singular values are not supported, got ord={ord!r} of matrices, expected 'fro', 1, -1, inf or -inf"
+        raise ValueError(
+            f"[norm] unknown norm of matrices, got ord={ord!r}, expected 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
         )
     rows, columns = axes if builtins.abs(ord) == 1 else axes[::-1]
     sums = reduce_sum(abs(x), rows, True)
     made = reduce_max(sums, columns, True) if ord > 0 else reduce_min(sums, columns, True)
     return made if keepdim else squeeze(made, tuple(axes))
+
+
+def _norm_of_singular_values(x, ord, axes, keepdim):
+    others = [i for i in range(x.ndim) if i not in axes]
+    values = singular_values(transpose(x, [*others, *axes]) if others else x)
+    made = reduce_sum(values, -1) if ord == "nuc" else (reduce_max if ord > 0 else reduce_min)(values, -1)
+    return reshape(made, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdim else made
 
 
 def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):

@@ -52,4 +52,9 @@ from partita.ops.differences import *  # noqa: F401,F403
 from partita.ops.blocks import *  # noqa: F401,F403
 from partita.ops.boxes import *  # noqa: F401,F403
 from partita.ops.ranked import *  # noqa: F401,F403
+from partita.ops.linear_solutions import *  # noqa: F401,F403
+from partita.ops.matrix_factors import *  # noqa: F401,F403
+from partita.ops.matrix_measures import *  # noqa: F401,F403
+from partita.ops.frequencies import *  # noqa: F401,F403
+from partita.ops.sparse_names import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

@@ -12,6 +12,7 @@ from partita.ops import functional as F
 from partita.ops.in_place import Elements
 from partita.ops.assignment import assign_item, is_basic
 from partita.ops import place_methods
+from partita.ops.linear_solutions import triangular_solve
 from partita.ops.likenesses import InPlace, Likenesses
 from partita.ops.scattered import added_at
 
@@ -53,6 +54,8 @@ _NAMED_AS_FUNCTIONS = """
     igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
     multinomial nan_to_num negative nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink
     subtract xdivy xlogy
+    cholesky cholesky_inverse cholesky_solve cov cross det eigvals geqrf ger histc inverse log_matrix_determinant logdet
+    lstsq lu_solve matrix_determinant matrix_power orgqr ormqr renorm slogdet svd
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
@@ -230,6 +233,31 @@ class _Methods:
     def repeat_interleave(self, repeats, dim=None):
         """Each element, along a dimension each slice, several times."""
         return F.repeat_interleave(self, repeats, dim)
+
+
+    def qr(self, some=True):
+        """(Q, R) of matrices; unless `some`, Q is square."""
+        return F.qr(self, "reduced" if some else "complete")
+
+    def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+        """(X, A) with A X = this tensor, where A is a triangle; see mint.triangular_solve."""
+        return triangular_solve(self, A, upper, transpose, unitriangular)
+
+    def adjoint(self):
+        """The matrices with rows and columns exchanged."""
+        return F.swapaxes(self, -1, -2)
+
+    @property
+    def mT(self):
+        return F.swapaxes(self, -1, -2)
+
+    mH = mT
+
+    @property
+    def H(self):
+        if self.ndim != 2:
+            raise ValueError(f"[Tensor.H] no matrix, got {self.ndim} dimensions, expected two")
+        return F.swapaxes(self, 0, 1)
 
 
 def _shape_of(args):

@@ -1,6 +1,6 @@
-"""Names of scientific computing that libraries import: NumPy and SciPy have the functions."""
+"""Names of scientific computing that libraries import."""
 
 from partita._names import refuse_missing
-from partita.scipy import linalg  # noqa: F401
+from partita.scipy import linalg, ops, optimize  # noqa: F401
 
 __getattr__ = refuse_missing(globals())

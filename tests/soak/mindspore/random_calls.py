@@ -11,6 +11,7 @@ import drawn_more_elements
 import drawn_names
 import drawn_windows
 import drawn_places
+import drawn_matrices
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
 
@@ -472,6 +473,8 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_places,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)
+        rows = [*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS]
+        self.use_table([*rows, *drawn_matrices.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),

@@ -1,6 +1,6 @@
-"""Distributions, by the names that libraries import. They are not there: ops draw numbers."""
+"""Distributions, and maps of their values."""
 
 from partita._names import refuse_missing
-from partita.nn.probability import bijector, distribution  # noqa: F401
+from partita.nn.probability import bijector, bnn_layers, distribution  # noqa: F401
 
 __getattr__ = refuse_missing(globals())

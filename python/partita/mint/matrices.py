@@ -1,0 +1,31 @@
+"""Functions of matrices with the parameters that PyTorch has."""
+
+from partita.ops import functional as F
+from partita.ops.linear_solutions import triangular_solve  # noqa: F401
+
+__all__ = "cdist histc inverse triangular_solve".split()
+
+inverse = F.inverse
+
+
+def inv(input):
+    """The inverses of matrices x[.., n, n]."""
+    return F.inverse(input)
+
+
+def qr(A, mode="reduced"):
+    """(Q, R) of matrices x[.., m, n]; with "r" R alone, and an empty Q."""
+    if mode != "r":
+        return F.qr(A, mode)
+    return F.zeros((0,), A.dtype), F.qr(A)[1]
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The distances of all rows of x1[.., n, k] and x2[.., m, k]. The way in which they are computed is always the
+    same."""
+    return F.cdist(x1, x2, p)
+
+
+def histc(input, bins=100, min=0, max=0):
+    """How many elements are in each of `bins` parts of equal width."""
+    return F.histc(input, bins, min, max)
