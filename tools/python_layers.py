@@ -31,7 +31,7 @@ LAYERS = (
 LATE = {
     ("train.program", "networkx"): "optional, and only graphs that are asked for need it",
     ("dataset.sources", "PIL"): "optional, and only folders of images need it",
-    ("dataset.vision.__init__", "PIL"): "optional, and only bytes of images need it",
+    ("dataset.vision.pillow", "PIL"): "optional, and only images of Pillow need it",
 }
 
 

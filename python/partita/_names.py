@@ -11,7 +11,6 @@ _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 ELSEWHERE = {
     "Symbol": "shapes are known when a network is built: no symbols for them",
     "set_ps_context": "there is no parameter server",
-    "SlicePatches": "images are not cut into patches: cut them along height and width by a strategy",
 }
 
 

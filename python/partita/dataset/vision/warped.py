@@ -6,7 +6,7 @@ import numbers
 
 import numpy as np
 
-from partita.dataset.vision.resized import Inter
+from partita.dataset.vision.enums import Inter
 
 _BITS = 5  # of the place between two elements
 _PLACES = 1 << _BITS
@@ -52,7 +52,6 @@ def filled(where, value):
 def warped(image, matrix, size, interpolation, fill):
     """The image whose element at (x, y) is the given image's at the place that `matrix`, [2, 3], maps to (x, y). `size`
     is (height, width), and `fill` stands around the given image."""
-    image = image[..., None] if image.ndim == 2 else image
     inverse = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))
     is_nearest = interpolation == Inter.NEAREST
     delta = 1 << (_COORDINATE_BITS - 1) if is_nearest else 1 << (_COORDINATE_BITS - _BITS - 1)
@@ -61,14 +60,32 @@ def warped(image, matrix, size, interpolation, fill):
         across = np.rint(row[0] * np.arange(size[1]) * (1 << _COORDINATE_BITS)).astype(np.int64)
         down = np.rint((row[1] * np.arange(size[0]) + row[2]) * (1 << _COORDINATE_BITS)).astype(np.int64)
         places.append(down[:, None] + across[None, :] + delta)
-    fill = np.asarray(fill, np.int64)[: image.shape[2]]
-    if is_nearest:
-        columns, rows = (one >> _COORDINATE_BITS for one in places)
+    shift = _COORDINATE_BITS if is_nearest else _COORDINATE_BITS - _BITS
+    return _sampled(image, [one >> shift for one in places], interpolation, fill)
+
+
+def seen(image, matrix, interpolation, fill=(0, 0, 0)):
+    """The image that a perspective [3, 3] maps the given one to, of its size."""
+    inverse, size = np.linalg.inv(matrix), image.shape[:2]
+    x, y = np.meshgrid(np.arange(size[1]), np.arange(size[0]))
+    mapped = [row[0] * x + row[1] * y + row[2] for row in inverse]
+    scale = 1 if interpolation == Inter.NEAREST else _PLACES
+    weight = np.divide(scale, mapped[2], out=np.zeros(size), where=mapped[2] != 0)
+    limit = 2.0**31
+    places = [np.rint(np.clip(one * weight, -limit, limit - 1)).astype(np.int64) for one in mapped[:2]]
+    return _sampled(image, places, interpolation, fill)
+
+
+def _sampled(image, places, interpolation, fill):
+    """The elements at places (x, y) of an image, in whole elements, or for others than the nearest in 32nds of them."""
+    image = image[..., None] if image.ndim == 2 else image
+    fill = np.resize(np.asarray(fill, np.int64), image.shape[2])
+    columns, rows = places
+    if interpolation == Inter.NEAREST:
         return _taken(image, rows, columns, fill).astype(image.dtype)
-    columns, rows = (one >> (_COORDINATE_BITS - _BITS) for one in places)
     is_cubic = interpolation == Inter.BICUBIC
     weights = _weights(is_cubic)[rows & (_PLACES - 1), columns & (_PLACES - 1)]
-    total = np.zeros((*size, image.shape[2]), np.int64)
+    total = np.zeros((*rows.shape, image.shape[2]), np.int64)
     for i in range(weights.shape[2]):
         for j in range(weights.shape[3]):
             taken = _taken(image, (rows >> _BITS) + i - is_cubic, (columns >> _BITS) + j - is_cubic, fill)
@@ -110,3 +127,14 @@ def rotated(image, degrees, interpolation, expands, center, fill):
         size = tuple(map(round, sides))
         matrix[:, 2] += sides[1] / 2 - width / 2, sides[0] / 2 - height / 2
     return warped(image, matrix, size, interpolation, fill)
+
+
+def perspective(starts, ends, by_least_squares=False):
+    """The matrix [3, 3] that maps four points (x, y) to four others."""
+    rows, values = [], []
+    for (x, y), (u, v) in zip(starts, ends):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+        values += [u, v]
+    rows, values = np.array(rows, float), np.array(values, float)
+    solved = np.linalg.lstsq(rows, values, rcond=None)[0] if by_least_squares else np.linalg.solve(rows, values)
+    return np.append(solved, 1.0).reshape(3, 3)
