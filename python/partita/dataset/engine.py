@@ -13,8 +13,8 @@ from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.dataset import transforms as T
-from partita.dataset.applied import Applied, of_seed
 from partita.dataset.batched import MappedBatches, OfRows
+from partita.dataset.pictures import is_picture, with_pictures
 
 _data = _core.data
 
@@ -409,7 +409,7 @@ class _Mapping:
         for name in inputs:
             _require_column("map", name, names)
         outputs = self.outputs or inputs
-        steps = [of_seed(step, seed + i) for i, step in enumerate(self.steps)]
+        steps = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
         if all(isinstance(step, _data.Map) for step in steps):
             if len(outputs) != len(inputs):
                 raise ValueError(
@@ -418,7 +418,7 @@ class _Mapping:
             mapped = rows.map(inputs, _data.chain(steps))
             return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
         places, kept = _places(names, inputs)
-        function = Applied(self.steps, seed, places, len(outputs))
+        function = _Applied(with_pictures(steps, self.steps, seed), places, len(outputs))
         probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
         made = [(name, value.dtype, list(value.shape)) for name, value in builtin_zip(outputs, map(_core.Array, probe))]
         order = _order(names, places, outputs, kept, columns, made)
@@ -433,7 +433,8 @@ class _Mapping:
             _require_column("map", name, names)
         outputs = self.outputs or inputs
         places, kept = _places(names, inputs)
-        function = Applied(self.steps, seed, places, len(outputs))
+        made = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
+        function = _Applied(with_pictures(made, self.steps, seed), places, len(outputs))
         order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
         function.order = [source for _, source in order]
         return function, [column[0] for column, _ in order]
@@ -443,6 +444,13 @@ def _places(names, inputs):
     """(numbers of the columns that are mapped, numbers of the others)."""
     places = [names.index(name) for name in inputs]
     return places, [c for c in range(len(names)) if c not in places]
+
+
+def _of_seed(step, seed):
+    """A step of a map with its random numbers."""
+    if isinstance(step, T.Transform):
+        return step.core(seed)
+    return step.seeded(seed) if hasattr(step, "seeded") else step
 
 
 def _first_row(rows):
@@ -464,6 +472,39 @@ def _order(names, places, outputs, kept, columns, made):
         if c in kept:
             order.append((columns[c], ("kept", c)))
     return order
+
+
+def _array_of(value):
+    return value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
+
+
+class _Applied:
+    """The steps of a map on the values of one row."""
+
+    def __init__(self, steps, places, outputs):
+        self.steps, self.places, self.outputs, self.order = steps, places, outputs, None
+
+    def __call__(self, values, epoch, sample):
+        current = [np.asarray(values[place]) for place in self.places]
+        for step in self.steps:
+            if isinstance(step, _data.Map):
+                made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
+            elif isinstance(step, OfRows):
+                made = step.batch_arrays(current, epoch, sample)
+            elif hasattr(step, "apply_all"):
+                made = step.apply_all(current, epoch, sample)
+            elif hasattr(step, "apply"):
+                made = [step.apply(one, epoch, sample) for one in current]
+            else:
+                result = step(*current)
+                made = list(result) if isinstance(result, tuple) else [result]
+            current = [one if is_picture(one) else _array_of(one) for one in made]
+        current = [np.asarray(one) if is_picture(one) else one for one in current]
+        if len(current) != self.outputs:
+            raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")
+        if self.order is None:
+            return current
+        return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]
 
 
 MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset

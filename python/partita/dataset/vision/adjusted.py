@@ -58,6 +58,7 @@ def _divided(numerator, count):
 
 
 _SHIFT = 12
+_LANES = 32  # colours of a row that OpenCV converts at once, and then rounds towards zero
 _SATURATION = _divided(255 << _SHIFT, 256)
 _HUE = _divided((256 << _SHIFT) / 6, 256)
 
@@ -75,23 +76,27 @@ def hsv_of(image):
     return np.where(hue < 0, hue + 256, hue).astype(np.uint8), saturation, value
 
 
+# Which part red, green and blue are in each sixth of the circle: the value, the lowest, a falling one, a rising one.
+_PLACES = np.array([[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]])
+
+
 def rgb_of(hue, saturation, value):
     """8-bit colours of hue, saturation and value from 0 to 255."""
-    one = np.float32(1)
     hue = hue.astype(np.float32) * np.float32(6 / 255)
     saturation, value = (x.astype(np.float32) * np.float32(1 / 255) for x in (saturation, value))
     sector = np.floor(hue)
     rest = hue - sector
-    sector = sector.astype(np.int64) % 6
-    parts = (
-        value,
-        value * (one - saturation),
-        value * (one - saturation * rest),
-        value * (one - saturation * (one - rest)),
-    )
-    places = np.array([[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]])  # red, green, blue
-    made = np.take_along_axis(np.stack(parts, -1), places[sector], -1)
-    return np.clip(np.rint(made * np.float32(255)), 0, 255).astype(np.uint8)
+    places = _PLACES[sector.astype(np.int64) % 6]
+    whole = hue.shape[1] // _LANES * _LANES
+    parts = value, value * (1 - saturation), value * _rest_of(saturation, rest), value * _rest_of(saturation, 1 - rest)
+    made = np.take_along_axis(np.stack(parts, -1), places, -1) * np.float32(255)
+    made[:, :whole] = np.trunc(made[:, :whole])
+    return np.clip(np.rint(made), 0, 255).astype(np.uint8)
+
+
+def _rest_of(one, other):
+    """1 - one * other, rounded once."""
+    return (1 - one.astype(np.float64) * other).astype(np.float32)
 
 
 def turned(image, share):

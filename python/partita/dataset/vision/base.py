@@ -44,11 +44,13 @@ def array_of(value):
 class ImageMap:
     """A map of images without chance. `of_array` maps arrays, `of_pil` images of Pillow, which it gives back."""
 
-    is_of_one = True  # whether each of several columns is mapped alone
-
     def __call__(self, image):
         where = type(self).__name__
         return guarded(where, self.of_pil, image) if is_pil(image) else guarded(where, self.of_array, array_of(image))
+
+    def apply(self, image, epoch, sample):
+        """The image of a row in an epoch; each of several columns is mapped alone."""
+        return self(image)
 
     def of_array(self, image):
         raise NotImplementedError
@@ -59,6 +61,15 @@ class ImageMap:
     def device(self, device_target="CPU"):
         """The map itself: all maps of images run on the CPU."""
         return on_cpu(self, device_target)
+
+
+class ManyMap(ImageMap):
+    """A map of an image to several, which become columns."""
+
+    def apply_all(self, values, epoch, sample):
+        """The images of a row in an epoch."""
+        made = [self(one) for one in values]
+        return [image for one in made for image in (one if isinstance(one, tuple) else (one,))]
 
 
 class ImageTransform(Transform):
@@ -95,14 +106,13 @@ class Seeded:
         """The image of a row in an epoch."""
         return self._step.drawn_of(image, np.random.default_rng([self._seed, epoch, sample]))
 
-    def apply_columns(self, values, epoch, sample):
-        """The columns of a row in an epoch, for maps of several columns."""
-        generator = np.random.default_rng([self._seed, epoch, sample])
-        return guarded(type(self._step).__name__, lambda *given: self._step.drawn(*given, generator), *values)
 
-    @property
-    def takes_columns(self):
-        return self._step.takes_columns
+class SeededColumns(Seeded):
+    """A drawn map of several columns."""
+
+    def apply_all(self, values, epoch, sample):
+        """The columns of a row in an epoch."""
+        return list(self._step.drawn_columns(values, np.random.default_rng([self._seed, epoch, sample])))
 
 
 class Drawn:
@@ -124,17 +134,21 @@ class Drawn:
             return guarded(where, self.drawn_pil, image, generator)
         return guarded(where, self.drawn, array_of(image), generator)
 
+    def drawn_columns(self, values, generator):
+        """The result for several columns."""
+        given = [array_of(one) for one in values]
+        return guarded(type(self).__name__, lambda *columns: self.drawn(*columns, generator), *given)
+
     def seeded(self, seed):
         """The map of the rows of a data set."""
-        return Seeded(self, seed)
+        return SeededColumns(self, seed) if self.takes_columns else Seeded(self, seed)
 
     def __call__(self, *values):
         """Another draw in every call. After `set_seed` each map begins with the same ones."""
         calls = _CALLS if get_seed() is None else self.__dict__.setdefault("_calls", itertools.count())
         generator = np.random.default_rng([seed_or_default(), next(calls)])
         if self.takes_columns:
-            given = [array_of(one) for one in values]
-            return guarded(type(self).__name__, lambda *columns: self.drawn(*columns, generator), *given)
+            return self.drawn_columns(values, generator)
         if len(values) != 1:
             raise TypeError(f"[{type(self).__name__}] takes one image, got {len(values)} values, expected one")
         return self.drawn_of(values[0], generator)

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from partita.dataset.vision.base import Drawn, ImageMap, require_image, require_integer, require_kind, require_number
+from partita.dataset.vision.base import (
+    Drawn,
+    ImageMap,
+    ManyMap,
+    require_image,
+    require_integer,
+    require_kind,
+    require_number,
+)
 from partita.dataset.vision.drawn import sizes_of
 from partita.dataset.vision.enums import Inter, SliceMode
 from partita.dataset.vision.pillow import is_pil, to_pil
@@ -91,7 +99,7 @@ class Erase(ImageMap):
         return made
 
 
-class FiveCrop(ImageMap):
+class FiveCrop(ManyMap):
     """The windows (height, width) in the four corners and in the middle: five images."""
 
     def __init__(self, size):
@@ -127,7 +135,7 @@ class TenCrop(FiveCrop):
         return super().of_array(image) + self._five(np.flip(image, 0 if self.use_vertical_flip else 1))
 
 
-class SlicePatches(ImageMap):
+class SlicePatches(ManyMap):
     """The image cut into num_height x num_width patches. One that cannot be cut evenly is padded at its right and its
     bottom, or loses these."""
 

@@ -58,12 +58,12 @@ def magnitudes(bins, most, dropped_bits, solarize=255.0):
     """The magnitudes of each map in `bins` steps, of its largest: `most` has those of shears, of moves along x and y,
     of the angle and of colours."""
     shear, across, down, angle, color = most
-    line = np.linspace(0, 1, bins) if bins > 1 else np.zeros(1)
+    line = np.arange(bins, dtype=np.float32)
     made = {"ShearX": shear, "ShearY": shear, "TranslateX": across, "TranslateY": down, "Rotate": angle}
     made.update(dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), color))
-    made = {name: (line * one).astype(np.float32) for name, one in made.items()}
+    made = {name: line * (np.float32(one) / np.float32(bins - 1)) for name, one in made.items()}
     made["Posterize"] = np.rint(8 - np.arange(bins) * (dropped_bits / max(bins - 1, 1)))
-    made["Solarize"] = solarize * (1 - line)
+    made["Solarize"] = np.float32(solarize) + line * np.float32(-solarize / (bins - 1))
     return {**made, "AutoContrast": None, "Equalize": None}
 
 

@@ -14,12 +14,17 @@ def require_interpolation(where, interpolation):
         raise TypeError(f"[{where}] bad interpolation, got {interpolation!r}, expected one of Inter, as Inter.LINEAR")
 
 
+def _scale(size, wanted):
+    """Elements for each wanted one, rounded as OpenCV rounds it: 1 over a quotient."""
+    return 1.0 / (wanted / size)
+
+
 def _cubic(size, wanted):
     """(places, weights) of the four elements next to each of the wanted ones, [4, wanted], in float32; those beyond the
     edges are the last ones."""
-    at = (np.arange(wanted) + 0.5) * (size / wanted) - 0.5
+    at = ((np.arange(wanted) + 0.5) * _scale(size, wanted) - 0.5).astype(np.float32)
     first = np.floor(at).astype(int)
-    x, a, one = (at - first).astype(np.float32), np.float32(-0.75), np.float32(1)
+    x, a, one = at - first.astype(np.float32), np.float32(-0.75), np.float32(1)
     weights = [
         ((a * (x + one) - 5 * a) * (x + one) + 8 * a) * (x + one) - 4 * a,
         ((a + 2) * x - (a + 3)) * x * x + one,
@@ -31,19 +36,22 @@ def _cubic(size, wanted):
 
 def _by_cubic(image, size):
     """8-bit elements have weights of eleven bits, exact along rows and in float32 along columns, as OpenCV has them."""
-    is_bytes = image.dtype == np.uint8
-    values = image.astype(np.int32 if is_bytes else np.float32)
-    for axis in (1, 0):
-        total, trailing = 0, (-1,) + (1,) * (image.ndim - 1 - axis)
-        for places, weight in zip(*_cubic(image.shape[axis], size[axis])):
-            if is_bytes:
-                weight = np.rint(weight * np.float32(2048)).astype(np.int32)
-            if is_bytes and axis == 0:
-                weight = weight.astype(np.float32) * np.float32(1 / (1 << 22))
-            taken = np.take(values, places, axis)
-            total = total + (taken.astype(np.float32) if axis == 0 else taken) * weight.reshape(trailing)
-        values = total
-    return np.clip(np.rint(values), 0, 255).astype(np.uint8) if is_bytes else values.astype(image.dtype)
+    if image.dtype != np.uint8:
+        return _weighed(_weighed(image.astype(np.float32), 1, size[1]), 0, size[0]).astype(image.dtype)
+    rows = _weighed(image.astype(np.int32), 1, size[1], lambda one: np.rint(one * np.float32(2048)).astype(np.int32))
+    places, weights = _cubic(image.shape[0], size[0])
+    made = np.zeros((size[0], *rows.shape[1:]), np.float32)
+    for place, weight in reversed(list(zip(places, weights))):  # each product and sum is rounded once
+        weight = np.rint(weight * np.float32(2048)) / (1 << 22)
+        made = (rows[place] * weight.reshape(-1, *[1] * (image.ndim - 1)).astype(np.float64) + made).astype(np.float32)
+    return np.clip(np.rint(made), 0, 255).astype(np.uint8)
+
+
+def _weighed(values, axis, wanted, change=lambda one: one):
+    """Sums of four elements along an axis with changed weights."""
+    shape = [-1 if i == axis else 1 for i in range(values.ndim)]
+    pairs = zip(*_cubic(values.shape[axis], wanted))
+    return sum(np.take(values, places, axis) * change(weight).reshape(shape) for places, weight in pairs)
 
 
 def _pillow_cubic(size, wanted):
@@ -70,9 +78,9 @@ def _shares(size, wanted):
 
 def _near_shares(size, wanted):
     """Weights of the two elements next to each wanted one, where an image becomes larger by shares."""
-    scale, made = size / wanted, np.zeros((wanted, size))
-    first = np.floor(np.arange(wanted) * scale).astype(int)
-    rest = np.arange(1, wanted + 1) - (first + 1) / scale
+    made = np.zeros((wanted, size))
+    first = np.floor(np.arange(wanted) * _scale(size, wanted)).astype(int)
+    rest = (np.arange(1, wanted + 1) - (first + 1) * (wanted / size)).astype(np.float32)
     rest = np.where(rest <= 0, 0, rest - np.floor(rest))
     for k, weight in ((0, 1 - rest), (1, rest)):
         np.add.at(made, (np.arange(wanted), np.minimum(first + k, size - 1)), weight)
@@ -155,7 +163,8 @@ def resized(image, size, interpolation=None, where="Resize"):
             )
         return _by_pillow_cubic(image, size)
     if interpolation == Inter.NEAREST:
-        rows, columns = (np.minimum(np.arange(n) * m // n, m - 1) for n, m in zip(size, image.shape))
+        places = (np.floor(np.arange(n) * _scale(m, n)).astype(int) for n, m in zip(size, image.shape))
+        rows, columns = (np.minimum(one, m - 1) for one, m in zip(places, image.shape))
         return np.ascontiguousarray(image[rows][:, columns])
     return _by_cubic(image, size)
 

@@ -49,14 +49,23 @@ def filled(where, value):
     return values
 
 
+def _inverse(matrix):
+    """The inverse [2, 3] of an affine matrix [2, 3], in the order of operations that OpenCV has."""
+    (a, b, x), (c, d, y) = matrix
+    determinant = a * d - b * c
+    scale = 1 / determinant if determinant else 0.0
+    a, b, c, d = d * scale, -b * scale, -c * scale, a * scale
+    return [[a, b, -a * x - b * y], [c, d, -c * x - d * y]]
+
+
 def warped(image, matrix, size, interpolation, fill):
     """The image whose element at (x, y) is the given image's at the place that `matrix`, [2, 3], maps to (x, y). `size`
     is (height, width), and `fill` stands around the given image."""
-    inverse = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))
+    inverse = _inverse(matrix)
     is_nearest = interpolation == Inter.NEAREST
     delta = 1 << (_COORDINATE_BITS - 1) if is_nearest else 1 << (_COORDINATE_BITS - _BITS - 1)
     places = []
-    for row in inverse[:2]:  # of x, then of y
+    for row in inverse:  # of x, then of y
         across = np.rint(row[0] * np.arange(size[1]) * (1 << _COORDINATE_BITS)).astype(np.int64)
         down = np.rint((row[1] * np.arange(size[0]) + row[2]) * (1 << _COORDINATE_BITS)).astype(np.int64)
         places.append(down[:, None] + across[None, :] + delta)
@@ -103,29 +112,41 @@ def _taken(image, rows, columns, fill):
 
 def affine(shape, degrees, translation, scale, shear):
     """The matrix [2, 3] of a rotation, a translation in elements, a scale and two shears, in degrees, around the middle
-    of an image."""
-    angle, across, down = (math.radians(one) for one in (degrees, *shear))
-    x, y = (shape[1] - 1) / 2, (shape[0] - 1) / 2
-    a = scale * math.cos(angle - down) / math.cos(down)
-    b = scale * (-math.cos(angle - down) * math.tan(across) / math.cos(down) - math.sin(angle))
-    c = scale * math.sin(angle - down) / math.cos(down)
-    d = scale * (-math.sin(angle - down) * math.tan(across) / math.cos(down) + math.cos(angle))
-    return np.array(
-        [[a, b, (1 - a) * x - b * y + translation[0]], [c, d, (1 - d) * y - c * x + translation[1]]], np.float64
-    )
+    of an image. Its numbers are of float32, as those of the documented map are."""
+    real = np.float32
+    angle, across, down = (real(math.pi * float(real(one)) / 180) for one in (degrees, shear[0], -shear[1]))
+    scale, one, turned = real(scale), real(1), angle + down
+    cosine, sine = (lambda one: real(math.cos(one))), (lambda one: real(math.sin(one)))
+    a = scale * cosine(turned) / cosine(down)
+    b = scale * (-cosine(turned) * real(math.tan(across)) / cosine(down) - sine(angle))
+    c = scale * sine(turned) / cosine(down)
+    d = scale * (-sine(turned) * real(math.tan(across)) / cosine(down) + cosine(angle))
+    x, y = real((shape[1] - 1) / 2), real((shape[0] - 1) / 2)
+    moved = (one - a) * x - b * y + real(translation[0]), (one - d) * y - c * x + real(translation[1])
+    return np.array([[a, b, moved[0]], [c, d, moved[1]]], np.float64)
+
+
+def _span(height, width, angle):
+    """(width, height) of a turned rectangle, in float32."""
+    a, b = np.float32(math.sin(angle)) * np.float32(0.5), np.float32(math.cos(angle)) * np.float32(0.5)
+    height, width = np.float32(height), np.float32(width)
+    xs = np.array([-a * height - b * width, a * height - b * width])
+    ys = np.array([b * height - a * width, -b * height - a * width])
+    return tuple(float(max(one.max(), (-one).max()) - min(one.min(), (-one).min())) for one in (xs, ys))
 
 
 def rotated(image, degrees, interpolation, expands, center, fill):
     """An image turned against the clock. With `expands` the result is as large as the turned image."""
     height, width = image.shape[:2]
     x, y = ((width - 1) / 2, (height - 1) / 2) if center is None else center
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    angle = float(np.float32(degrees)) * (math.pi / 180)
+    cosine, sine = math.cos(angle), math.sin(angle)
     matrix = np.array([[cosine, sine, (1 - cosine) * x - sine * y], [-sine, cosine, sine * x + (1 - cosine) * y]])
     size = (height, width)
     if expands:
-        sides = height * abs(cosine) + width * abs(sine), height * abs(sine) + width * abs(cosine)
-        size = tuple(map(round, sides))
-        matrix[:, 2] += sides[1] / 2 - width / 2, sides[0] / 2 - height / 2
+        span = _span(height, width, angle)
+        size = round(span[1]), round(span[0])
+        matrix[:, 2] += span[0] / 2 - width / 2, span[1] / 2 - height / 2
     return warped(image, matrix, size, interpolation, fill)
 
 
