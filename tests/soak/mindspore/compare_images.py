@@ -136,10 +136,15 @@ images("adjusted by chance of one value", lambda v, t, ms: [
     v.RandomColorAdjust(brightness=(1.2, 1.2)), v.RandomColorAdjust(hue=(0.05, 0.05)), v.RandomSolarize((99, 99))])
 images("gamma and blur", lambda v, t, ms: [v.AdjustGamma(1.7, 0.9), v.GaussianBlur((5, 3), (1.0, 2.0))])
 images("chosen", lambda v, t, ms: v.RandomSelectSubpolicy([[(v.Invert(), 1.0), (v.Resize((9, 9)), 1.0)]]))
-for step in ("RandomHorizontalFlipWithBBox(1.0)", "RandomVerticalFlipWithBBox(1.0)", "ResizeWithBBox((20, 25))",
-             "RandomCropWithBBox((38, 44), (2, 3, 2, 3))", "RandomResizedCropWithBBox((16, 20), (1.0, 1.0), (1.25,
-    1.25))",
-             "BoundingBoxAugment(v.Invert(), 1.0)"):  # fmt: skip
+BOXED = (
+    "RandomHorizontalFlipWithBBox(1.0)",
+    "RandomVerticalFlipWithBBox(1.0)",
+    "ResizeWithBBox((20, 25))",
+    "RandomCropWithBBox((38, 44), (2, 3, 2, 3))",
+    "RandomResizedCropWithBBox((16, 20), (1.0, 1.0), (1.25, 1.25))",
+    "BoundingBoxAugment(v.Invert(), 1.0)",
+)
+for step in BOXED:
     images(f"boxes: {step}", lambda v, t, ms, step=step: eval(f"v.{step}"), ["image", "boxes"])
 case("labels mixed", lambda ds, v, ms: ds.NumpySlicesDataset((EQUAL.copy(), LABELS), ["image", "label"],
     shuffle=False).map(
