@@ -1,4 +1,5 @@
-"""Operands of the calls in image_calls.txt, what these calls give as arrays, and how results are written."""
+"""Operands of the calls in image_calls.txt and audio_calls.txt, what these calls give as arrays, and how results are
+written."""
 
 import base64
 import zlib
@@ -26,6 +27,10 @@ OPERANDS = {
     "batch": _bytes(4, 5, 6, 3),
     "hot": np.eye(4, dtype=np.int32)[[2, 0, 3, 1]],
     "boxes": np.array([[1, 2, 4, 3], [0, 0, 9, 8], [5, 1, 2, 6]], np.float32),
+    "sound": (_numbers.random((2, 120)) * 1.6 - 0.8).astype(np.float32),
+    "long": np.sin(np.arange(400) ** 1.3 / 20).astype(np.float32) * np.float32(0.7),
+    "spectrum": (_numbers.random((2, 9, 7)) * 5).astype(np.float32),
+    "pairs": _numbers.standard_normal((3, 4, 2)).astype(np.float32),
     "np": np,
 }
 
@@ -44,9 +49,24 @@ def arrays(made):
     return [np.asarray(made)]
 
 
-def evaluated(vision, call):
-    """The arrays that a call gives with a module of maps."""
-    names = {"v": vision, "pil": pil, **vars(vision.utils)}
+def evaluated(dataset, call):
+    """The arrays that a call gives with a module of data sets."""
+    vision, audio = dataset.vision, dataset.audio
+    names = {"v": vision, "a": audio, "pil": pil, **vars(audio.utils), **vars(vision.utils)}
+    kinds = audio.utils
+
+    def options(**given):
+        """All options of a Spectrogram, which MindSpore wants if it gets one."""
+        win = given.get("win_length", given["n_fft"])
+        made = {"win_length": win, "hop_length": win // 2, "pad": 0, "window": kinds.WindowType.HANN, "power": 2.0}
+        made.update(normalized=False, center=True, pad_mode=kinds.BorderType.REFLECT, onesided=True)
+        return {**made, **given}
+
+    def mels(**given):
+        made = {"f_min": 0.0, "f_max": 4000, "norm": kinds.NormType.NONE, "mel_scale": kinds.MelType.HTK}
+        return {**made, **options(**given)}
+
+    names.update(options=options, mels=mels)
     operands = {name: one.copy() if isinstance(one, np.ndarray) else one for name, one in OPERANDS.items()}
     return arrays(eval(call, {**names, **operands}))
 

@@ -34,7 +34,7 @@ class Calls(Case):
             if not HAS_PILLOW and any(one in call for one in NEEDS_PILLOW):
                 continue
             with self.subTest(call):
-                got = image_operands.evaluated(vision, call)
+                got = image_operands.evaluated(ds, call)
                 self.assertEqual([(x.dtype, x.shape) for x in got], [(x.dtype, x.shape) for x in expected])
                 for one, other in zip(got, expected):
                     if other.dtype == np.uint8 and "pil(" not in call and ".jpg" not in call and "jpeg" not in call:
