@@ -1,6 +1,6 @@
 """Writes tests/python/image_results.txt and audio_results.txt: what the calls of image_calls.txt and audio_calls.txt
-give in MindSpore, which this needs. Calls that it refuses are printed and left out. With --try it compares instead. Run it
-with PYTHONPATH of tests/python and of the package, and perhaps with `image` or `audio`."""
+give in MindSpore, which this needs. Calls that it refuses are printed and left out. With --try it compares instead. Run
+it with PYTHONPATH of tests/python and of the package, and perhaps with `image` or `audio`."""
 
 import os
 import sys

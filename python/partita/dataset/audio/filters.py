@@ -28,8 +28,8 @@ class SoundMap(ImageMap):
 
 
 def filtered(sound, a, b, clamp=True):
-    """y with a[0] y[n] = sum of b[k] x[n-k] - sum of a[k] y[n-k], k from 1 in the last, along the last axis. With `clamp`
-    it is cut to -1 to 1."""
+    """y with a[0] y[n] = sum of b[k] x[n-k] - sum of a[k] y[n-k], k from 1 in the last, along the last axis. With
+    `clamp` it is cut to -1 to 1."""
     lines = sound.reshape(-1, sound.shape[-1]).astype(np.float64)
     a, b = [float(one) / a[0] for one in a], [float(one) / a[0] for one in b]
     made = np.zeros_like(lines)

@@ -301,8 +301,8 @@ class MaskAlongAxisIID(Drawn):
     def drawn(self, sound, generator):
         if sound.ndim < 2 or self.param > sound.shape[self.axis]:
             raise ValueError(
-                f"[{type(self).__name__}] bad mask_param, got {self.param} of shape {sound.shape}, expected at most the "
-                f"size of axis {self.axis}"
+                f"[{type(self).__name__}] bad mask_param, got {self.param} of shape {sound.shape}, expected at most "
+                f"the size of axis {self.axis}"
             )
         made = sound.reshape(-1, *sound.shape[-2:]).copy()
         for one in made:
