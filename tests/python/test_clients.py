@@ -378,7 +378,7 @@ class DrawnImages(Case):
     def test_files_that_are_decoded_later(self):
         from PIL import Image
 
-        with self.assertRaisesRegex(ValueError, r"\[Decode\] no image"):
+        with self.assertRaisesRegex(ValueError, r"\[RandomCropDecodeResize\] no image"):
             ms.dataset.vision.RandomCropDecodeResize(3)(np.zeros(9, np.uint8))
         with tempfile.TemporaryDirectory() as folder:
             for label, sizes in enumerate(((9, 7), (30, 40))):

@@ -25,6 +25,8 @@ class _OfLibrary:
         """The value of a row in an epoch."""
         if is_picture(value):
             return self._step.drawn_of(value, np.random.default_rng([self._seed, epoch, sample]))
+        if hasattr(self._step, "in_python"):
+            return self._step.in_python(np.asarray(value))
         return np.asarray(self._made.apply(_core.Array(np.asarray(value)), epoch, sample))
 
 

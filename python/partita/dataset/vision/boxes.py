@@ -3,7 +3,7 @@
 import numpy as np
 
 from partita.dataset.vision.base import Drawn, require_image, require_number
-from partita.dataset.vision.drawn import RandomResizedCrop, _probability, sizes_of
+from partita.dataset.vision.drawn import RandomResizedCrop, _probability, flipped, sizes_of
 from partita.dataset.vision.enums import Border, Inter
 from partita.dataset.vision.padded import RandomCropWith, bordered
 from partita.dataset.vision.policies import applied
@@ -59,7 +59,7 @@ class RandomHorizontalFlipWithBBox(_OfBoxes):
         if generator.random() < self.prob:
             at = 1 - self._axis
             boxes[:, at] = image.shape[self._axis] - (boxes[:, at] + boxes[:, at + 2])
-            image = np.ascontiguousarray(np.flip(image, self._axis))
+            image = flipped(image, self._axis)
         return image, boxes
 
 

@@ -11,7 +11,7 @@ from partita.dataset.vision.base import (
     require_kind,
     require_number,
 )
-from partita.dataset.vision.drawn import sizes_of
+from partita.dataset.vision.drawn import flipped, sizes_of
 from partita.dataset.vision.enums import Inter, SliceMode
 from partita.dataset.vision.pillow import is_pil, to_pil
 from partita.dataset.vision.resized import require_interpolation, resized, shorter_to
@@ -24,7 +24,7 @@ class HorizontalFlip(ImageMap):
 
     def of_array(self, image):
         require_image(type(self).__name__, image)
-        return np.ascontiguousarray(np.flip(image, self._axis))
+        return flipped(image, self._axis)
 
 
 class VerticalFlip(HorizontalFlip):
