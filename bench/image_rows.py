@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images per second and core: files of JPEG, decoded, a random window of 224 x 224, flipped, normalized, channels first.
+"""Images per second and core: JPEG files, decoded, a random window of 224 x 224, flipped, normalized, channels first.
 
     PYTHONPATH=PACKAGE bench/image_rows.py [COUNT=300] [ROUNDS=5]
 
