@@ -31,6 +31,7 @@ OPERANDS = {
     "long": np.sin(np.arange(400) ** 1.3 / 20).astype(np.float32) * np.float32(0.7),
     "spectrum": (_numbers.random((2, 9, 7)) * 5).astype(np.float32),
     "pairs": _numbers.standard_normal((3, 4, 2)).astype(np.float32),
+    "four": _numbers.standard_normal((2, 4, 9, 2)).astype(np.float32),
     "np": np,
 }
 

@@ -57,6 +57,13 @@ class Formulas(Case):
         self.close(up, -down, 1e-12)
         self.assertLessEqual(up.max(), 1.0)
 
+    def test_guessed_phases_come_near_the_sound(self):
+        sound = np.sin(np.arange(600) * 0.3).astype(np.float32)
+        spectrogram = audio.Spectrogram(64, hop_length=16)
+        made = audio.GriffinLim(64, 30, hop_length=16, length=600)(spectrogram(sound))
+        far = np.abs(spectrogram(made) - spectrogram(sound)).mean() / spectrogram(sound).mean()
+        self.assertLess(far, 0.3)
+
     def test_masks_by_chance(self):
         mask, widths = audio.TimeMasking(True, 5, mask_value=9.0), set()
         for _ in range(100):
@@ -98,7 +105,7 @@ class Refused(Case):
             (lambda: audio.TimeMasking(False, 9)(SPECTRUM), ValueError, "the mask is not in the spectrum, got 0 to 9"),
             (lambda: audio.Angle()(LONG), ValueError, "no complex numbers, got shape (400,)"),
             (lambda: audio.melscale_fbanks(3, 0.0, 1.0, 2, 8, norm="slaney"), TypeError, "bad norm"),
-            (lambda: audio.GriffinLim(), NotImplementedError, "this name is not supported"),
+            (lambda: audio.Vad(16000), NotImplementedError, "[Vad] this name is not supported"),
         ):
             with self.subTest(text), self.refuses(kind, text):
                 make()

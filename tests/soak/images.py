@@ -1,5 +1,5 @@
-"""Trains ResNet-18 at 224 on folders of JPEG files of unlike sizes, which this generates: from Python, and by the command
-on the same rows. By hand, with Pillow and the package:
+"""Trains ResNet-18 at 224 on folders of JPEG files of unlike sizes, which this generates: from Python, and by the
+command on the same rows. By hand, with Pillow and the package:
 
     PYTHONPATH=PACKAGE python3 tests/soak/images.py [--images 2000] [--steps 3] [--batch 16] [--side 224]
         [--command build/release/partita]
@@ -131,7 +131,8 @@ def by_command(folder, options):
     files = [os.path.join(folder, name) for name in ("images.npy", "labels.npy")]
     np.save(files[0], np.stack([row[0] for row in rows]))
     np.save(files[1], np.array([row[1] for row in rows], np.int32))
-    command = [options.command, "train", f"resnet18:size={options.side}", "--data", "npy:" + ",".join(files), "--batch", str(options.batch)]
+    model, batch = f"resnet18:size={options.side}", str(options.batch)
+    command = [options.command, "train", model, "--data", "npy:" + ",".join(files), "--batch", batch]
     command += ["--steps", str(options.steps), "--per-print-times", "1", "--no-eval", "--ranks", "1"]
     made = subprocess.run(command, capture_output=True, text=True)
     lines = [line for line in made.stdout.splitlines() if "loss" in line]

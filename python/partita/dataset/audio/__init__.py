@@ -32,6 +32,14 @@ from partita.dataset.audio.filters import (  # noqa: F401
     RiaaBiquad,
     TrebleBiquad,
 )
+from partita.dataset.audio.resampled import (  # noqa: F401
+    GriffinLim,
+    InverseSpectrogram,
+    PhaseVocoder,
+    PitchShift,
+    Resample,
+    TimeStretch,
+)
 from partita.dataset.audio.spectra import (  # noqa: F401
     LFCC,
     MFCC,
@@ -68,11 +76,8 @@ from partita.dataset.audio.utils import (  # noqa: F401
 )
 
 _FUNCTION = "a function of Python in map"
-_ABSENT = (
-    "DetectPitchFrequency Dither Flanger GriffinLim InverseMelScale InverseSpectrogram PhaseVocoder Phaser PitchShift "
-    "Resample TimeStretch Vad"
-)
-globals().update(absent_all(__name__, dict.fromkeys(_ABSENT.split(), _FUNCTION)))
+_ABSENT = ("DetectPitchFrequency", "Dither", "Flanger", "InverseMelScale", "Phaser", "Vad")
+globals().update(absent_all(__name__, dict.fromkeys(_ABSENT, _FUNCTION)))
 
 transforms = sys.modules[__name__]  # the name of its file in the documented system
 __getattr__ = refuse_missing(globals())

@@ -124,11 +124,14 @@ globals().update(
 class ToType(TypeCast):
     """The same values in another element type."""
 
+    def __init__(self, data_type):
+        super().__init__(data_type)
 
-def not_random(function):
+
+def not_random(func):
     """A function, marked as one without chance."""
-    function.random = False
-    return function
+    func.random = False
+    return func
 
 
 transforms = sys.modules[__name__]  # the name of its file in the documented system
