@@ -244,6 +244,36 @@ class Refused(Case):
             list(data.map([lambda x: x, vision.Equalize()], "x"))
 
 
+class OldNames(Case):
+    def test_have_channels_first_in_python(self):
+        from partita.dataset.vision import c_transforms, py_transforms
+        from partita.dataset.vision.py_transforms_util import hwc_to_chw, is_numpy, is_pil
+
+        chw = OPERANDS["chw"]
+        mean, std = [0.1, 0.2, 0.3], [2.0, 4.0, 8.0]
+        expected = (chw - np.array(mean)[:, None, None]) / np.array(std)[:, None, None]
+        self.close(py_transforms.Normalize(mean, std)(chw), expected)
+        self.close(py_transforms.NormalizePad(mean, std)(chw)[:3], expected)
+        self.assertEqual(py_transforms.CutOut(5)(np.ones((3, 5, 5))).shape, (3, 5, 5))
+        self.close(c_transforms.Normalize(mean, std)(chw.transpose(1, 2, 0).copy()), expected.transpose(1, 2, 0))
+        self.assertIs(c_transforms.Resize, vision.Resize)
+        self.close(hwc_to_chw(RGB), RGB.transpose(2, 0, 1))
+        self.assertTrue(is_numpy(RGB) and not is_pil(RGB))
+        self.assertEqual(vision.utils.parse_padding([1, 2]), (1, 2, 1, 2))
+
+    @unittest.skipUnless(HAS_PILLOW, "no Pillow")
+    def test_decode_to_pillow(self):
+        from partita.dataset.vision import py_transforms
+
+        data = vision.encode_png(RGB)
+        image = py_transforms.Decode()(data)
+        self.assertEqual((image.size, image.mode), ((9, 8), "RGB"))
+        steps = [py_transforms.Decode(), py_transforms.RandomHorizontalFlip(1.0), lambda one: one.rotate(180)]
+        rows = ds.NumpySlicesDataset(np.stack([data, data]), ["image"], shuffle=False).map(steps, "image")
+        (made,) = next(iter(rows.create_tuple_iterator(output_numpy=True)))
+        self.close(made, RGB[::-1])
+
+
 @unittest.skipIf(HAS_PILLOW, "Pillow is there")
 class WithoutPillow(Case):
     def test_say_so(self):

@@ -3,8 +3,8 @@
 import sys
 
 from partita._names import absent_all, refuse_missing
-from partita.dataset.vision import utils  # noqa: F401
 from partita.dataset.transforms import PyTensorOperation, Transform, TypeCast  # noqa: F401
+from partita.dataset.vision import utils  # noqa: F401
 from partita.dataset.vision.base import require_image  # noqa: F401
 from partita.dataset.vision.boxes import (  # noqa: F401
     BoundingBoxAugment,
