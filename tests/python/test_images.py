@@ -76,6 +76,17 @@ class Policies(Case):
             self.assertGreater(len(made), 10)
         self.assertEqual(policies.learned("svhn")[0], [("ShearX", 0.9, 4), ("Invert", 0.2, None)])
 
+    def test_draw_by_the_row(self):
+        inner = ds.transforms.Compose([vision.RandomRotation(40), vision.RandomCrop(6)])
+        step = vision.RandomSelectSubpolicy([[(inner, 1.0)]])
+        data = ds.NumpySlicesDataset(np.stack([RGB] * 4), ["image"], shuffle=False).map(step, "image")
+        first = [row[0] for row in data.create_tuple_iterator(output_numpy=True)]
+        step(RGB)  # a draw between does not matter
+        data = ds.NumpySlicesDataset(np.stack([RGB] * 4), ["image"], shuffle=False).map(step, "image")
+        again = [row[0] for row in data.create_tuple_iterator(output_numpy=True)]
+        self.close(np.stack(first), np.stack(again))
+        self.assertEqual(len({one.tobytes() for one in first}), 4)
+
     def test_choose_as_often_as_told(self):
         steps = [vision.Invert(), lambda image: image * 0]
         uniform = vision.UniformAugment(steps, 1)
