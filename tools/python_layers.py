@@ -36,7 +36,7 @@ LATE = {
     ("dataset.text.tokenizers", "jieba"): "optional, and only JiebaTokenizer needs it",
     ("dataset.text.tokenizers", "regex"): "optional, and only patterns with classes of Unicode need it",
     ("mindrecord.converters", "PIL"): "optional, and only images of MNIST need it",
-    ("dataset.vision.__init__", "PIL"): "optional, and only bytes of images need it",
+    ("dataset.vision.pillow", "PIL"): "optional, and only images of Pillow need it",
 }
 
 

@@ -442,12 +442,12 @@ class Rows(Records):
             ds.MindDataset(self.written("none", _NUMBER, []))
 
     def test_decode(self):
-        with self.refuses(NotImplementedError, "images of Pillow are not supported"):
-            vision.Decode(to_pil=True)
+        with self.refuses(TypeError, "[Decode] to_pil is not a boolean, got 1"):
+            vision.Decode(to_pil=1)
         try:
             import PIL  # noqa: F401
         except ImportError:
-            with self.refuses(ImportError, "[Decode] no reader of images, got no module PIL"):
+            with self.refuses(ImportError, "[Decode] no images of Pillow, got no module PIL"):
                 vision.Decode()(np.zeros(3, "u1"))
             return
         with self.refuses(ValueError, "[Decode] no image, got 3 bytes"):

@@ -322,7 +322,7 @@ class Surface(Case):
     def test_has_the_names_of_the_sample_scripts(self):
         names = count_names.names_in(os.path.join(os.path.dirname(__file__), "sample_names.txt"))
         missing = sorted(name for name in names if not count_names.is_there(name))
-        self.assertEqual(missing, ["Symbol", "dataset.vision.SlicePatches", "nn.Cell.set_param_ps", "set_ps_context"])
+        self.assertEqual(missing, ["Symbol", "nn.Cell.set_param_ps", "set_ps_context"])
         self.assertEqual(len(names), 132)
         source = "import mindspore as ms, mindspore.nn as nn\nfrom mindspore import ops\nms.a.b(nn.Dense(1), ops.ReLU)"
         self.assertEqual(count_names.names_of(source), {"a.b", "a", "nn.Dense", "ops", "ops.ReLU"})
@@ -334,8 +334,6 @@ class Surface(Case):
             ms.Tensr
         with self.refuses(ImportError, "got 'set_ps_context'", "no parameter server"):
             from partita import set_ps_context  # noqa: F401
-        with self.refuses(ImportError, "got 'SlicePatches'"):
-            from partita.dataset.vision import SlicePatches  # noqa: F401
         self.assertFalse(hasattr(ms, "nonsense"))
         with self.refuses(NotImplementedError, "got file_format='ONNX'"):
             ms.export(None, file_name="a", file_format="ONNX")

@@ -6,6 +6,7 @@ from partita import _core
 from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import OfRows
+from partita.dataset.pictures import is_picture, with_pictures
 
 _data = _core.data
 
@@ -43,7 +44,7 @@ class Mapping:
             mapped = rows.map(inputs, _data.chain(steps))
             return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
         places, kept = _places(names, inputs)
-        function = _Applied(steps, places, len(outputs))
+        function = _Applied(with_pictures(steps, self.steps, seed), places, len(outputs))
         probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
         made = [(name, value.dtype, list(value.shape)) for name, value in zip(outputs, map(_core.Array, probe))]
         order = _order(names, places, outputs, kept, columns, made)
@@ -67,7 +68,8 @@ class Mapping:
             require_column("map", name, names)
         outputs = self.outputs or inputs
         places, kept = _places(names, inputs)
-        function = _Applied([_of_seed(step, seed + i) for i, step in enumerate(self.steps)], places, len(outputs))
+        made = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
+        function = _Applied(with_pictures(made, self.steps, seed), places, len(outputs))
         order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
         function.order = [source for _, source in order]
         return function, [column[0] for column, _ in order]
@@ -125,7 +127,8 @@ class _Applied:
             else:
                 result = step(*current)
                 made = list(result) if isinstance(result, tuple) else [result]
-            current = [flows.value_of(one) for one in made]
+            current = [one if is_picture(one) else flows.value_of(one) for one in made]
+        current = [flows.value_of(one) for one in current]
         if len(current) != self.outputs:
             raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")
         if self.order is None:

@@ -16,7 +16,7 @@ from partita.ops.hosted import hosted, matrices
 from partita.ops.layers import matmul
 from partita.ops.linear_solutions import inverse
 from partita.ops.reductions import reduce_sum
-from partita.ops.shapes import concat, expand_dims, gather, reshape, sliced, stack, transpose
+from partita.ops.shapes import concat, expand_dims, gather, reshape, sliced, transpose
 from partita.ops.support import as_tensor, axis_of
 
 __all__ = (

@@ -1,23 +1,39 @@
-"""Maps of images in height, width, channel order."""
+"""Maps of images in height, width, channel order: of arrays, and of images of Pillow where that is there."""
 
-import io
 import sys
-from enum import Enum
 
-import numpy as np
-
-from partita import _core
-from partita._names import refuse_missing
-from partita.common import dtype as mstype
-from partita.dataset.transforms import PyTensorOperation, Transform  # noqa: F401
+from partita._names import absent_all, refuse_missing
+from partita.dataset.transforms import PyTensorOperation, Transform, TypeCast  # noqa: F401
+from partita.dataset.vision import utils  # noqa: F401
+from partita.dataset.vision.base import require_image  # noqa: F401
+from partita.dataset.vision.boxes import (  # noqa: F401
+    BoundingBoxAugment,
+    RandomCropWithBBox,
+    RandomHorizontalFlipWithBBox,
+    RandomResizedCropWithBBox,
+    RandomResizeWithBBox,
+    RandomVerticalFlipWithBBox,
+    ResizeWithBBox,
+)
+from partita.dataset.vision.cut import (  # noqa: F401
+    Crop,
+    CutOut,
+    Erase,
+    FiveCrop,
+    HorizontalFlip,
+    RandomResize,
+    ResizedCrop,
+    SlicePatches,
+    TenCrop,
+    ToNumpy,
+    VerticalFlip,
+)
 from partita.dataset.vision.drawn import (  # noqa: F401
     CenterCrop,
     RandomColorAdjust,
     RandomErasing,
-    RandomHorizontalFlipWith,
     RandomResizedCrop,
     RandomVerticalFlip,
-    require_image,
 )
 from partita.dataset.vision.enhanced import (  # noqa: F401
     AutoContrast,
@@ -31,163 +47,91 @@ from partita.dataset.vision.enhanced import (  # noqa: F401
     RandomSharpness,
     RandomSolarize,
 )
-from partita.dataset.vision.resized import Inter, require_interpolation, resized  # noqa: F401
+from partita.dataset.vision.enums import (  # noqa: F401
+    AutoAugmentPolicy,
+    Border,
+    ConvertMode,
+    ImageBatchFormat,
+    ImageReadMode,
+    Inter,
+    SliceMode,
+)
+from partita.dataset.vision.files import (  # noqa: F401
+    encode_jpeg,
+    encode_png,
+    get_image_num_channels,
+    get_image_size,
+    read_file,
+    read_image,
+    write_file,
+    write_jpeg,
+    write_png,
+)
+from partita.dataset.vision.maps import (  # noqa: F401
+    HWC2CHW,
+    Decode,
+    Normalize,
+    RandomCrop,
+    RandomCropDecodeResize,
+    RandomHorizontalFlip,
+    Rescale,
+    Resize,
+    ToTensor,
+)
+from partita.dataset.vision.mixed import CutMixBatch, MixUp, MixUpBatch  # noqa: F401
+from partita.dataset.vision.moved import Affine, Perspective, RandomPerspective, Rotate  # noqa: F401
+from partita.dataset.vision.padded import Pad, PadToSize  # noqa: F401
+from partita.dataset.vision.pillow import ToPIL  # noqa: F401
+from partita.dataset.vision.policies import (  # noqa: F401
+    AutoAugment,
+    RandAugment,
+    RandomSelectSubpolicy,
+    TrivialAugmentWide,
+    UniformAugment,
+)
+from partita.dataset.vision.tones import (  # noqa: F401
+    AdjustBrightness,
+    AdjustContrast,
+    AdjustGamma,
+    AdjustHue,
+    AdjustSaturation,
+    AdjustSharpness,
+    ConvertColor,
+    Grayscale,
+    HsvToRgb,
+    LinearTransformation,
+    NormalizePad,
+    Posterize,
+    RandomAdjustSharpness,
+    RandomAutoContrast,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomLighting,
+    RgbToHsv,
+    Solarize,
+)
 
-_data = _core.data
-
-
-class Border(Enum):
-    """How images are padded at their borders."""
-
-    CONSTANT = "constant"
-    EDGE = "edge"
-    REFLECT = "reflect"
-    SYMMETRIC = "symmetric"
-
-
-def _sizes(where, size):
-    values = [size, size] if isinstance(size, int) else list(size)
-    if len(values) != 2 or not all(isinstance(one, int) and one > 0 for one in values):
-        raise ValueError(f"[{where}] bad size, got {size!r}, expected an integer or two from 1")
-    return values
-
-
-class Decode:
-    """The bytes of an image file as an array u8[height,width,3]. Pillow reads them."""
-
-    def __init__(self, to_pil=False):
-        if to_pil:
-            raise NotImplementedError("[Decode] images of Pillow are not supported, got to_pil=True, expected False")
-
-    def __call__(self, data):
-        try:
-            from PIL import Image
-        except ImportError:
-            raise ImportError(
-                "[Decode] no reader of images, got no module PIL, expected Pillow: python3-pil or pip install pillow"
-            ) from None
-        try:
-            with Image.open(io.BytesIO(np.asarray(data, np.uint8).tobytes())) as image:
-                return np.asarray(image.convert("RGB"))
-        except (OSError, ValueError, SyntaxError) as error:
-            raise ValueError(
-                f"[Decode] no image, got {np.size(data)} bytes: {error}, expected those of a file"
-            ) from None
-
-
-class Rescale(Transform):
-    """value * rescale + shift, as float32."""
-
-    def __init__(self, rescale, shift):
-        self.rescale, self.shift = float(rescale), float(shift)
-
-    def core(self, seed):
-        return _data.rescale(self.rescale, self.shift)
-
-
-class Normalize(Transform):
-    """(value - mean) / std of each channel."""
-
-    def __init__(self, mean, std, is_hwc=True):
-        if not is_hwc:
-            raise NotImplementedError(
-                "[Normalize] channels cannot come first, got is_hwc=False, expected Normalize before HWC2CHW"
-            )
-        if len(mean) != len(std):
-            raise ValueError(
-                f"[Normalize] different numbers of means and deviations, got {len(mean)} and {len(std)}, expected as "
-                "many"
-            )
-        self.mean, self.std = [float(one) for one in mean], [float(one) for one in std]
-
-    def core(self, seed):
-        return _data.normalize(self.mean, self.std)
-
-
-class HWC2CHW(Transform):
-    """Channels first."""
-
-    def core(self, seed):
-        return _data.hwc_to_chw()
+_VIDEO = "frames of a reader of videos, such as PyAV, in GeneratorDataset"
+globals().update(
+    absent_all(
+        __name__,
+        dict.fromkeys(("DecodeVideo", "VideoDecoder", "read_video", "read_video_timestamps"), _VIDEO),
+    )
+)
 
 
-class Resize(Transform):
-    """Bilinear, cubic or of the nearest elements, to (height, width), or to one size along the shorter side, the other
-    side in proportion."""
+class ToType(TypeCast):
+    """The same values in another element type."""
 
-    def __init__(self, size, interpolation=Inter.LINEAR):
-        require_interpolation("Resize", interpolation)
-        self.keeps_ratio, self.size = isinstance(size, int), _sizes("Resize", size)
-        self.interpolation = interpolation
-
-    def core(self, seed):
-        if self.interpolation != Inter.LINEAR:
-            return self._resized
-        return _data.resize_shorter(self.size[0]) if self.keeps_ratio else _data.resize(*self.size)
-
-    def _resized(self, image):
-        image, size = np.asarray(image), self.size
-        if self.keeps_ratio:
-            shorter = min(image.shape[:2])
-            size = [int(one * self.size[0] / shorter) for one in image.shape[:2]]
-        return resized(image, size, self.interpolation)
-
-    def __call__(self, value):
-        return super().__call__(value) if self.interpolation == Inter.LINEAR else self._resized(value)
+    def __init__(self, data_type):
+        super().__init__(data_type)
 
 
-class RandomCropDecodeResize(RandomResizedCrop):
-    """The bytes of an image file as a window of it, resized; see RandomResizedCrop."""
-
-    def drawn(self, image, generator):
-        return super().drawn(Decode()(image), generator)
-
-
-class RandomCrop(Transform):
-    """A window at a random place of the image with zeros around it; padding is (left, top, right, bottom)."""
-
-    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
-        if pad_if_needed or fill_value not in (0, (0, 0, 0)) or padding_mode != Border.CONSTANT:
-            raise NotImplementedError(
-                "[RandomCrop] only borders of zeros are supported, got pad_if_needed, fill_value or padding_mode, "
-                "expected their defaults"
-            )
-        self.size = _sizes("RandomCrop", size)
-        padding = 0 if padding is None else padding
-        if isinstance(padding, int):
-            padding = (padding,) * 4
-        if len(padding) == 2:
-            padding = (padding[0], padding[1]) * 2
-        self.padding = [int(one) for one in padding]
-
-    def core(self, seed):
-        return _data.random_crop(*self.size, self.padding, seed)
-
-
-class RandomHorizontalFlip(Transform):
-    """Left and right exchanged with a probability."""
-
-    def __init__(self, prob=0.5):
-        self._flip = RandomHorizontalFlipWith(prob)
-
-    def core(self, seed):
-        return _data.random_horizontal_flip(seed) if self._flip.prob == 0.5 else self._flip.seeded(seed)
-
-    def __call__(self, value):
-        return super().__call__(value) if self._flip.prob == 0.5 else self._flip(value)
-
-
-class ToTensor:
-    """An image (height, width, channels) of numbers to 255 as one with channels first, of numbers to 1."""
-
-    def __init__(self, output_type=np.float32):
-        self.output_type = mstype.to_dtype(output_type)
-
-    def __call__(self, image):
-        image = np.asarray(image)
-        require_image("ToTensor", image)
-        image = image[..., None] if image.ndim == 2 else image
-        return np.ascontiguousarray(np.transpose(image, (2, 0, 1)) * np.float32(1 / 255)).astype(self.output_type.numpy)
+def not_random(func):
+    """A function, marked as one without chance."""
+    func.random = False
+    return func
 
 
 transforms = sys.modules[__name__]  # the name of its file in the documented system

@@ -1,47 +1,15 @@
 """Maps of images by NumPy: crops, flips and colours, most of which are drawn for each row."""
 
-import colorsys
-import itertools
 import math
 import numbers
 
 import numpy as np
 
-from partita.common.seed import seed_or_default
-from partita.dataset.vision.resized import Inter, require_interpolation, resized
-
-
-class Seeded:
-    """A drawn map whose random numbers follow from a seed, the epoch and the row."""
-
-    def __init__(self, step, seed):
-        self._step, self._seed = step, seed
-
-    def apply(self, image, epoch, sample):
-        """The image of a row in an epoch."""
-        return self._step.drawn(np.asarray(image), np.random.default_rng([self._seed, epoch, sample]))
-
-
-class Drawn:
-    """The base: `drawn(image, generator)` is the image that the numbers of a generator of NumPy give."""
-
-    def drawn(self, image, generator):
-        raise NotImplementedError
-
-    def seeded(self, seed):
-        """The map of the rows of a data set."""
-        return Seeded(self, seed)
-
-    def __call__(self, image):
-        """Another draw in every call; the seed says which."""
-        calls = self.__dict__.setdefault("_calls", itertools.count())
-        return self.drawn(np.asarray(image), np.random.default_rng([seed_or_default(), next(calls)]))
-
-
-def require_image(where, image):
-    """Raises ValueError unless it has height and width, and perhaps channels."""
-    if image.ndim not in (2, 3):
-        raise ValueError(f"[{where}] no image, got shape {image.shape}, expected (height, width, channels)")
+from partita.dataset.vision.adjusted import ADJUST
+from partita.dataset.vision.base import Drawn, ImageMap, require_colors, require_image
+from partita.dataset.vision.enums import Inter
+from partita.dataset.vision.pillow import enhanced, hue_turned, resized_pil
+from partita.dataset.vision.resized import require_interpolation, resized
 
 
 def _probability(where, prob):
@@ -60,13 +28,21 @@ def _interval(where, name, value, least=0.0):
     return float(value[0]), float(value[1])
 
 
+def flipped(image, axis):
+    """An image in reverse order along its rows (0) or columns (1)."""
+    if image.ndim == 3 and axis == 1 and image.flags.c_contiguous:  # whole elements are copied, not their channels
+        size = image.dtype.itemsize * image.shape[2]
+        return image.view(f"V{size}")[:, ::-1].copy().view(image.dtype).reshape(image.shape)
+    return np.ascontiguousarray(np.flip(image, axis))
+
+
 class _Flip(Drawn):
     def __init__(self, prob=0.5):
         self.prob = _probability(type(self).__name__, prob)
 
     def drawn(self, image, generator):
         require_image(type(self).__name__, image)
-        return np.ascontiguousarray(np.flip(image, self._axis)) if generator.random() < self.prob else image
+        return flipped(image, self._axis) if generator.random() < self.prob else image
 
 
 class RandomVerticalFlip(_Flip):
@@ -89,14 +65,13 @@ def sizes_of(where, size):
     return [int(one) for one in values]
 
 
-class CenterCrop:
+class CenterCrop(ImageMap):
     """The window (height, width) in the middle of the image, with zeros where that is smaller."""
 
     def __init__(self, size):
         self.size = sizes_of("CenterCrop", size)
 
-    def __call__(self, image):
-        image = np.asarray(image)
+    def of_array(self, image):
         require_image("CenterCrop", image)
         for axis, wanted in enumerate(self.size):
             more = max(0, wanted - image.shape[axis])
@@ -104,6 +79,10 @@ class CenterCrop:
             image = np.pad(image, around) if more else image
         top, left = ((n - wanted) // 2 for n, wanted in zip(image.shape, self.size))
         return np.ascontiguousarray(image[top : top + self.size[0], left : left + self.size[1]])
+
+    def of_pil(self, image):
+        left, top = (round((n - wanted) / 2) for n, wanted in zip(image.size, self.size[::-1]))
+        return image.crop((left, top, left + self.size[1], top + self.size[0]))
 
 
 class RandomResizedCrop(Drawn):
@@ -122,7 +101,7 @@ class RandomResizedCrop(Drawn):
         require_interpolation(where, interpolation)
         self.interpolation, self.max_attempts = interpolation, max_attempts
 
-    def _window(self, height, width, generator):
+    def window(self, height, width, generator):
         """(top, left, height, width)."""
         low, high = math.log(self.ratio[0]), math.log(self.ratio[1])
         for _ in range(self.max_attempts):
@@ -137,8 +116,14 @@ class RandomResizedCrop(Drawn):
 
     def drawn(self, image, generator):
         require_image(type(self).__name__, image)
-        top, left, h, w = self._window(*image.shape[:2], generator)
+        top, left, h, w = self.window(*image.shape[:2], generator)
         return resized(np.ascontiguousarray(image[top : top + h, left : left + w]), self.size, self.interpolation)
+
+    def drawn_pil(self, image, generator):
+        width, height = image.size
+        top, left, h, w = self.window(height, width, generator)
+        image = image.crop((left, top, left + w, top + h))
+        return resized_pil(type(self).__name__, image, tuple(self.size), self.interpolation)
 
 
 class RandomErasing(Drawn):
@@ -175,16 +160,6 @@ class RandomErasing(Drawn):
         return image
 
 
-_GRAY = np.array([0.299, 0.587, 0.114])
-
-
-def _saturated(values, dtype):
-    if np.issubdtype(dtype, np.integer):
-        limits = np.iinfo(dtype)
-        values = np.clip(np.rint(values), limits.min, limits.max)
-    return values.astype(dtype)
-
-
 class RandomColorAdjust(Drawn):
     """Brightness, contrast and saturation times drawn factors, hue plus a drawn share of its circle, in drawn order. A
     pair is an interval; a number x stands for 1 - x to 1 + x, for the hue for -x to x."""
@@ -200,32 +175,24 @@ class RandomColorAdjust(Drawn):
         if self.hue[1] > 0.5:
             raise ValueError(f"[RandomColorAdjust] bad hue, got {hue!r}, expected -0.5 to 0.5")
 
-    def drawn(self, image, generator):
-        if image.ndim != 3 or image.shape[2] != 3:
-            raise ValueError(f"[RandomColorAdjust] no colours, got shape {image.shape}, expected (height, width, 3)")
-        values = image.astype(np.float64)
+    def _factors(self, generator):
+        """(which of the four, its factor) in drawn order."""
         for kind in generator.permutation(4):
             low, high = (self.brightness, self.contrast, self.saturation, self.hue)[kind]
             factor = generator.uniform(low, high)
+            yield int(kind), factor
+
+    def drawn(self, image, generator):
+        require_colors("RandomColorAdjust", image)
+        for kind, factor in self._factors(generator):
             if factor != (0.0 if kind == 3 else 1.0):
-                values = _saturated(_ADJUST[kind](values, factor), image.dtype).astype(np.float64)
-        return values.astype(image.dtype)
+                image = ADJUST[kind](image, factor)
+        return image
 
-
-def _blend(values, other, factor):
-    return values * factor + other * (1 - factor)
-
-
-def _turned(values, share):
-    """Colours whose hue is turned by a share of the circle."""
-    made = [colorsys.rgb_to_hsv(*one) for one in (values / 255.0).reshape(-1, 3)]
-    turned = [colorsys.hsv_to_rgb((h + share) % 1.0, s, v) for h, s, v in made]
-    return np.array(turned).reshape(values.shape) * 255.0
-
-
-_ADJUST = (
-    lambda values, factor: values * factor,
-    lambda values, factor: _blend(values, np.rint((values @ _GRAY).mean()), factor),
-    lambda values, factor: _blend(values, np.rint(values @ _GRAY)[..., None], factor),
-    _turned,
-)
+    def drawn_pil(self, image, generator):
+        for kind, factor in self._factors(generator):
+            if kind == 3:
+                image = hue_turned("RandomColorAdjust", image, factor)
+            else:
+                image = enhanced("RandomColorAdjust", ("Brightness", "Contrast", "Color")[kind], image, factor)
+        return image

@@ -6,8 +6,11 @@ import numbers
 
 import numpy as np
 
-from partita.dataset.vision.drawn import _GRAY, Drawn, _interval, require_image
-from partita.dataset.vision.resized import Inter
+from partita.dataset.vision.adjusted import posterized, saturated, sharpened, solarized
+from partita.dataset.vision.base import Drawn, ImageMap, require_colors, require_image
+from partita.dataset.vision.drawn import _interval
+from partita.dataset.vision.enums import Inter
+from partita.dataset.vision.pillow import enhanced, pillow, resampling
 from partita.dataset.vision.warped import affine, filled, rotated, warped
 
 
@@ -27,17 +30,23 @@ def _by_channels(image, function):
     return np.stack([function(image[..., c]) for c in range(image.shape[2])], axis=-1)
 
 
-class Invert:
+class Invert(ImageMap):
     """255 minus the image."""
 
-    def __call__(self, image):
+    def of_array(self, image):
         return 255 - _bytes_of("Invert", image)
 
+    def of_pil(self, image):
+        return pillow("Invert", "ImageOps").invert(image)
 
-class Equalize:
+
+class Equalize(ImageMap):
     """Each channel with its tones spread so that about as many elements have each."""
 
-    def __call__(self, image):
+    def of_pil(self, image):
+        return pillow("Equalize", "ImageOps").equalize(image)
+
+    def of_array(self, image):
         return _by_channels(_bytes_of("Equalize", image), self._equalized)
 
     @staticmethod
@@ -49,10 +58,10 @@ class Equalize:
             return channel
         counts[first] = 0
         scale = np.float32(255.0) / np.float32(above)
-        return np.clip(np.rint(np.cumsum(counts) * scale), 0, 255).astype(np.uint8)[channel]
+        return np.clip(np.rint(np.cumsum(counts).astype(np.float32) * scale), 0, 255).astype(np.uint8)[channel]
 
 
-class AutoContrast:
+class AutoContrast(ImageMap):
     """Each channel stretched to 0 to 255, after `cutoff` percent of its elements at both ends. Tones in `ignore` do not
     count."""
 
@@ -66,7 +75,10 @@ class AutoContrast:
             raise ValueError(f"[AutoContrast] bad ignore, got {ignore!r}, expected integers from 0 to 255")
         self.cutoff, self.ignore = float(cutoff), ignore
 
-    def __call__(self, image):
+    def of_pil(self, image):
+        return pillow("AutoContrast", "ImageOps").autocontrast(image, self.cutoff, self.ignore)
+
+    def of_array(self, image):
         return _by_channels(_bytes_of("AutoContrast", image), self._stretched)
 
     def _stretched(self, channel):
@@ -82,12 +94,12 @@ class AutoContrast:
         present = np.flatnonzero(counts)
         if not len(present) or present[0] == present[-1]:
             return channel
-        scale = 255.0 / (present[-1] - present[0])
-        table = np.floor((np.arange(256) - present[0]) * scale + 1e-6)
+        scale = np.float32(255) / np.float32(present[-1] - present[0])
+        table = (np.arange(256, dtype=np.float32) * scale + np.float32(-present[0]) * scale).astype(np.int64)
         return np.clip(table, 0, 255).astype(np.uint8)[channel]
 
 
-class GaussianBlur:
+class GaussianBlur(ImageMap):
     """An image blurred by normal weights over an odd number of elements in each direction."""
 
     def __init__(self, kernel_size, sigma=None):
@@ -98,33 +110,45 @@ class GaussianBlur:
         if len(sigmas) != 2 or not all(one is None or one >= 0 for one in sigmas):
             raise ValueError(f"[GaussianBlur] bad sigma, got {sigma!r}, expected numbers from 0")
         self.kernel_size = sizes  # (width, height)
-        self.sigma = [one or 0.3 * ((n - 1) * 0.5 - 1) + 0.8 for one, n in zip(sigmas, sizes)]
+        widths = sizes if isinstance(sigma, (tuple, list)) else [sizes[0]] * 2
+        self.sigma = [one or n * 0.15 + 0.35 for one, n in zip(sigmas, widths)]
 
-    def __call__(self, image):
-        image = np.asarray(image)
+    def of_array(self, image):
         require_image("GaussianBlur", image)
-        values = image.astype(np.float64)
-        for axis, size, sigma in zip((1, 0), self.kernel_size, self.sigma):
-            values = self._along(values, axis, size, sigma)
-        return np.clip(np.rint(values), 0, 255).astype(image.dtype) if image.dtype == np.uint8 else values.astype(
-            image.dtype
-        )
+        weights = [self._weights(size, sigma) for size, sigma in zip(self.kernel_size, self.sigma)]
+        if image.dtype != np.uint8:
+            values = image.astype(np.float64)
+            for axis, one in zip((1, 0), weights):
+                values = self._along(values, axis, one)
+            return values.astype(image.dtype)
+        values = image.astype(np.int64)
+        for axis, one in zip((1, 0), weights):
+            values = self._along(values, axis, self._of_eight_bits(one))
+        return np.clip((values + (1 << 15)) >> 16, 0, 255).astype(np.uint8)
 
     @staticmethod
-    def _along(values, axis, size, sigma):
+    def _weights(size, sigma):
         places = np.arange(size) - size // 2
         weights = np.exp(-(places**2) / (2 * sigma**2))
+        return weights / weights.sum()
+
+    @staticmethod
+    def _of_eight_bits(weights):
+        """Integers that add up to 256. What is rounded off goes to the next one, and the middle one gets the rest."""
+        made, rest = np.zeros(len(weights), np.int64), 0.0
+        for i in range(len(weights) // 2):
+            wanted = weights[i] * 256 + rest
+            made[i] = made[-1 - i] = round(wanted)
+            rest = wanted - made[i]
+        made[len(weights) // 2] = 256 - made.sum()
+        return made
+
+    @staticmethod
+    def _along(values, axis, weights):
+        size, length = len(weights), values.shape[axis]
         around = [(size // 2, size // 2) if i == axis else (0, 0) for i in range(values.ndim)]
-        padded, length = np.pad(values, around, "reflect"), values.shape[axis]
-        weights = enumerate(weights / weights.sum())
-        return sum(np.take(padded, range(k, k + length), axis) * weight for k, weight in weights)
-
-
-def _blended(other, image, factor):
-    """image times the factor, and the other image times the rest."""
-    factor = np.float32(factor)
-    made = image.astype(np.float32) * factor + other.astype(np.float32) * (np.float32(1) - factor)
-    return np.clip(np.rint(made), 0, 255).astype(np.uint8)
+        padded = np.pad(values, around, "reflect")
+        return sum(np.take(padded, range(k, k + length), axis) * weight for k, weight in enumerate(weights))
 
 
 class RandomColor(Drawn):
@@ -135,9 +159,11 @@ class RandomColor(Drawn):
 
     def drawn(self, image, generator):
         image, factor = _bytes_of("RandomColor", image), generator.uniform(*self.degrees)
-        if image.ndim != 3 or image.shape[2] != 3:
-            raise ValueError(f"[RandomColor] no colours, got shape {image.shape}, expected (height, width, 3)")
-        return _blended(np.rint(image @ _GRAY)[..., None], image.astype(np.float64), factor)
+        require_colors("RandomColor", image)
+        return saturated(image, factor)
+
+    def drawn_pil(self, image, generator):
+        return enhanced("RandomColor", "Color", image, generator.uniform(*self.degrees))
 
 
 class RandomSharpness(Drawn):
@@ -148,15 +174,10 @@ class RandomSharpness(Drawn):
 
     def drawn(self, image, generator):
         image, factor = _bytes_of("RandomSharpness", image), generator.uniform(*self.degrees)
-        values = image.astype(np.float64)
-        blurred = values.copy()
-        if min(image.shape[:2]) > 2:
-            height, width = image.shape[:2]
-            total = 4 * values[1:-1, 1:-1]
-            for i in range(3):
-                total = total + sum(values[i : height - 2 + i, j : width - 2 + j] for j in range(3))
-            blurred[1:-1, 1:-1] = np.rint(total / 13)
-        return _blended(blurred, values, factor)
+        return sharpened(image, factor)
+
+    def drawn_pil(self, image, generator):
+        return enhanced("RandomSharpness", "Sharpness", image, generator.uniform(*self.degrees))
 
 
 class RandomSolarize(Drawn):
@@ -170,9 +191,7 @@ class RandomSolarize(Drawn):
     def drawn(self, image, generator):
         image = _bytes_of("RandomSolarize", image)
         low, high = sorted(int(one) for one in generator.integers(self.threshold[0], self.threshold[1] + 1, 2))
-        if self.threshold[0] == self.threshold[1]:
-            high = 255
-        return np.where((image >= low) & (image <= high), 255 - image, image).astype(np.uint8)
+        return solarized(image, low, high if self.threshold[0] < self.threshold[1] else low)
 
 
 class RandomPosterize(Drawn):
@@ -187,7 +206,7 @@ class RandomPosterize(Drawn):
     def drawn(self, image, generator):
         image = _bytes_of("RandomPosterize", image)
         kept = int(generator.integers(self.bits[0], self.bits[1] + 1))
-        return image & np.uint8(256 - (1 << (8 - kept)))
+        return posterized(image, kept)
 
 
 def _of_sides(where, name, degrees):
@@ -200,7 +219,7 @@ def _of_sides(where, name, degrees):
 
 
 def _require_resample(where, resample):
-    if resample not in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA):
+    if not isinstance(resample, Inter):
         raise TypeError(f"[{where}] bad resample, got {resample!r}, expected Inter.NEAREST, BILINEAR, BICUBIC or AREA")
     return resample
 
@@ -218,6 +237,12 @@ class RandomRotation(Drawn):
         fill = self.fill_value[::-1]  # as the documented map has it
         made = rotated(image, generator.uniform(*self.degrees), self.resample, self.expand, self.center, fill)
         return made[..., 0] if image.ndim == 2 else made
+
+    def drawn_pil(self, image, generator):
+        degrees, fill = generator.uniform(*self.degrees) % 360, tuple(self.fill_value)
+        resample = resampling("RandomRotation", self.resample)
+        fill = fill[0] if image.mode in ("L", "1") else fill
+        return image.rotate(degrees, resample, self.expand, self.center, fillcolor=fill)
 
 
 class RandomAffine(Drawn):

@@ -6,7 +6,7 @@ import numbers
 
 import numpy as np
 
-from partita.dataset.vision.resized import Inter
+from partita.dataset.vision.enums import Inter
 
 _BITS = 5  # of the place between two elements
 _PLACES = 1 << _BITS
@@ -49,26 +49,52 @@ def filled(where, value):
     return values
 
 
+def _inverse(matrix):
+    """The inverse [2, 3] of an affine matrix [2, 3], in the order of operations that OpenCV has."""
+    (a, b, x), (c, d, y) = matrix
+    determinant = a * d - b * c
+    scale = 1 / determinant if determinant else 0.0
+    a, b, c, d = d * scale, -b * scale, -c * scale, a * scale
+    return [[a, b, -a * x - b * y], [c, d, -c * x - d * y]]
+
+
 def warped(image, matrix, size, interpolation, fill):
     """The image whose element at (x, y) is the given image's at the place that `matrix`, [2, 3], maps to (x, y). `size`
     is (height, width), and `fill` stands around the given image."""
-    image = image[..., None] if image.ndim == 2 else image
-    inverse = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))
+    inverse = _inverse(matrix)
     is_nearest = interpolation == Inter.NEAREST
     delta = 1 << (_COORDINATE_BITS - 1) if is_nearest else 1 << (_COORDINATE_BITS - _BITS - 1)
     places = []
-    for row in inverse[:2]:  # of x, then of y
+    for row in inverse:  # of x, then of y
         across = np.rint(row[0] * np.arange(size[1]) * (1 << _COORDINATE_BITS)).astype(np.int64)
         down = np.rint((row[1] * np.arange(size[0]) + row[2]) * (1 << _COORDINATE_BITS)).astype(np.int64)
         places.append(down[:, None] + across[None, :] + delta)
-    fill = np.asarray(fill, np.int64)[: image.shape[2]]
-    if is_nearest:
-        columns, rows = (one >> _COORDINATE_BITS for one in places)
+    shift = _COORDINATE_BITS if is_nearest else _COORDINATE_BITS - _BITS
+    return _sampled(image, [one >> shift for one in places], interpolation, fill)
+
+
+def seen(image, matrix, interpolation, fill=(0, 0, 0)):
+    """The image that a perspective [3, 3] maps the given one to, of its size."""
+    inverse, size = np.linalg.inv(matrix), image.shape[:2]
+    x, y = np.meshgrid(np.arange(size[1]), np.arange(size[0]))
+    mapped = [row[0] * x + row[1] * y + row[2] for row in inverse]
+    scale = 1 if interpolation == Inter.NEAREST else _PLACES
+    weight = np.divide(scale, mapped[2], out=np.zeros(size), where=mapped[2] != 0)
+    limit = 2.0**31
+    places = [np.rint(np.clip(one * weight, -limit, limit - 1)).astype(np.int64) for one in mapped[:2]]
+    return _sampled(image, places, interpolation, fill)
+
+
+def _sampled(image, places, interpolation, fill):
+    """The elements at places (x, y) of an image, in whole elements, or for others than the nearest in 32nds of them."""
+    image = image[..., None] if image.ndim == 2 else image
+    fill = np.resize(np.asarray(fill, np.int64), image.shape[2])
+    columns, rows = places
+    if interpolation == Inter.NEAREST:
         return _taken(image, rows, columns, fill).astype(image.dtype)
-    columns, rows = (one >> (_COORDINATE_BITS - _BITS) for one in places)
     is_cubic = interpolation == Inter.BICUBIC
     weights = _weights(is_cubic)[rows & (_PLACES - 1), columns & (_PLACES - 1)]
-    total = np.zeros((*size, image.shape[2]), np.int64)
+    total = np.zeros((*rows.shape, image.shape[2]), np.int64)
     for i in range(weights.shape[2]):
         for j in range(weights.shape[3]):
             taken = _taken(image, (rows >> _BITS) + i - is_cubic, (columns >> _BITS) + j - is_cubic, fill)
@@ -86,27 +112,50 @@ def _taken(image, rows, columns, fill):
 
 def affine(shape, degrees, translation, scale, shear):
     """The matrix [2, 3] of a rotation, a translation in elements, a scale and two shears, in degrees, around the middle
-    of an image."""
-    angle, across, down = (math.radians(one) for one in (degrees, *shear))
-    x, y = (shape[1] - 1) / 2, (shape[0] - 1) / 2
-    a = scale * math.cos(angle - down) / math.cos(down)
-    b = scale * (-math.cos(angle - down) * math.tan(across) / math.cos(down) - math.sin(angle))
-    c = scale * math.sin(angle - down) / math.cos(down)
-    d = scale * (-math.sin(angle - down) * math.tan(across) / math.cos(down) + math.cos(angle))
-    return np.array(
-        [[a, b, (1 - a) * x - b * y + translation[0]], [c, d, (1 - d) * y - c * x + translation[1]]], np.float64
-    )
+    of an image. Its numbers are of float32, as those of the documented map are."""
+    real = np.float32
+    angle, across, down = (real(math.pi * float(real(one)) / 180) for one in (degrees, shear[0], -shear[1]))
+    scale, one, turned = real(scale), real(1), angle + down
+    cosine, sine = (lambda one: real(math.cos(one))), (lambda one: real(math.sin(one)))
+    a = scale * cosine(turned) / cosine(down)
+    b = scale * (-cosine(turned) * real(math.tan(across)) / cosine(down) - sine(angle))
+    c = scale * sine(turned) / cosine(down)
+    d = scale * (-sine(turned) * real(math.tan(across)) / cosine(down) + cosine(angle))
+    x, y = real((shape[1] - 1) / 2), real((shape[0] - 1) / 2)
+    moved = (one - a) * x - b * y + real(translation[0]), (one - d) * y - c * x + real(translation[1])
+    return np.array([[a, b, moved[0]], [c, d, moved[1]]], np.float64)
+
+
+def _span(height, width, angle):
+    """(width, height) of a turned rectangle, in float32."""
+    a, b = np.float32(math.sin(angle)) * np.float32(0.5), np.float32(math.cos(angle)) * np.float32(0.5)
+    height, width = np.float32(height), np.float32(width)
+    xs = np.array([-a * height - b * width, a * height - b * width])
+    ys = np.array([b * height - a * width, -b * height - a * width])
+    return tuple(float(max(one.max(), (-one).max()) - min(one.min(), (-one).min())) for one in (xs, ys))
 
 
 def rotated(image, degrees, interpolation, expands, center, fill):
     """An image turned against the clock. With `expands` the result is as large as the turned image."""
     height, width = image.shape[:2]
     x, y = ((width - 1) / 2, (height - 1) / 2) if center is None else center
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    angle = float(np.float32(degrees)) * (math.pi / 180)
+    cosine, sine = math.cos(angle), math.sin(angle)
     matrix = np.array([[cosine, sine, (1 - cosine) * x - sine * y], [-sine, cosine, sine * x + (1 - cosine) * y]])
     size = (height, width)
     if expands:
-        sides = height * abs(cosine) + width * abs(sine), height * abs(sine) + width * abs(cosine)
-        size = tuple(map(round, sides))
-        matrix[:, 2] += sides[1] / 2 - width / 2, sides[0] / 2 - height / 2
+        span = _span(height, width, angle)
+        size = round(span[1]), round(span[0])
+        matrix[:, 2] += span[0] / 2 - width / 2, span[1] / 2 - height / 2
     return warped(image, matrix, size, interpolation, fill)
+
+
+def perspective(starts, ends, by_least_squares=False):
+    """The matrix [3, 3] that maps four points (x, y) to four others."""
+    rows, values = [], []
+    for (x, y), (u, v) in zip(starts, ends):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+        values += [u, v]
+    rows, values = np.array(rows, float), np.array(values, float)
+    solved = np.linalg.lstsq(rows, values, rcond=None)[0] if by_least_squares else np.linalg.solve(rows, values)
+    return np.append(solved, 1.0).reshape(3, 3)

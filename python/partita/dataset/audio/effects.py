@@ -1,0 +1,165 @@
+"""Maps of sound that change its volume or its form."""
+
+import math
+
+import numpy as np
+
+from partita.dataset.audio.filters import SoundMap
+from partita.dataset.audio.utils import BorderType, FadeShape, GainType
+from partita.dataset.vision.base import require_integer, require_kind, require_number
+
+
+class Contrast(SoundMap):
+    """Louder sound by a bent line; the formula of SoX."""
+
+    def __init__(self, enhancement_amount=75.0):
+        self.amount = require_number("Contrast", "enhancement_amount", enhancement_amount, 0, 100) / 750
+
+    def of_sound(self, sound):
+        turn = sound * (math.pi / 2)
+        return np.sin(turn + self.amount * np.sin(turn * 4))
+
+
+class DBToAmplitude(SoundMap):
+    """ref * (10^(dB / 10))^power."""
+
+    def __init__(self, ref, power):
+        self.ref = require_number("DBToAmplitude", "ref", ref)
+        self.power = require_number("DBToAmplitude", "power", power)
+
+    def of_sound(self, sound):
+        return self.ref * np.power(np.power(10.0, 0.1 * sound.astype(np.float64)), self.power)
+
+
+class DCShift(SoundMap):
+    """Sound moved by an amount from -2 to 2. With a gain, a limiter presses the peaks together."""
+
+    def __init__(self, shift, limiter_gain=None):
+        self.shift = require_number("DCShift", "shift", shift, -2, 2)
+        self.gain = require_number("DCShift", "limiter_gain", limiter_gain if limiter_gain else 0.0)
+
+    def of_sound(self, sound):
+        moved, limit = np.clip(sound + self.shift, -1, 1), 1.0 - (abs(self.shift) - self.gain)
+        if self.shift == 0 or self.gain in (0, self.shift):
+            return moved
+        sign = 1 if self.shift > 0 else -1
+        above = sign * sound > limit
+        pressed = (sound - sign * limit) * self.gain / (1 - limit) + sign * limit + self.shift
+        return np.where(above, sign * np.minimum(sign * pressed, limit), moved)
+
+
+_RISES = {
+    FadeShape.QUARTER_SINE: lambda x: np.sin(x * math.pi / 2),
+    FadeShape.HALF_SINE: lambda x: np.sin(x * math.pi - math.pi / 2) / 2 + 0.5,
+    FadeShape.LINEAR: lambda x: x,
+    FadeShape.LOGARITHMIC: lambda x: np.log10(0.1 + x) + 1,
+    FadeShape.EXPONENTIAL: lambda x: np.power(2.0, x - 1) * x,
+}
+
+
+class Fade(SoundMap):
+    """A volume that grows at the begin and falls at the end."""
+
+    def __init__(self, fade_in_len=0, fade_out_len=0, fade_shape=FadeShape.LINEAR):
+        self.begin = require_integer("Fade", "fade_in_len", fade_in_len, 0)
+        self.end = require_integer("Fade", "fade_out_len", fade_out_len, 0)
+        self.shape = require_kind("Fade", "fade_shape", fade_shape, FadeShape)
+
+    def _rise(self, length):
+        line = np.linspace(0, 1, length, dtype=np.float64) if length > 1 else np.zeros(length)
+        return _RISES[self.shape](line)
+
+    def of_sound(self, sound):
+        length = sound.shape[-1]
+        if max(self.begin, self.end) > length:
+            raise ValueError(
+                f"[Fade] longer than the sound, got {self.begin} and {self.end}, expected at most {length} each"
+            )
+        volume = np.ones(length)
+        volume[: self.begin] *= self._rise(self.begin)
+        volume[length - self.end :] *= self._rise(self.end)[::-1]
+        return sound * volume
+
+
+class Gain(SoundMap):
+    """A gain in dB."""
+
+    def __init__(self, gain_db=1.0):
+        self.factor = 10.0 ** (require_number("Gain", "gain_db", gain_db) / 20)
+
+    def of_sound(self, sound):
+        return sound * self.factor
+
+
+class Vol(SoundMap):
+    """A gain of the amplitude, of the power or in dB, cut to -1 to 1."""
+
+    def __init__(self, gain, gain_type=GainType.AMPLITUDE):
+        require_kind("Vol", "gain_type", gain_type, GainType)
+        require_number("Vol", "gain", gain)
+        if gain < 0 and gain_type == GainType.AMPLITUDE or gain <= 0 and gain_type == GainType.POWER:
+            raise ValueError(f"[Vol] bad gain, got {gain}, expected a number above 0 for {gain_type}")
+        self.factor = {GainType.AMPLITUDE: lambda: gain, GainType.POWER: lambda: math.sqrt(gain)}.get(
+            gain_type, lambda: 10.0 ** (gain / 20)
+        )()
+
+    def of_sound(self, sound):
+        return np.clip(sound * self.factor, -1, 1)
+
+
+class MuLawEncoding(SoundMap):
+    """Numbers from -1 to 1 as integers below `quantization_channels`, finer near 0."""
+
+    def __init__(self, quantization_channels=256):
+        self.mu = require_integer("MuLawEncoding", "quantization_channels", quantization_channels, 1) - 1.0
+
+    def __call__(self, sound):
+        return super().__call__(sound).astype(np.int32)
+
+    def of_sound(self, sound):
+        bent = np.sign(sound) * np.log1p(self.mu * np.abs(sound)) / np.log1p(self.mu)
+        return np.trunc((bent + 1) / 2 * self.mu + 0.5)
+
+
+class MuLawDecoding(SoundMap):
+    """The inverse of MuLawEncoding."""
+
+    def __init__(self, quantization_channels=256):
+        self.mu = require_integer("MuLawDecoding", "quantization_channels", quantization_channels, 1) - 1.0
+
+    def of_sound(self, sound):
+        bent = sound / self.mu * 2 - 1.0
+        return np.sign(bent) * np.expm1(np.abs(bent) * np.log1p(self.mu)) / self.mu
+
+
+class Overdrive(SoundMap):
+    """Distorted sound; the formula of SoX."""
+
+    def __init__(self, gain=20.0, color=20.0):
+        self.gain = 10.0 ** (require_number("Overdrive", "gain", gain, 0, 100) / 20)
+        self.color = require_number("Overdrive", "color", color, 0, 100) / 200
+
+    def of_sound(self, sound):
+        driven = sound.astype(np.float64) * self.gain + self.color
+        driven = np.where(driven < -1, -2 / 3, np.where(driven > 1, 2 / 3, driven - driven**3 / 3))
+        made, last, before = np.zeros_like(driven), np.zeros(driven.shape[:-1]), np.zeros(driven.shape[:-1])
+        for i in range(driven.shape[-1]):
+            last = driven[..., i] - before + 0.995 * last
+            before = driven[..., i]
+            made[..., i] = sound[..., i] * 0.5 + last * 0.75
+        return np.clip(made, -1, 1)
+
+
+class ComputeDeltas(SoundMap):
+    """Slopes along time over `win_length` elements, by least squares."""
+
+    def __init__(self, win_length=5, pad_mode=BorderType.EDGE):
+        self.reach = (require_integer("ComputeDeltas", "win_length", win_length, 3) - 1) // 2
+        self.pad_mode = require_kind("ComputeDeltas", "pad_mode", pad_mode, BorderType)
+
+    def of_sound(self, sound):
+        n, length = self.reach, sound.shape[-1]
+        around = [(0, 0)] * (sound.ndim - 1) + [(n, n)]
+        padded = np.pad(sound.astype(np.float64), around, self.pad_mode.value)
+        total = sum((k - n) * padded[..., k : k + length] for k in range(2 * n + 1))
+        return total / (n * (n + 1) * (2 * n + 1) / 3)

@@ -1,0 +1,200 @@
+"""Maps of images that most pipelines have: reading, sizes, numbers and the order of axes."""
+
+import io
+
+import numpy as np
+
+from partita import _core
+from partita.common import dtype as mstype
+from partita.dataset.vision.base import ImageMap, ImageTransform, array_of, guarded, require_image
+from partita.dataset.vision.drawn import RandomHorizontalFlipWith, RandomResizedCrop, sizes_of
+from partita.dataset.vision.enums import Border, Inter
+from partita.dataset.vision.padded import RandomCropWith
+from partita.dataset.vision.pillow import is_pil, pillow, resized_pil
+from partita.dataset.vision.resized import require_interpolation, resized, shorter_to
+
+_data = _core.data
+
+
+def opened(where, data, window=lambda image: image):
+    """The image of Pillow, in colours, of the bytes of a file, or a window of it. Raises ValueError for other bytes."""
+    if is_pil(data) or np.ndim(data) > 1:
+        raise TypeError(
+            f"[{where}] takes the bytes of a file, got {type(data).__name__}, an image already, expected uint8[n]"
+        )
+    module = pillow(where)
+    data = data if isinstance(data, (bytes, bytearray)) else np.ascontiguousarray(data)
+    if isinstance(data, np.ndarray) and data.dtype.itemsize != 1:
+        raise TypeError(f"[{where}] takes the bytes of a file, got {data.dtype}{list(data.shape)}, expected uint8[n]")
+    try:
+        image = window(module.open(io.BytesIO(data)))
+        image.load()
+        return image if image.mode == "RGB" else image.convert("RGB")
+    except (OSError, ValueError, SyntaxError) as error:
+        raise ValueError(f"[{where}] no image, got {len(data)} bytes: {error}, expected those of a file") from None
+
+
+class Decode(ImageMap):
+    """The bytes of an image file as an array u8[height,width,3], or with `to_pil` as an image of Pillow, which reads
+    them."""
+
+    def __init__(self, to_pil=False):
+        if not isinstance(to_pil, bool):
+            raise TypeError(f"[Decode] to_pil is not a boolean, got {to_pil!r}, expected True or False")
+        self.to_pil = to_pil
+
+    def __call__(self, data):
+        image = guarded("Decode", lambda one: opened("Decode", one), data)
+        return image if self.to_pil else np.asarray(image)
+
+
+class Rescale(ImageTransform):
+    """value * rescale + shift, as float32."""
+
+    def __init__(self, rescale, shift):
+        self.rescale, self.shift = float(rescale), float(shift)
+
+    def core(self, seed):
+        return _data.rescale(self.rescale, self.shift)
+
+    def of_pil(self, image):
+        return self(np.asarray(image))
+
+
+class Normalize(ImageTransform):
+    """(value - mean) / std of each channel, which are the last axis, or without `is_hwc` the first."""
+
+    def __init__(self, mean, std, is_hwc=True):
+        if len(mean) != len(std):
+            raise ValueError(
+                f"[Normalize] different numbers of means and deviations, got {len(mean)} and {len(std)}, expected as "
+                "many"
+            )
+        self.mean, self.std, self.is_hwc = [float(one) for one in mean], [float(one) for one in std], bool(is_hwc)
+
+    def core(self, seed):
+        return _data.normalize(self.mean, self.std) if self.is_hwc else self._of_chw
+
+    def _of_chw(self, image):
+        image = array_of(image)
+        if image.ndim != 3 or len(self.mean) not in (1, image.shape[0]):
+            raise ValueError(
+                f"[Normalize] another number of channels, got shape {image.shape}, expected ({len(self.mean)}, height, "
+                "width)"
+            )
+        mean, std = (np.array(one, np.float32)[:, None, None] for one in (self.mean, self.std))
+        return (image.astype(np.float32) - mean) / std
+
+    def __call__(self, image):
+        return super().__call__(image) if self.is_hwc else guarded("Normalize", self._of_chw, image)
+
+    def of_pil(self, image):
+        return self(np.asarray(image))
+
+
+class HWC2CHW(ImageTransform):
+    """Channels first."""
+
+    def core(self, seed):
+        return _data.hwc_to_chw()
+
+    @staticmethod
+    def in_python(image):
+        """The image with channels first by NumPy, which is faster next to other maps in Python."""
+        if image.ndim != 3:
+            raise ValueError(f"[HWC2CHW] no image, got shape {image.shape}, expected (height, width, channels)")
+        return np.ascontiguousarray(image.transpose(2, 0, 1))
+
+    def of_pil(self, image):
+        return self(np.asarray(image))
+
+
+class Resize(ImageTransform):
+    """Another size, (height, width), or one along the shorter side, with the other side in proportion."""
+
+    def __init__(self, size, interpolation=Inter.LINEAR):
+        require_interpolation("Resize", interpolation)
+        self.keeps_ratio, self.size = isinstance(size, int), sizes_of("Resize", size)
+        self.interpolation = interpolation
+
+    def core(self, seed):
+        if self.interpolation != Inter.LINEAR:
+            return self._resized
+        return _data.resize_shorter(self.size[0]) if self.keeps_ratio else _data.resize(*self.size)
+
+    def _resized(self, image):
+        if is_pil(image):
+            return self.of_pil(image)
+        image = array_of(image)
+        size = shorter_to(image, self.size[0]) if self.keeps_ratio else self.size
+        return resized(image, size, self.interpolation)
+
+    def of_pil(self, image):
+        return resized_pil("Resize", image, self.size[0] if self.keeps_ratio else self.size, self.interpolation)
+
+    def __call__(self, value):
+        is_linear = self.interpolation == Inter.LINEAR and (is_pil(value) or np.ndim(value) == 3)
+        return super().__call__(value) if is_linear else guarded("Resize", self._resized, value)
+
+
+class RandomCropDecodeResize(RandomResizedCrop):
+    """The bytes of an image file as a window of it, resized; see RandomResizedCrop."""
+
+    def drawn(self, image, generator):
+        def window(whole):
+            top, left, height, width = self.window(whole.size[1], whole.size[0], generator)
+            return whole.crop((left, top, left + width, top + height))
+
+        where = "RandomCropDecodeResize"
+        return resized(np.asarray(opened(where, image, window)), self.size, self.interpolation, where)
+
+
+class RandomCrop(ImageTransform):
+    """A window (height, width) at a random place of the image with a border; `padding` is one number, (left and right,
+    top and bottom) or (left, top, right, bottom). With `pad_if_needed` smaller images get a larger border."""
+
+    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+        self.drawn = RandomCropWith(size, padding, pad_if_needed, fill_value, padding_mode)
+        self.size, self.padding = self.drawn.size, self.drawn.padding
+
+    def core(self, seed):
+        if self.drawn.is_plain:
+            return _data.random_crop(*self.size, self.padding, seed)
+        return self.drawn.seeded(seed)
+
+    def __call__(self, image):
+        return self.drawn(image)
+
+    def of_pil(self, image):
+        return self.drawn(image)
+
+
+class RandomHorizontalFlip(ImageTransform):
+    """Left and right exchanged with a probability."""
+
+    def __init__(self, prob=0.5):
+        self.drawn = RandomHorizontalFlipWith(prob)
+
+    def core(self, seed):
+        return _data.random_horizontal_flip(seed) if self.drawn.prob == 0.5 else self.drawn.seeded(seed)
+
+    def __call__(self, value):
+        return self.drawn(value)
+
+    def of_pil(self, image):
+        return self.drawn(image)
+
+
+class ToTensor(ImageMap):
+    """An image (height, width, channels) of numbers to 255 as one with channels first, of numbers to 1."""
+
+    def __init__(self, output_type=np.float32):
+        self.output_type = mstype.to_dtype(output_type)
+
+    def of_array(self, image):
+        require_image("ToTensor", image)
+        image = image[..., None] if image.ndim == 2 else image
+        return np.ascontiguousarray(np.transpose(image, (2, 0, 1)) * np.float32(1 / 255)).astype(self.output_type.numpy)
+
+    def of_pil(self, image):
+        return self.of_array(np.asarray(image))
