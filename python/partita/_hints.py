@@ -221,9 +221,8 @@ _REASONS = {
         "communication.comm_func": "P2POp batch_isend_irecv isend irecv send recv",
     },
     "two tensors, of real and of imaginary parts: there are no complex types": {
-        "ops": "Angle ComplexAbs Conj Polar angle conj imag polar view_as_real",
+        "ops": "Angle Conj angle imag polar view_as_real",
         "mint": "angle conj imag polar view_as_real",
-        "Tensor": "angle conj imag",
     },
     "ops.igamma of two gamma functions, or scipy.special.betainc on asnumpy()": {"ops": "Betainc"},
     "candidates that NumPy draws, in a data set": {
@@ -231,7 +230,6 @@ _REASONS = {
         "uniform_candidate_sampler",
     },
     "ops.TruncatedNormal, ops.clip and ops.normal": {"ops": "ParameterizedTruncatedNormal"},
-    "images that are cut along height and width by a strategy": {"dataset.vision": "SlicePatches"},
 }
 
 

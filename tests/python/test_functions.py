@@ -190,7 +190,7 @@ class Refusals(Case):
             ("[index] outside the tensor, got 9 of axis 1, expected", lambda: X[[0, 1], [0, 9]]),
             ("[index] indices are not integers, got a tensor of Float32", lambda: X[X]),
             ("[gather] outside the tensor, got 7 of axis 0, expected -2 to 1", lambda: ops.gather(X, Tensor([7]), 0)),
-            ("[gather] bad numbers of slices, got UInt8", lambda: ops.gather(X, Tensor(np.array([1], "u1")), 0)),
+            ("[gather] the ids are of another type, got UInt8", lambda: ops.gather(X, Tensor(np.array([1], "u1")), 0)),
             ("[tile] dims is not a tuple, got 2", lambda: ops.tile(X, 2)),
             ("[tile] dims is not a tuple, got 2", lambda: ops.Tile()(X, 2)),
             ("[tile] a number of copies is not an integer, got 1.5", lambda: ops.tile(X, (2, 1.5))),

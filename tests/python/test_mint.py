@@ -119,8 +119,15 @@ class Mint(Case):
         self.close((again == 2).mean(), 0.75, 0.05)
         self.assertEqual(mint.empty(2, 3, dtype=ms.int32).shape, (2, 3))
         self.assertEqual(mint.randn_like(Tensor(drawn(2, 5))).shape, (2, 5))
-        with self.refuses(NotImplementedError, "[rand]", "common seed", "set_seed"):
+        with self.refuses(TypeError, "[rand] no generator, got object, expected a Generator or None"):
             mint.rand(2, generator=object())
+        for draw in (mint.rand, mint.randn, lambda n, **kw: mint.normal(0.0, 1.0, (n,), **kw), mint.randperm):
+            found = []
+            for _ in range(2):
+                generator = ms.Generator().manual_seed(5)
+                found.append([draw(9, generator=generator).asnumpy() for _ in range(2)])
+            np.testing.assert_array_equal(found[0], found[1])
+            self.assertTrue((found[0][0] != found[0][1]).any())
 
     def test_drops_whole_channels(self):
         layer = mint.nn.Dropout2d(0.25).set_train()

@@ -43,8 +43,12 @@ MISTAKES = {
     "an array": (TypeError, "[Dense] input 0 is not a tensor, got ndarray", "net(np.ones((2, 4), 'f4'))"),
     "None": (TypeError, "[Dense] input 0 is not a tensor, got NoneType", "net(None)"),
     "a text": (TypeError, "[relu] operand is not a tensor, got str", "ops.relu('a')"),
-    "float ids": (TypeError, "ids are not integers, got f32[2,4]", "nn.Embedding(5, 3)(x)"),
-    "large ids": (IndexError, "id is outside the table, got 7, expected 0 to 4", "nn.Embedding(5, 3)(ids + 7)"),
+    "float ids": (
+        TypeError,
+        "the ids are of another type, got Float32, expected int32 or int64",
+        "nn.Embedding(5, 3)(x)",
+    ),
+    "large ids": (IndexError, "outside the tensor, got 8 of axis 0, expected -5 to 4", "nn.Embedding(5, 3)(ids + 7)"),
     "one-hot for ids": (
         TypeError,
         "got Float32[2, 4], expected integers, or sparse=False",
@@ -127,7 +131,11 @@ MISTAKES = {
         "model().train(1, rows(batch=16))",
     ),
     "a batch of none": (ValueError, "bad batch_size, got 0", "rows(batch=0)"),
-    "lengths of columns": (ValueError, "got 7 rows of 'label', expected 8", "rows(y=np.zeros(7, 'i4'))"),
+    "lengths of columns": (
+        ValueError,
+        "columns of different lengths, got [8, 7], expected one",
+        "rows(y=np.zeros(7, 'i4'))",
+    ),
     "a strategy as list": (TypeError, "a strategy is not a tuple, got list", "ops.MatMul().shard([2, 1])"),
     "gradients of integers": (TypeError, "nothing has a gradient, got Int", "ms.grad(lambda a: (a * 2).sum())(ids)"),
     "a position": (ValueError, "got position 3 of 1 inputs", "ms.grad(lambda a: a.sum(), 3)(x)"),

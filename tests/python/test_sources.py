@@ -132,7 +132,7 @@ class Rows(Files):
             history = train.History()
             loss = nn.CrossEntropyLoss()
             train.Model(net, loss, nn.SGD(net.trainable_params(), 0.5)).train(3, data, callbacks=[history])
-            return history.epoch["net_output"]
+            return history.history["net_output"]
 
         kept = [i for i in range(40) if y[i] != 3][:24]
         plain = ds.NumpySlicesDataset((x[kept], y[kept]), ["x", "y"], shuffle=False).batch(8)
@@ -154,7 +154,7 @@ class Rows(Files):
             history = train.History()
             optimizer = nn.SGD(net.trainable_params(), 0.5)
             train.Model(net, nn.CrossEntropyLoss(), optimizer).train(2, make(), callbacks=[history])
-            return history.epoch["net_output"]
+            return history.history["net_output"]
 
         def rows(**options):
             return ds.GeneratorDataset(list(zip(x, y)), ["x", "y"], shuffle=False, **options)

@@ -401,7 +401,7 @@ def _counted(where, ids, size, axis, dtype):
     """The numbers of slices, those below 0 counted from the end. Raises IndexError for known ones that are outside,
     TypeError for others than int32 and int64."""
     if ids.dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"[{where}] bad numbers of slices, got {ids.dtype}, expected integers of int32 or int64")
+        raise TypeError(f"[{where}] the ids are of another type, got {ids.dtype}, expected int32 or int64")
     if _trace.current() is not None or ids._symbol is not None:
         return _from_front(ids, size, dtype)
     values = ids._values()
