@@ -5,7 +5,7 @@
 FROM debian:12-slim AS build
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends \
     g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev \
-    zlib1g-dev liblzma-dev libzip-dev libxxhash-dev libtomlplusplus-dev libprotobuf-dev libopenmpi-dev openmpi-bin \
+    zlib1g-dev liblzma-dev libzip-dev libturbojpeg0-dev libpng-dev libxxhash-dev libtomlplusplus-dev libprotobuf-dev libopenmpi-dev openmpi-bin \
     python3 python3-dev python3-numpy pybind11-dev python3-venv \
     && rm -rf /var/lib/apt/lists/*
 COPY . /source
@@ -18,7 +18,7 @@ RUN cmake --preset release -DPARTITA_TESTS=OFF -DPARTITA_BENCH=OFF -DPARTITA_PYT
 
 FROM debian:12-slim
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends \
-    libfmt9 libdnnl2 libtomlplusplus3 libgomp1 zlib1g liblzma5 libzip4 libprotobuf-lite32 openmpi-bin openssh-client python3 python3-numpy \
+    libfmt9 libdnnl2 libtomlplusplus3 libgomp1 zlib1g liblzma5 libzip4 libturbojpeg0 libpng16-16 libprotobuf-lite32 openmpi-bin openssh-client python3 python3-numpy \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/partita /opt/partita
 ENV PATH=/opt/partita/bin:$PATH PYTHONPATH=/opt/partita/python

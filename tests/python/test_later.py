@@ -22,7 +22,8 @@ class Later(Case):
     def test_imports_what_is_asked_for(self):
         program = (
             "import sys, partita as ms; from partita import nn, ops;"
-            "late = ['partita.ops.boxes', 'partita.nn.similarity', 'partita.ops.place_methods', 'partita.nn.probability'];"
+            "late = ['partita.ops.boxes', 'partita.nn.similarity', 'partita.ops.place_methods',"
+            " 'partita.nn.probability'];"
             "assert not any(one in sys.modules for one in late), [one for one in late if one in sys.modules];"
             "assert 'iou' in dir(ops) and 'PSNR' in dir(nn) and hasattr(ms.Tensor, 'scatter_');"
             "ops.iou, nn.PSNR, nn.probability; ms.Tensor([1.0, 2.0]).ptp();"

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pathlib
 import sys
+import textwrap
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "python.md"
 MODULES = ("partita", "partita.nn", "partita.train", "partita.ops", "partita.mint", "partita.mint.nn",
@@ -59,7 +60,7 @@ def page():
             continue
         text += f"\n## {module_name}\n\n```\n" + "\n".join(callables) + "\n```\n"
         if others:
-            text += "\nAnd " + ", ".join(f"`{name}`" for name in others) + ".\n"
+            text += "\nOthers:\n\n```\n" + textwrap.fill(" ".join(others), 116) + "\n```\n"
     return text + "\n## See also\n\n- [Python](../guide/python.md)\n"
 
 

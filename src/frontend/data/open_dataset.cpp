@@ -5,6 +5,7 @@
 #include "frontend/data/declared_rows.h"
 #include "frontend/data/readers/array_rows.h"
 #include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/folder_images.h"
 #include "frontend/data/readers/mnist.h"
 #include "frontend/data/readers/synthetic.h"
 #include "frontend/data/transforms/image_maps.h"
@@ -17,15 +18,35 @@ namespace {
 // Constant, so that a training and a later evaluation see the same patterns under different seeds.
 constexpr uint64_t kSyntheticSeed = 1;
 
+// Statistics of the training images of ImageNet, which models of photographs expect.
+const ChannelScaling kImageNetScaling{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
+
 constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // maximum bytes of synthetic text, which is held in memory
 
 int64_t synthetic_rows(Split split) { return split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows; }
 
+/// Returns how images in folders become those of the network: of the size that is asked for, or that it declares.
+/// Throws InvalidArgument if neither is known.
+ImageWindow window_of(Split split, const RowFormat& format) {
+  const bool is_declared = format.input_shape.size() == 3 && format.input_shape[1] > 0 && format.input_shape[2] > 0;
+  if (format.resize <= 0 && !is_declared) {
+    throw InvalidArgument("[data] the size of the images is not known, got no --resize, expected --resize 224, say");
+  }
+  return {.height = format.resize > 0 ? format.resize : format.input_shape[1],
+          .width = format.resize > 0 ? format.resize : format.input_shape[2],
+          .augment = split == Split::train && format.augment,
+          .seed = format.seed};
+}
+
 /// Returns the type of images before they are prepared. Throws InvalidArgument if generated images have other
-/// dimensions than height, width and channels.
-const Type& image_type(const DataSource& source, const RowFormat& format) {
+/// dimensions than height, width and channels, and as `window_of` does.
+Type image_type(const DataSource& source, const RowFormat& format) {
   if (source.kind == DataKind::mnist) return kMnistImage;
   if (source.kind == DataKind::cifar10) return kCifar10Image;
+  if (source.kind == DataKind::images) {
+    const ImageWindow window = window_of(Split::train, format);
+    return {DType::u8, {window.height, window.width, 3}};
+  }
   if (format.image.rank() == 3) return format.image;
   throw InvalidArgument(
       "[data] generated images have another number of dimensions, got {}, expected u8[height,width,channels]",
@@ -35,6 +56,9 @@ const Type& image_type(const DataSource& source, const RowFormat& format) {
 DatasetPtr read_images(const DataSource& source, Split split, const RowFormat& format) {
   if (source.kind == DataKind::mnist) return read_mnist(source.paths[0], split);
   if (source.kind == DataKind::cifar10) return read_cifar10(source.paths[0], split);
+  if (source.kind == DataKind::images) {
+    return read_folder_images(source.paths[0], split, window_of(split, format), format.classes);
+  }
   return make_synthetic(image_type(source, format), static_cast<int>(format.classes), synthetic_rows(split),
                         kSyntheticSeed, split);
 }
@@ -42,6 +66,7 @@ DatasetPtr read_images(const DataSource& source, Split split, const RowFormat& f
 ChannelScaling scaling_of(DataKind kind, int64_t channels) {
   if (kind == DataKind::mnist) return kMnistScaling;
   if (kind == DataKind::cifar10) return kCifar10Scaling;
+  if (kind == DataKind::images) return kImageNetScaling;
   const auto count = static_cast<size_t>(channels);
   return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
 }
@@ -52,11 +77,12 @@ ChannelScaling scaling_of(DataKind kind, int64_t channels) {
 std::vector<ValueMapPtr> image_maps(const Type& image, DataKind kind, Split split, const RowFormat& format) {
   const ChannelScaling scaling = scaling_of(kind, image.shape[2]);
   std::vector<ValueMapPtr> maps;
-  if (split == Split::train && format.augment) {
+  const bool has_windows = kind == DataKind::images;  // the reader has cut and resized them
+  if (split == Split::train && format.augment && !has_windows) {
     maps.push_back(random_crop(image.shape[0], image.shape[1], CropPadding{4, 4, 4, 4}, format.seed));
     maps.push_back(random_horizontal_flip(format.seed));
   }
-  if (format.resize > 0) maps.push_back(resize(format.resize, format.resize));
+  if (format.resize > 0 && !has_windows) maps.push_back(resize(format.resize, format.resize));
   maps.push_back(rescale(1.0 / 255, 0));
   maps.push_back(normalize(scaling.mean, scaling.std));
   maps.push_back(hwc_to_chw());
@@ -130,6 +156,7 @@ bool has_rows(const DataSource& source, Split split) {
   switch (source.kind) {
     case DataKind::mnist: return has_mnist(source.paths[0], split);
     case DataKind::cifar10: return has_cifar10(source.paths[0], split);
+    case DataKind::images: return has_folder_images(source.paths[0], split);
     case DataKind::npz:
     case DataKind::npy: return has_array_rows(source, split);
     case DataKind::text:
@@ -144,7 +171,7 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
   }
   if (format.is_text()) return token_columns(format.text);
   if (format.is_records()) return with_floats(record_columns(format.records), format.dtype);
-  const Shape& shape = image_type(source, format).shape;
+  const Shape shape = image_type(source, format).shape;
   const int64_t height = format.resize > 0 ? format.resize : shape[0];
   const int64_t width = format.resize > 0 ? format.resize : shape[1];
   const std::vector<Column> columns{{format.input, {format.dtype, {shape[2], height, width}}},
@@ -159,7 +186,7 @@ DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& 
   if (!fits || (format.is_records() && source.kind != DataKind::synthetic)) {
     const std::string_view expected = format.is_text()      ? "text:FILE"
                                       : format.is_records() ? "npz:FILE"
-                                                            : "mnist:DIR or cifar10:DIR";
+                                                            : "mnist:DIR, cifar10:DIR or images:DIR";
     throw InvalidArgument("[--data] the model cannot read these rows, got {}, expected {}", name_of(source.kind),
                           expected);
   }

@@ -3,13 +3,15 @@
 #include <filesystem>
 
 #include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/folder_images.h"
 #include "frontend/data/readers/mnist.h"
 
 namespace partita {
 namespace {
 
 constexpr std::string_view kForms =
-    "mnist:DIR, cifar10:DIR, text:FILE, npz:FILE, npy:INPUTS,LABELS, synthetic, or a folder or file of one of these";
+    "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, npz:FILE, npy:INPUTS,LABELS, synthetic, or a folder or file of one "
+    "of these";
 
 std::vector<std::string> split_paths(std::string_view text) {
   std::vector<std::string> paths;
@@ -45,9 +47,10 @@ DataSource recognise(std::string_view where, std::string_view text) {
       if (has_mnist(path, split)) return {DataKind::mnist, {path}};
       if (has_cifar10(path, split)) return {DataKind::cifar10, {path}};
     }
+    if (has_folder_images(path, Split::train)) return {DataKind::images, {path}};
     throw InvalidArgument(
         "[{}] a folder without a known data set, got '{}', expected the files of MNIST (train-images-idx3-ubyte) or "
-        "CIFAR-10 (data_batch_1.bin), also .gz or .xz",
+        "CIFAR-10 (data_batch_1.bin), also .gz or .xz, or folders of images (CLASS/NAME.jpg)",
         where, text);
   }
   if (path.ends_with(".npz")) return {DataKind::npz, {path}};
