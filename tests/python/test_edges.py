@@ -1,0 +1,68 @@
+"""Functions at the edges of what they take: large and tiny numbers, infinities, numbers outside, nothing."""
+
+import math
+import time
+import tracemalloc
+
+import numpy as np
+from support import Case, rng
+
+import partita as ms
+from partita import Tensor, ops
+
+
+class SpecialFunctions(Case):
+    def test_zeta_far_below_zero(self):
+        # The same sums, of which the last one begins at a distance: zeta(s, q) - zeta(s, q + n) is a sum of n terms.
+        q = -rng(1).integers(100, 200, 20) - rng(2).uniform(0.1, 0.9, 20)
+        for s in (2.0, 3.0):
+            terms = (q[:, None] + np.arange(220)) ** -s
+            rest = ops.zeta(Tensor(np.full(20, s)), Tensor(q + 220)).asnumpy()
+            self.close(ops.zeta(Tensor(np.full(20, s)), Tensor(q)), terms.sum(1) + rest, 1e-9)
+        near = np.float64([-1e-9, -1e-6])
+        self.close(ops.zeta(Tensor([2.0, 2.0], ms.float64), Tensor(near)), near**-2 + np.pi**2 / 6, 1e-12)
+        begin = time.perf_counter()
+        found = ops.zeta(Tensor([2.0, 3.0, 2.0]), Tensor([-4e6 - 0.5, -math.inf, -3.0])).asnumpy()
+        self.assertLess(time.perf_counter() - begin, 2)
+        self.assertAlmostEqual(float(found[0]), np.pi**2, places=4)
+        self.assertTrue(np.isnan(found[1]) and np.isinf(found[2]))
+
+    def test_bessel_functions_of_many_elements_need_little_memory(self):
+        x = rng(3).uniform(0, 20, (250, 400))
+        for name in ("j1", "k0", "i0"):
+            tracemalloc.start()
+            found = getattr(ops, f"bessel_{name}")(Tensor(x)).asnumpy()
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            self.assertLess(most, 40 * 2**20)
+            self.close(getattr(ops, f"bessel_{name}")(Tensor(x[100:101, :3])), found[100:101, :3], 1e-15)
+
+    def test_gamma_shares_of_tiny_and_large_orders(self):
+        slope = ms.grad(lambda a, x: ops.igamma(a, x).sum())
+        # For a near 0 the slope is -E1(x), the exponential integral; for a large one minus a normal density.
+        found = slope(Tensor(np.float64([1e-8])), Tensor(np.float64([1.0])))
+        self.assertAlmostEqual(float(found[0]), -0.21938393439552, places=6)
+        a = 10.0 ** rng(4).uniform(6, 8, 5)
+        shift = rng(5).uniform(-1, 1, 5)
+        found = slope(Tensor(a), Tensor(a + shift * np.sqrt(a))).asnumpy()
+        self.close(found * np.sqrt(a), -np.exp(-(shift**2) / 2) / np.sqrt(2 * np.pi), 1e-2)
+
+    def test_gamma_shares_of_infinities(self):
+        a, x = Tensor(np.float64([2.0, 1e306, 3.0])), Tensor(np.float64([np.inf, 2.0, 0.0]))
+        self.close(ops.igamma(a, x), [1.0, 0.0, 0.0])
+        self.close(ops.igammac(a, x), [0.0, 1.0, 1.0])
+
+
+class Draws(Case):
+    def test_integers_between_the_ends_of_their_type(self):
+        ms.set_seed(3)
+        low, high = Tensor(-(2**31), ms.int32), Tensor(2**31 - 1, ms.int32)
+        for found in (ops.UniformInt()((4000,), low, high), ops.uniform((4000,), low, high, dtype=ms.int32)):
+            self.assertEqual(found.dtype, ms.int32)
+            values = found.asnumpy().astype(np.float64) / 2**32
+            self.assertLess(abs(values.mean()), 0.03)
+            self.assertLess(abs(values.std() - math.sqrt(1 / 12)), 0.02)
+            self.assertGreater(len(np.unique(found.asnumpy() % 256)), 200)  # 24 bits of 32 would leave one
+        begin = Tensor(2**40, ms.int64)
+        found = ops.uniform((500,), begin, begin + 3, dtype=ms.int64).asnumpy() - 2**40
+        self.assertEqual(sorted(set(found.tolist())), [0, 1, 2])
