@@ -3,12 +3,14 @@
 import math
 import time
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 from support import Case, rng
 
 import partita as ms
 from partita import Tensor, ops
+from partita.ops import custom
 
 
 class SpecialFunctions(Case):
@@ -66,3 +68,30 @@ class Draws(Case):
         begin = Tensor(2**40, ms.int64)
         found = ops.uniform((500,), begin, begin + 3, dtype=ms.int64).asnumpy() - 2**40
         self.assertEqual(sorted(set(found.tolist())), [0, 1, 2])
+
+
+class NamesOfNodes(Case):
+    def test_what_numpy_computes_is_named_alike_whatever_was_called_before(self):
+        # Processes compare their programs, and one of them may print, alone, what is no part of these.
+        ids, scores = Tensor([4, 6, 4], ms.int32), Tensor(rng(6).uniform(0, 9, (3, 5)), ms.float32)
+        logs, lengths = ops.log_softmax(Tensor(rng(7).normal(size=(4, 1, 3)), ms.float32)), Tensor([2], ms.int32)
+        calls = {
+            "gcd": lambda: ops.gcd(ids, ids),
+            "igamma": lambda: ops.igamma(scores, scores),
+            "unique_with_pad_0": lambda: ops.unique_with_pad(ids, 0),
+            "unique_with_pad_7": lambda: ops.unique_with_pad(ids, 7),
+            "left_bound": lambda: ops.LowerBound()(scores, scores),
+            "nms_with_mask_0.25": lambda: ops.NMSWithMask(0.25)(scores),
+            "ctc_loss_0_False_True": lambda: ops.ctc_loss(logs, Tensor([[1, 2]], ms.int32), Tensor([4]), lengths),
+            "matrix_inverse_0": lambda: ops.inverse(scores[:, :3]),
+        }
+        kept, names = custom.F.host_function, []
+
+        def named(trace, name, *others):
+            names.append(name)
+            return kept(trace, name, *others)
+
+        with mock.patch.object(custom.F, "host_function", named):
+            for call in calls.values():
+                call()
+        self.assertEqual(names, list(calls))
