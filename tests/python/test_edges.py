@@ -95,3 +95,21 @@ class NamesOfNodes(Case):
             for call in calls.values():
                 call()
         self.assertEqual(names, list(calls))
+
+
+class Matrices(Case):
+    def test_exponentials_of_a_batch_do_not_depend_on_each_other(self):
+        small, large = rng(8).normal(size=(3, 3)), np.diag([40.0, -60.0, 1.0])
+        far, none = np.zeros((3, 3)), np.full((3, 3), np.nan)
+        far[0, 1] = 1e12
+        for other in (far, none):
+            found = ops.matrix_exp(Tensor(np.stack([small, large, other]))).asnumpy()
+            self.close(found[0], ops.matrix_exp(Tensor(small)), 1e-13)
+            self.close(found[1], np.diag(np.exp(np.diag(large))), 1e-12)
+        self.assertEqual(ops.matrix_exp(Tensor(np.zeros((0, 3, 3)))).shape, (0, 3, 3))
+
+    def test_matrices_without_a_result(self):
+        with self.refuses(ValueError, "[matrix_solve] there is no result", "expected other matrices"):
+            ops.matrix_solve(Tensor(np.zeros((2, 2), "f4")), Tensor(np.ones((2, 1), "f4")))
+        with self.refuses(ValueError, "[svd] there is no result"):
+            ops.svd(Tensor(np.full((2, 2), np.nan, "f4")))

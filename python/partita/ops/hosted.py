@@ -32,7 +32,10 @@ def rule_of(batch, inputs, outputs):
 @functools.lru_cache(1024)
 def _made(name, values, shapes, gradient, inputs, outputs, batch, options):
     def run(*arrays):
-        made = values(*arrays, *options)
+        try:
+            made = values(*arrays, *options)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(f"[{name}] there is no result, got {str(error)!r}, expected other matrices") from None
         several = isinstance(made, tuple)
         made = [np.asarray(one, arrays[0].dtype) for one in (made if several else (made,))]
         return tuple(made) if several else made[0]
