@@ -113,3 +113,49 @@ class Matrices(Case):
             ops.matrix_solve(Tensor(np.zeros((2, 2), "f4")), Tensor(np.ones((2, 1), "f4")))
         with self.refuses(ValueError, "[svd] there is no result"):
             ops.svd(Tensor(np.full((2, 2), np.nan, "f4")))
+
+    def test_rows_that_tables_do_not_have(self):
+        from partita.ops.tables import looked_up as rows_of
+
+        self.close(rows_of(Tensor(np.float32([[np.nan, np.inf], [2, 3]])), Tensor([7, 1])), [[0, 0], [2, 3]])
+        table = Tensor(np.float32([[np.nan, np.inf], [2, 3]]))
+        looked_up = ms.value_and_grad(lambda t, ids: ops.EmbeddingLookup()(t, ids, 4).sum())
+        found, slope = looked_up(table, Tensor([3, 5, 9]))
+        self.close(found, 5.0)
+        self.close(slope, [[0, 0], [1, 1]])
+
+
+class Places(Case):
+    def test_axes_and_ranks_outside_are_refused(self):
+        x = Tensor(rng(9).normal(size=(3, 4)), ms.float32)
+        for axis in (2, -3):
+            for op in (ops.CumProd(), ops.CumulativeLogsumexp()):
+                with self.refuses(ValueError, "axis is outside", f"got {axis}"):
+                    op(x, axis)
+        for n in (-1, 4):
+            with self.refuses(ValueError, "[NthElement] no such element", f"n={n}"):
+                ops.NthElement()(x, n)
+        for function in (ops.pdist, lambda a, p: ops.dist(a, a, p)):
+            with self.refuses(ValueError, "dist] bad degree") as caught:
+                function(x, -1.0)
+            self.assertNotIn("cdist", str(caught.exception))
+
+    def test_of_nothing(self):
+        none = Tensor(np.zeros((0, 3), "f4"))
+        self.close(ops.unsorted_segment_sum(none, Tensor(np.zeros(0, "i4")), 2), np.zeros((2, 3)))
+        self.close(ops.unsorted_segment_prod(none, Tensor(np.zeros(0, "i4")), 2), np.ones((2, 3)))
+        self.close(ops.Bincount()(Tensor([], ms.int32), 3, Tensor([], ms.float32)), np.zeros(3))
+        self.assertEqual(ops.sequence_mask(Tensor(np.zeros(0, "i4"))).shape, (0, 0))
+        x = Tensor([1.0, 2.0])
+        self.close(x.masked_scatter(Tensor([False, False]), Tensor([], ms.float32)), [1, 2])
+        self.close(Tensor(1.0).scatter_add(0, Tensor(-1), Tensor(2.0)), 3)
+        self.close(Tensor(1.0).scatter(0, Tensor(0), Tensor(2.0)), 2)
+
+    def test_many_numbers_need_little_memory(self):
+        with self.refuses(ValueError, "[range] too many numbers", "maxlen=1000000"):
+            ops.range(0, 10**15, 1)
+        ids, weights = rng(10).integers(0, 70000, 40000), rng(11).uniform(size=40000)
+        found = ops.Bincount()(Tensor(ids, ms.int32), 65536, Tensor(weights))
+        self.close(found, np.bincount(ids[ids < 65536], weights[ids < 65536], 65536), 1e-12)
+        numbers = rng(12).permutation(20000)
+        self.assertEqual(ops.InvertPermutation()(tuple(numbers.tolist())), tuple(np.argsort(numbers).tolist()))

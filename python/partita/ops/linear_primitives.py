@@ -11,6 +11,7 @@ from partita.ops.linear_solutions import solve_triangle, turned
 from partita.ops.picked import require_known
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
+from partita.ops.segments import over_segments
 
 _NO_EIGENVALUES = "complex numbers are not supported, got a call, expected scipy.linalg.eigh for symmetric matrices"
 
@@ -249,10 +250,9 @@ class Bincount(Primitive):
         super().__init__()
 
     def compute(self, array, size, weights):
-        count = int(size)
-        values, shares = F.reshape(array, [-1, 1]), F.reshape(weights, [-1, 1])
-        hits = F.equal(values, F.reshape(F.arange(count, dtype=array.dtype), [1, -1]))
-        return F.reduce_sum(F.mul(F.cast(hits, weights.dtype), shares), 0)
+        count, ids = int(size), F.reshape(array, [-1])
+        ids = F.select(F.less(ids, count), ids, F.full_like(ids, -1))
+        return over_segments("Bincount", "add", F.reshape(weights, [-1]), ids, count)
 
 
 class HistogramFixedWidth(Primitive):
