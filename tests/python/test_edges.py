@@ -158,3 +158,10 @@ class Places(Case):
         self.close(found, np.bincount(ids[ids < 65536], weights[ids < 65536], 65536), 1e-12)
         numbers = rng(12).permutation(20000)
         self.assertEqual(ops.InvertPermutation()(tuple(numbers.tolist())), tuple(np.argsort(numbers).tolist()))
+
+    def test_blocks_of_bad_sizes(self):
+        x = Tensor(np.zeros((1, 4, 4, 4), "f4"))
+        for function in (ops.pixel_shuffle, ops.pixel_unshuffle, lambda a, n: ops.DepthToSpace(n)(a)):
+            for size in (0, True, 2.5):
+                with self.refuses(ValueError, "bad size of blocks", repr(size)):
+                    function(x, size)
