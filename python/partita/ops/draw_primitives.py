@@ -3,7 +3,7 @@
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
-from partita.ops.absent import _refusing
+from partita.ops.absent import refusing_class
 from partita.ops.op_classes import with_options
 from partita.ops.primitive import Primitive
 
@@ -47,7 +47,7 @@ def _seeded(name, function):
 for _name, _function in _SEEDED.items():
     globals()[_name] = _seeded(_name, _function)
 for _name, _instead in _REFUSED.items():
-    globals()[_name] = _refusing(_name, _instead)
+    globals()[_name] = refusing_class(_name, _instead)
 
 
 class Bernoulli(Primitive):
