@@ -165,3 +165,16 @@ class Places(Case):
             for size in (0, True, 2.5):
                 with self.refuses(ValueError, "bad size of blocks", repr(size)):
                     function(x, size)
+
+    def test_channels_of_zeros_are_kept(self):
+        x = Tensor(np.zeros((2, 3, 2, 2), "f4"))
+        self.assertTrue(ops.Dropout2D(1.0)(x)[1].asnumpy().all())
+        made, kept = ops.Dropout2D(0.5)(Tensor(np.ones((20, 30, 1, 2), "f4")))
+        self.close(made, 2.0 * kept.asnumpy())
+        self.assertLess(abs(ops.Dropout2D(0.5)(Tensor(np.zeros((20, 30, 1, 2), "f4")))[1].asnumpy().mean() - 0.5), 0.1)
+
+    def test_no_boxes_are_asked_for(self):
+        boxes, scores = Tensor(np.float32([[0, 0, 1, 1], [4, 4, 5, 5]])), Tensor(np.float32([0.5, 0.9]))
+        for most, expected in ((-1, []), (0, []), (1, [1])):
+            found = ops.NonMaxSuppressionV3()(boxes, scores, Tensor(most, ms.int32), Tensor(0.5), Tensor(0.0))
+            self.assertEqual(found.asnumpy().tolist(), expected)

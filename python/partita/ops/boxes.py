@@ -156,7 +156,7 @@ def best_boxes(boxes, scores, most, iou_threshold, score_threshold):
     order = np.argsort(-points, kind="stable")
     order = order[points[order] > least]
     rows = np.concatenate([ends[0], ends[1], points[:, None]], 1)[order]
-    return Tensor(order[_kept(rows, threshold)[2]][:count].astype(np.int32))
+    return Tensor(order[_kept(rows, threshold)[2]][: max(count, 0)].astype(np.int32))
 
 
 def _pixels(rows, images, y, x, shape):
