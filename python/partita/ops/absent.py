@@ -4,7 +4,7 @@ from partita._names import absent_all
 from partita.ops.primitive import Primitive
 
 
-def _refusing(name, instead):
+def refusing_class(name, instead):
     """The class of an op that libraries make when they are imported: a call of the op raises NotImplementedError."""
 
     def init(self, *args, **kwargs):
@@ -15,6 +15,17 @@ def _refusing(name, instead):
 
     members = {"__init__": init, "compute": compute, "__doc__": f"Not there: see {instead}.", "__module__": __name__}
     return type(name, (Primitive,), members)
+
+
+def refusing_function(name, what, instead):
+    """A function whose call raises NotImplementedError: `what` is not supported, such as complex numbers."""
+
+    def call(*args, **kwargs):
+        raise NotImplementedError(f"[{name}] {what} are not supported, got a call, expected {instead}")
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Not there: {what} are not supported. See {instead}."
+    return call
 
 
 ABSENT = absent_all(
@@ -40,7 +51,7 @@ ABSENT = absent_all(
 )
 ABSENT.update(
     {
-        name: _refusing(name, instead)
+        name: refusing_class(name, instead)
         for name, instead in {
             "Complex": "two tensors, of real and of imaginary parts",
             "FFTWithSize": "numpy.fft on asnumpy()",

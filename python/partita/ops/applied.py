@@ -1,13 +1,12 @@
 """Updates of parameters by the formulas of optimizers, as ops that are objects: each sets the parameters that it is
 called with, and returns their values."""
 
-import inspect
-
 from partita._names import absent_all
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.op_classes import MUST, with_options
 from partita.ops.primitive import Primitive
 
 # The new values of parameters, in their order. Averages and sums come before what is made of them.
@@ -206,8 +205,15 @@ def proximal_descent(self, var, alpha, l1, l2, delta):
     return (_proximal(var - alpha * delta, alpha, l1, l2),)
 
 
+def _without_op(function):
+    def call(self, *operands):
+        return function(*operands)
+
+    call.__doc__ = function.__doc__
+    return call
+
+
 _LOCKS, _NESTEROV = {"use_locking": False}, {"use_locking": False, "use_nesterov": False}
-_REQUIRED = inspect.Parameter.empty
 _AVERAGES = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "use_locking": False}
 
 # (how many of the first operands are set, the function, parameters of the constructor), by the names of ops.
@@ -217,17 +223,17 @@ _TABLE = {
     "ApplyAdadelta": (3, adadelta, {}),
     "ApplyAdagrad": (2, adagrad, {"update_slots": True}),
     "ApplyAdagradDA": (3, adagrad_da, _LOCKS),
-    "ApplyAdagradV2": (2, adagrad_v2, {"epsilon": _REQUIRED, "update_slots": True}),
+    "ApplyAdagradV2": (2, adagrad_v2, {"epsilon": MUST, "update_slots": True}),
     "ApplyAdamWithAmsgrad": (4, amsgrad_of_settings, _AVERAGES),
     "ApplyAdamWithAmsgradV2": (4, amsgrad, _LOCKS),
     "ApplyAddSign": (2, add_sign, {}),
     "ApplyCenteredRMSProp": (4, centered_rms_prop, _LOCKS),
-    "ApplyFtrl": (3, lambda self, *operands: ftrl(*operands), _LOCKS),
+    "ApplyFtrl": (3, _without_op(ftrl), _LOCKS),
     "ApplyGradientDescent": (1, gradient_descent, {}),
     "ApplyKerasMomentum": (2, keras_momentum, _NESTEROV),
     "ApplyMomentum": (2, momentum, {"use_nesterov": False, "use_locking": False, "gradient_scale": 1.0}),
     "ApplyPowerSign": (2, power_sign, {}),
-    "ApplyProximalAdagrad": (2, lambda self, *operands: proximal_adagrad(*operands), _LOCKS),
+    "ApplyProximalAdagrad": (2, _without_op(proximal_adagrad), _LOCKS),
     "ApplyProximalGradientDescent": (1, proximal_descent, {}),
     "ApplyRMSProp": (3, rms_prop, _LOCKS),
 }
@@ -244,16 +250,6 @@ _FIRST_ALONE = {  # ops that return the parameter without its states
 
 def _op_of(name, count, function, settings):
     """The class of an op that sets its first `count` operands to what a function gives."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter("self", kind)]
-    parameters += [inspect.Parameter(one, kind, default=value) for one, value in settings.items()]
-    signature = inspect.Signature(parameters)
-
-    def __init__(self, *args, **kwargs):
-        Primitive.__init__(self)
-        given = signature.bind(self, *args, **kwargs)
-        given.apply_defaults()
-        self.__dict__.update({one: given.arguments[one] for one in settings})
 
     def compute(self, *operands):
         for one in operands[:count]:
@@ -266,10 +262,7 @@ def _op_of(name, count, function, settings):
         kept = tuple(_keep(one, value) for one, value in zip(operands, made))
         return kept[0] if name in _FIRST_ALONE else kept
 
-    __init__.__signature__ = signature
-    doc = f"Sets its first {count} operands: see {function.__name__} of this module."
-    members = {"__init__": __init__, "compute": compute, "__module__": __name__}
-    return type(name, (Primitive,), {**members, "__doc__": function.__doc__ or doc})
+    return with_options(name, compute, function.__doc__, __name__, settings)
 
 
 globals().update({name: _op_of(name, *row) for name, row in _TABLE.items()})

@@ -72,6 +72,7 @@ def _kept(drop_mask, keys):
 
 
 def check(where, layout, mode, keep_prob, drop_mask, refused):
+    """Raises ValueError for other layouts and modes, a bad share that is kept, and what is refused and not None."""
     if layout not in _LAYOUTS:
         raise ValueError(f"[{where}] unsupported layout, got {layout!r}, expected one of {', '.join(_LAYOUTS)}")
     if mode not in (0, 1, 2, 3, 4):

@@ -1,6 +1,5 @@
 """Products of two inputs with a tensor."""
 
-
 from partita.ops.elementwise import add, mul
 from partita.ops.layers import matmul
 from partita.ops.reductions import reduce_sum

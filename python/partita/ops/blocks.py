@@ -1,6 +1,7 @@
 """Blocks of an image as channels or as images of a batch, and back."""
 
 import math
+import numbers
 
 import numpy as np
 
@@ -51,45 +52,50 @@ def batch_to_space_nd(input_x, block_shape, crops):
     return sliced(made, ranges + [(first, n - last) for n, (first, last) in zip(sizes, pairs)])
 
 
-def _shuffled(where, x, size, order):
-    """Pixels of x[.., c * size * size, h, w] from channels, whose order of block and channel is given."""
-    lead, (channels, h, w) = list(x.shape[:-3]), x.shape[-3:]
-    if size < 1 or channels % (size * size):
-        raise ValueError(f"[{where}] channels do not divide, got {channels} by {size} squared, expected a multiple")
+def _image(where, input, size):
+    x = as_tensor(input, where)
+    if x.ndim < 3:
+        raise ValueError(f"[{where}] no image, got shape {x.shape}, expected [.., channels, height, width]")
+    if isinstance(size, bool) or not isinstance(size, numbers.Integral) or size < 1:
+        raise ValueError(f"[{where}] bad size of blocks, got {size!r}, expected an integer from 1")
+    return x, int(size), list(x.shape[:-3])
+
+
+def shuffled(where, input, size, channel_first=False):
+    """Pixels of x[.., c * size * size, h, w] from channels, whose number has the place in a block first, or the channel
+    of the result."""
+    x, size, lead = _image(where, input, size)
+    channels, h, w = x.shape[-3:]
+    if channels % (size * size):
+        raise ValueError(f"[{where}] wrong channels, got {channels}, expected a multiple of {size * size}")
     depth, n = channels // (size * size), len(lead)
-    if order == "channel first":
+    if channel_first:
         apart, axes = reshape(x, [*lead, depth, size, size, h, w]), [n, n + 3, n + 1, n + 4, n + 2]
     else:
         apart, axes = reshape(x, [*lead, size, size, depth, h, w]), [n + 2, n + 3, n, n + 4, n + 1]
     return reshape(transpose(apart, [*range(n), *axes]), [*lead, depth, h * size, w * size])
 
 
-def _unshuffled(where, x, size, order):
-    """The channels of x[.., c, h, w] of which `_shuffled` makes these pixels."""
-    lead, (depth, h, w) = list(x.shape[:-3]), x.shape[-3:]
-    if size < 1 or h % size or w % size:
-        raise ValueError(f"[{where}] blocks do not divide, got {size} of {h} x {w}, expected a divisor")
+def unshuffled(where, input, size, channel_first=False):
+    """The channels of x[.., c, h, w] of which `shuffled` makes these pixels."""
+    x, size, lead = _image(where, input, size)
+    depth, h, w = x.shape[-3:]
+    if h % size or w % size:
+        raise ValueError(f"[{where}] wrong size, got {h} x {w}, expected multiples of {size}")
     n = len(lead)
     apart = reshape(x, [*lead, depth, h // size, size, w // size, size])
-    axes = [n, n + 2, n + 4, n + 1, n + 3] if order == "channel first" else [n + 2, n + 4, n, n + 1, n + 3]
+    axes = [n, n + 2, n + 4, n + 1, n + 3] if channel_first else [n + 2, n + 4, n, n + 1, n + 3]
     return reshape(transpose(apart, [*range(n), *axes]), [*lead, depth * size * size, h // size, w // size])
-
-
-def _image(where, input):
-    x = as_tensor(input, where)
-    if x.ndim < 3:
-        raise ValueError(f"[{where}] no image, got shape {x.shape}, expected [.., channels, height, width]")
-    return x
 
 
 def depth_to_space(x, block_size):
     """[n, c, h * b, w * b] of x[n, b * b * c, h, w]: channels as blocks, the place in a block first."""
-    return _shuffled("DepthToSpace", _image("DepthToSpace", x), int(block_size), "place first")
+    return shuffled("DepthToSpace", x, block_size)
 
 
 def space_to_depth(x, block_size):
     """[n, b * b * c, h / b, w / b] of x[n, c, h, w]: blocks as channels, the place in a block first."""
-    return _unshuffled("SpaceToDepth", _image("SpaceToDepth", x), int(block_size), "place first")
+    return unshuffled("SpaceToDepth", x, block_size)
 
 
 def mirror_pad(input_x, paddings, mode):

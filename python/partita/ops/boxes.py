@@ -8,7 +8,6 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full, zeros_like
-from partita.ops.custom import Custom
 from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
     add,
@@ -31,6 +30,7 @@ from partita.ops.elementwise import (
     select,
     sub,
 )
+from partita.ops.hosted import Hosted
 from partita.ops.picked import require_known
 from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import broadcast_to, expand_dims, gather, reshape, sliced, stack, transpose
@@ -123,7 +123,7 @@ def _kept(boxes, threshold):
     return rows, np.arange(len(rows), dtype=np.int32), stays
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=256)
 def _keeping(threshold):
     def results(shape):
         return shape, (shape[0],), (shape[0],)
@@ -131,7 +131,7 @@ def _keeping(threshold):
     def types(dtype):
         return dtype, mstype.int32, mstype.bool_
 
-    return Custom(lambda boxes: _kept(boxes, threshold), results, types, "pyfunc", name="nms_with_mask")
+    return Hosted("nms_with_mask", lambda boxes: _kept(boxes, threshold), results, types, options=(threshold,))
 
 
 def nms_with_mask(bboxes, threshold):
@@ -156,7 +156,7 @@ def best_boxes(boxes, scores, most, iou_threshold, score_threshold):
     order = np.argsort(-points, kind="stable")
     order = order[points[order] > least]
     rows = np.concatenate([ends[0], ends[1], points[:, None]], 1)[order]
-    return Tensor(order[_kept(rows, threshold)[2]][:count].astype(np.int32))
+    return Tensor(order[_kept(rows, threshold)[2]][: max(count, 0)].astype(np.int32))
 
 
 def _pixels(rows, images, y, x, shape):

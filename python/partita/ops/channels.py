@@ -3,6 +3,7 @@
 import math
 
 from partita.common import dtype as mstype
+from partita.ops.blocks import shuffled, unshuffled
 from partita.ops.creation import ones, zeros_like
 from partita.ops.elementwise import add, cast, mul, pow, rsqrt, square, sub
 from partita.ops.layers import _pool, dropout
@@ -94,37 +95,14 @@ def dropout3d(input, p=0.5, training=True):
     return _of_channels("dropout3d", input, p, training, (5,), 5)
 
 
-def _images(where, x, factor):
-    x = as_tensor(x, where)
-    if x.ndim < 3:
-        raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape}, expected 3 or more")
-    if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
-        raise ValueError(f"[{where}] bad factor, got {factor!r}, expected an integer from 1")
-    return x, list(x.shape[:-3]), *x.shape[-3:]
-
-
 def pixel_shuffle(input, upscale_factor):
     """x[.., c r^2, h, w] becomes x[.., c, h r, w r]."""
-    r = upscale_factor
-    x, lead, c, h, w = _images("pixel_shuffle", input, r)
-    if c % (r * r):
-        raise ValueError(f"[pixel_shuffle] wrong channels, got {c}, expected a multiple of {r * r}")
-    n = len(lead)
-    parts = reshape(x, [*lead, c // (r * r), r, r, h, w])
-    order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    return reshape(transpose(parts, order), [*lead, c // (r * r), h * r, w * r])
+    return shuffled("pixel_shuffle", input, upscale_factor, channel_first=True)
 
 
 def pixel_unshuffle(input, downscale_factor):
     """x[.., c, h r, w r] becomes x[.., c r^2, h, w]."""
-    r = downscale_factor
-    x, lead, c, h, w = _images("pixel_unshuffle", input, r)
-    if h % r or w % r:
-        raise ValueError(f"[pixel_unshuffle] wrong size, got {h} x {w}, expected multiples of {r}")
-    n = len(lead)
-    parts = reshape(x, [*lead, c, h // r, r, w // r, r])
-    order = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
-    return reshape(transpose(parts, order), [*lead, c * r * r, h // r, w // r])
+    return unshuffled("pixel_unshuffle", input, downscale_factor, channel_first=True)
 
 
 def channel_shuffle(x, groups):

@@ -7,8 +7,8 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.ops.custom import Custom
 from partita.ops.elementwise import cast, div, larger, mul
+from partita.ops.hosted import Hosted
 from partita.ops.losses import _with_digits, reduced, reduction_of
 from partita.ops.picked import require_known
 from partita.ops.shapes import reshape
@@ -122,7 +122,8 @@ def _op(blank, zero_infinity, merges, where):
     def gradient(log_probs, targets, input_lengths, target_lengths, out, dout):
         return mul(out[2], reshape(dout[0], [1, -1, 1])), None, None, None
 
-    return Custom(call, shapes, lambda log_probs, *_: [log_probs] * 3, "pyfunc", gradient, name=where)
+    options = blank, zero_infinity, merges
+    return Hosted(where, call, shapes, lambda log_probs, *_: [log_probs] * 3, gradient, options=options)
 
 
 def ctc_parts(where, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity=False, merges=True):
@@ -220,7 +221,8 @@ def _sparse_op(collapse, merges, ignore_longer):
     def shapes(x, *_):
         return [[x[1]], list(x)]
 
-    return Custom(call, shapes, lambda x, *_: [x] * 2, "pyfunc", gradient, name="CTCLoss")
+    options = collapse, merges, ignore_longer
+    return Hosted("CTCLoss", call, shapes, lambda x, *_: [x] * 2, gradient, options=options)
 
 
 def sparse_ctc_loss(x, places, values, sequence_length, collapse, merges, ignore_longer):

@@ -44,6 +44,6 @@ def sequence_mask(lengths, maxlen=None):
     lengths = as_tensor(lengths, "sequence_mask")
     if maxlen is None:
         require_known("sequence_mask", lengths)
-        maxlen = int(lengths.asnumpy().max())
+        maxlen = int(lengths.asnumpy().max(initial=0))
     places = Tensor(np.arange(int(maxlen)))
     return less(places, reshape(cast(lengths, mstype.int64), [*lengths.shape, 1]))

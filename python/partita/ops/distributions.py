@@ -10,7 +10,7 @@ from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
 from partita.ops.angles import tan
-from partita.ops.drawn import _drawn, _sizes, integers_below, multinomial
+from partita.ops.drawn import _drawn, _sizes, fine_shares, integers_below, multinomial
 from partita.ops.elementwise import abs, add, cast, clip, exp, floor, less, log, mul, neg, select, smaller, sub
 from partita.ops.kinds import typed, wide
 from partita.ops.picked import require_known
@@ -106,15 +106,15 @@ def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
     """Numbers between two others, the second excluded, as floats, or as int32 or int64; the shape is broadcast with
     both."""
     kind = mstype.to_dtype(dtype)
-    share = _drawn("uniform", _broadcast("uniform", shape, minval, maxval))
+    sizes = _broadcast("uniform", shape, minval, maxval)
     if mstype.is_float(kind):
-        return typed(add(mul(share, sub(maxval, minval)), minval), kind)
+        return typed(add(mul(_drawn("uniform", sizes), sub(maxval, minval)), minval), kind)
     if kind not in (mstype.int32, mstype.int64):
         raise TypeError(f"[uniform] bad dtype, got {kind}, expected floats, int32 or int64")
-    low, high = (as_tensor(one, "uniform") for one in (minval, maxval))
-    count = cast(sub(high, low), mstype.float32)
-    found = smaller(floor(mul(share, count)), sub(count, 1.0))
-    return add(cast(found, kind), cast(low, kind))
+    low, high = (typed(as_tensor(one, "uniform"), mstype.int64) for one in (minval, maxval))
+    count = cast(sub(high, low), mstype.float64)  # that of two integers may be none of their own type
+    found = smaller(floor(mul(fine_shares(sizes), count)), sub(count, 1.0))
+    return typed(add(cast(found, mstype.int64), low), kind)
 
 
 def randint_like(input, low, high, seed=None, *, dtype=None):

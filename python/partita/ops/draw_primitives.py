@@ -3,7 +3,8 @@
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
-from partita.ops.absent import _refusing
+from partita.ops.absent import refusing_class
+from partita.ops.op_classes import with_options
 from partita.ops.primitive import Primitive
 
 _SEEDED = {  # what is called with the operands
@@ -40,20 +41,13 @@ __all__ = [
 
 
 def _seeded(name, function):
-    def init(self, seed=0, seed2=0):
-        Primitive.__init__(self)
-
-    def compute(self, *args):
-        return function(*args)
-
-    members = {"__init__": init, "compute": compute, "__doc__": function.__doc__, "__module__": __name__}
-    return type(name, (Primitive,), members)
+    return with_options(name, lambda op, *args: function(*args), function.__doc__, __name__, {"seed": 0, "seed2": 0})
 
 
 for _name, _function in _SEEDED.items():
     globals()[_name] = _seeded(_name, _function)
 for _name, _instead in _REFUSED.items():
-    globals()[_name] = _refusing(_name, _instead)
+    globals()[_name] = refusing_class(_name, _instead)
 
 
 class Bernoulli(Primitive):

@@ -75,12 +75,15 @@ def randint(low, high, size, seed=None, *, dtype=None):
     return cast(add(integers_below(int(high - low), sizes), int(low)), dtype or mstype.int64)
 
 
+def fine_shares(sizes):
+    """Numbers of float64, uniform in (0, 1), of 48 bits: two draws."""
+    first, rest = (cast(_drawn("uniform", sizes), mstype.float64) for _ in range(2))
+    return add(first, mul(sub(rest, 0.5), 2.0**-24))
+
+
 def integers_below(count, sizes):
     """Integers from 0 to below `count`, as int64: of many by two draws, since one has 24 bits."""
-    share = _drawn("uniform", sizes)
-    if count > 2**16:
-        rest = sub(cast(_drawn("uniform", sizes), mstype.float64), 0.5)
-        share = add(cast(share, mstype.float64), mul(rest, 2.0**-24))
+    share = _drawn("uniform", sizes) if count <= 2**16 else fine_shares(sizes)
     return cast(smaller(floor(mul(share, float(count))), float(count - 1)), mstype.int64)
 
 

@@ -3,6 +3,7 @@
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.op_classes import MUST, options_last
 from partita.ops.picked import require_known
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
@@ -61,28 +62,9 @@ __all__ = [
     *_OF_TENSORS,
     *_OF_NUMBERS,
     "Addcdiv",
-    "ApproximateEqual",
-    "BartlettWindow",
-    "BlackmanWindow",
-    "CeLU",
     "CheckNumerics",
     "FloatStatus",
-    "GLU",
-    "HShrink",
-    "HammingWindow",
-    "InplaceAdd",
-    "InplaceSub",
-    "InplaceUpdate",
-    "IsClose",
     "L2Loss",
-    "LogSpace",
-    "Logit",
-    "Mvlgamma",
-    "NanToNum",
-    "Range",
-    "SoftShrink",
-    "TrilIndices",
-    "TriuIndices",
 ]
 for _functions in (_OF_TENSORS, _OF_NUMBERS):
     for _name, _function in _functions.items():
@@ -90,125 +72,31 @@ for _functions in (_OF_TENSORS, _OF_NUMBERS):
             globals()[_name] = plain(_name, _function, _functions is _OF_NUMBERS, __name__)
 
 
-class _WithOptions(Primitive):
-    """An op that calls `function` with its operands, then with what it was made with."""
-
-    function, options = None, ()
-
-    def _keep(self, *options):
-        Primitive.__init__(self)
-        self.options = options
-
-    def compute(self, *args):
-        return type(self).function(*args, *self.options)
-
-
-def _op(function, text):
-    """The members of a class of `_WithOptions` besides its parameters."""
-    return {"function": staticmethod(function), "__doc__": text or function.__doc__, "__module__": __name__}
-
-
-def _with(name, function, init, text=None):
-    globals()[name] = type(name, (_WithOptions,), _op(function, text) | {"__init__": init})
-
-
-def _nan_to_num(self, nan=None, posinf=None, neginf=None):
-    self._keep(nan, posinf, neginf)
-
-
-def _close(self, rtol=1e-05, atol=1e-08, equal_nan=False):
-    self._keep(rtol, atol, equal_nan)
-
-
-def _window(self, periodic=True, dtype=mstype.float32):
-    self._keep(periodic, dtype)
-
-
-def _hamming(self, periodic=True, alpha=0.54, beta=0.46, dtype=mstype.float32):
-    self._keep(periodic, alpha, beta, dtype)
-
-
-def _space(self, steps=10, base=10, dtype=mstype.float32):
-    self._keep(steps, base, dtype)
-
-
-def _indices(self, row, col, offset=0, dtype=mstype.int32):
-    self._keep(row, col, offset, dtype)
-
-
-def _range(self, maxlen=1000000):
-    self._keep(maxlen)
-
-
-def _alpha(self, alpha=1.0):
-    self._keep(alpha)
-
-
-def _lambd(self, lambd=0.5):
-    self._keep(lambd)
-
-
-def _axis(self, axis=-1):
-    self._keep(axis)
-
-
-def _tolerance(self, tolerance=1e-05):
-    self._keep(tolerance)
-
-
-def _limit(self, eps=-1.0):
-    self._keep(eps)
-
-
-def _dimensions(self, p):
-    self._keep(p)
-
-
-def _numbers(self, indices):
-    self._keep(indices)
-
-
-_with("ApproximateEqual", F.approximate_equal, _tolerance)
-_with("CeLU", F.celu, _alpha)
-_with("GLU", F.glu, _axis)
-_with("HShrink", F.hardshrink, _lambd)
-_with("InplaceAdd", F.inplace_add, _numbers)
-_with("InplaceSub", F.inplace_sub, _numbers)
-_with("InplaceUpdate", F.inplace_update, _numbers)
-_with("IsClose", F.isclose, _close)
-_with(
-    "LogSpace",
-    lambda start, end, steps, base, dtype: F.logspace(start, end, steps, base, dtype=dtype),
-    _space,
-    F.logspace.__doc__,
-)
-_with("Logit", F.logit, _limit)
-_with("Mvlgamma", F.mvlgamma, _dimensions)
-_with("NanToNum", F.nan_to_num, _nan_to_num)
-_with("Range", F.range, _range)
-_with("SoftShrink", F.softshrink, _lambd)
-for _kind in ("tril", "triu"):
-    _made = getattr(F, f"{_kind}_indices")
-    _with(
-        f"{_kind.capitalize()}Indices",
-        lambda row, col, offset, dtype, made=_made: made(row, col, offset, dtype=dtype),
-        _indices,
-        _made.__doc__,
-    )
-for _kind in ("bartlett", "blackman"):
-    _made = getattr(F, f"{_kind}_window")
-    _with(
-        f"{_kind.capitalize()}Window",
-        lambda size, periodic, dtype, made=_made: made(size, periodic, dtype=dtype),
-        _window,
-        _made.__doc__,
-    )
-_with(
-    "HammingWindow",
-    lambda size, periodic, alpha, beta, dtype: F.hamming_window(size, periodic, alpha, beta, dtype=dtype),
-    _hamming,
-    F.hamming_window.__doc__,
-)
+_DTYPE = {"dtype": mstype.float32}
+_OPTIONS_LAST = {  # (function, parameters of the class, which follow the operands; a dtype is given by its name)
+    "ApproximateEqual": (F.approximate_equal, {"tolerance": 1e-05}),
+    "BartlettWindow": (F.bartlett_window, {"periodic": True} | _DTYPE),
+    "BlackmanWindow": (F.blackman_window, {"periodic": True} | _DTYPE),
+    "CeLU": (F.celu, {"alpha": 1.0}),
+    "GLU": (F.glu, {"axis": -1}),
+    "HShrink": (F.hardshrink, {"lambd": 0.5}),
+    "HammingWindow": (F.hamming_window, {"periodic": True, "alpha": 0.54, "beta": 0.46} | _DTYPE),
+    "InplaceAdd": (F.inplace_add, {"indices": MUST}),
+    "InplaceSub": (F.inplace_sub, {"indices": MUST}),
+    "InplaceUpdate": (F.inplace_update, {"indices": MUST}),
+    "IsClose": (F.isclose, {"rtol": 1e-05, "atol": 1e-08, "equal_nan": False}),
+    "LogSpace": (F.logspace, {"steps": 10, "base": 10} | _DTYPE),
+    "Logit": (F.logit, {"eps": -1.0}),
+    "Mvlgamma": (F.mvlgamma, {"p": MUST}),
+    "NanToNum": (F.nan_to_num, {"nan": None, "posinf": None, "neginf": None}),
+    "Range": (F.range, {"maxlen": 1000000}),
+    "SoftShrink": (F.softshrink, {"lambd": 0.5}),
+    "TrilIndices": (F.tril_indices, {"row": MUST, "col": MUST, "offset": 0, "dtype": mstype.int32}),
+    "TriuIndices": (F.triu_indices, {"row": MUST, "col": MUST, "offset": 0, "dtype": mstype.int32}),
+}
+__all__ += _OPTIONS_LAST
+for _name, (_function, _defaults) in _OPTIONS_LAST.items():
+    globals()[_name] = options_last(_name, _function, __name__, _defaults, [one for one in _defaults if one == "dtype"])
 
 
 class Addcdiv(Primitive):

@@ -67,6 +67,8 @@ def masked_scatter(input, mask, source):
         raise ValueError(
             f"[masked_scatter] too few elements, got {source.size}, expected {int(numbers_of.asnumpy()[-1]) + 1}"
         )
+    if source.size == 0:
+        return x
     numbers_of = select(less(numbers_of, 0), zeros_like(numbers_of), numbers_of)
     return select(mask, reshape(gather(reshape(source, [-1]), numbers_of, 0), x.shape), x)
 
@@ -149,6 +151,9 @@ def scatter_along(where, kind, input, axis, index, src):
         raise TypeError(f"[{where}] the element types differ, got {new.dtype} for {x.dtype}, expected the same")
     if 0 in (x.size, ids.size):
         return x
+    if x.ndim == 0:
+        made = _along_last(where, kind, *(reshape(one, [1]) for one in (x, _from_front(ids, 1), new)))
+        return reshape(made, [])
     if new.shape != ids.shape:
         new = new._item(tuple(slice(0, n) for n in ids.shape))
     if wanted != sizes:

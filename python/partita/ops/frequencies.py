@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+from partita.ops.absent import refusing_function
 from partita.ops.arranged import roll
 from partita.ops.support import as_tensor, axes_of
 
@@ -16,20 +17,8 @@ _TRANSFORMS = (
 ).split()
 
 
-def _refusing(name):
-    def call(*args, **kwargs):
-        raise NotImplementedError(
-            f"[{name}] complex numbers are not supported, got a call, expected numpy.fft on asnumpy(), or products "
-            "with matrices of cosines and sines"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Not there: Fourier transforms are complex."
-    return call
-
-
-for _name in _TRANSFORMS:
-    globals()[_name] = _refusing(_name)
+_INSTEAD = "numpy.fft on asnumpy(), or products with matrices of cosines and sines"
+globals().update({name: refusing_function(name, "complex numbers", _INSTEAD) for name in _TRANSFORMS})
 __all__ += _TRANSFORMS
 
 

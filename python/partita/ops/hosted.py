@@ -13,12 +13,12 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Hosted(Custom):
-    """An op of a function of NumPy arrays. Its node is known by the name, which has to tell apart what differs: all
-    processes give it alike."""
+    """An op of a function of NumPy arrays. Its node is known by the name and the options, which have to tell apart what
+    differs: all processes give it alike, whatever each of them called before."""
 
-    def __init__(self, name, func, out_shape, gradient, rule):
-        super().__init__(func, out_shape, None, "pyfunc", gradient, rule=rule, name=name)
-        self._node = name
+    def __init__(self, name, func, out_shape=None, out_dtype=None, gradient=None, rule="", options=()):
+        super().__init__(func, out_shape, out_dtype, "pyfunc", gradient, rule=rule, name=name)
+        self._node = "_".join([name, *map(str, options)])
 
 
 def rule_of(batch, inputs, outputs):
@@ -32,7 +32,10 @@ def rule_of(batch, inputs, outputs):
 @functools.lru_cache(1024)
 def _made(name, values, shapes, gradient, inputs, outputs, batch, options):
     def run(*arrays):
-        made = values(*arrays, *options)
+        try:
+            made = values(*arrays, *options)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(f"[{name}] there is no result, got {str(error)!r}, expected other matrices") from None
         several = isinstance(made, tuple)
         made = [np.asarray(one, arrays[0].dtype) for one in (made if several else (made,))]
         return tuple(made) if several else made[0]
@@ -40,9 +43,9 @@ def _made(name, values, shapes, gradient, inputs, outputs, batch, options):
     def own_gradient(*args):
         return gradient(*args, *options)
 
-    text = "_".join([name, str(batch), *map(str, options)])
     found = own_gradient if gradient is not None and options else gradient
-    return Hosted(text, run, lambda *given: shapes(*given, *options), found, rule_of(batch, inputs, outputs))
+    rule = rule_of(batch, inputs, outputs)
+    return Hosted(name, run, lambda *given: shapes(*given, *options), None, found, rule, (batch, *options))
 
 
 def hosted(name, values, shapes, gradient, inputs, outputs):

@@ -75,10 +75,8 @@ def ExtractImagePatches(ksizes, strides, rates, padding="VALID"):
 
 def _dropped(function, keep_prob):
     def call(x):
-        y = function(x, 1.0 - keep_prob, True)
-        lead = F.reshape(F.cast(F.not_equal(y, 0.0), y.dtype), [*x.shape[:2], -1])
-        kept = F.reshape(F.reduce_max(lead, -1), [*x.shape[:2]] + [1] * (x.ndim - 2))
-        return y, F.not_equal(F.broadcast_to(kept, x.shape), 0.0)
+        factors = function(F.ones_like(x), 1.0 - keep_prob, True)
+        return F.mul(x, factors), F.not_equal(factors, 0.0)
 
     return call
 

@@ -170,8 +170,9 @@ def _function(name):
     return call
 
 
-__all__ = "bernoulli_ clamp_ exponential_ normal_ random_ tanh_ uniform_ zero_".split()
-for _name in __all__[:-1]:
+_OF_METHODS = "bernoulli_ clamp_ exponential_ normal_ random_ tanh_ uniform_".split()
+__all__ = [*_OF_METHODS, "zero_"]
+for _name in _OF_METHODS:
     globals()[_name] = _function(_name)
 
 

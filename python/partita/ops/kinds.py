@@ -6,8 +6,8 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.ops.custom import Custom
 from partita.ops.elementwise import as_float, cast
+from partita.ops.hosted import Hosted
 from partita.ops.shapes import broadcast_to
 from partita.ops.support import as_tensor, is_number, number_dtype
 
@@ -59,16 +59,17 @@ def integers(where, *operands):
 
 
 @functools.lru_cache(maxsize=None)
-def _custom(name, function, rank, count, dtype, bprop):
+def _op_of(name, function, rank, count, dtype, bprop):
     letters = "abcdefghijklmnopqrstuvwxyz"[:rank]
     rule = ",".join([letters] * count) + "->" + letters if rank else ""
-    return Custom(function, out_dtype=dtype, func_type="pyfunc", bprop=bprop, rule=rule, name=name)
+    return Hosted(name, function, out_dtype=dtype, gradient=bprop, rule=rule)
 
 
 def by_numpy(name, function, *operands, dtype=None, bprop=None):
-    """`function` of NumPy for each element, broadcast, also within programs and cut over ranks. Without `bprop`, whose
+    """`function` of NumPy, the only one of this name, for each element, broadcast, also within programs and cut over
+    ranks. Without `bprop`, whose
     operands and gradients have the shape of the result, it has no gradient. The result has the element type of the
     operands, or `dtype`."""
     shape = np.broadcast_shapes(*[one.shape for one in operands])
     spread = [one if one.shape == shape else broadcast_to(one, shape) for one in operands]
-    return _custom(name, function, len(shape), len(spread), dtype, bprop)(*spread)
+    return _op_of(name, function, len(shape), len(spread), dtype, bprop)(*spread)

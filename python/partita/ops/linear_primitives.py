@@ -1,6 +1,5 @@
 """Ops of linear algebra that are objects."""
 
-import inspect
 import numbers
 
 import numpy as np
@@ -8,9 +7,11 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.linear_solutions import solve_triangle, turned
+from partita.ops.op_classes import MUST, options_last
 from partita.ops.picked import require_known
 from partita.ops.primitive import Primitive
 from partita.ops.primitives import plain
+from partita.ops.segments import over_segments
 
 _NO_EIGENVALUES = "complex numbers are not supported, got a call, expected scipy.linalg.eigh for symmetric matrices"
 
@@ -27,8 +28,7 @@ _PLAIN = {
 for _name, _function in _PLAIN.items():
     globals()[_name] = plain(_name, _function, False, __name__)
 
-# Classes whose arguments follow the operands of a function: (function, {argument: its default, or ... if it has none}).
-_WITH_OPTIONS = {
+_OPTIONS_LAST = {  # (function, parameters of the class, which follow the operands)
     "MatrixSolve": (F.matrix_solve, {"adjoint": False}),
     "Cholesky": (F.cholesky, {"upper": False}),
     "CholeskyInverse": (F.cholesky_inverse, {"upper": False}),
@@ -37,42 +37,16 @@ _WITH_OPTIONS = {
     "Pdist": (F.pdist, {"p": 2.0}),
     "LuUnpack": (F.lu_unpack, {"unpack_data": True, "unpack_pivots": True}),
     "Ormqr": (F.ormqr, {"left": True, "transpose": False}),
-    "MatrixPower": (F.matrix_power, {"n": ...}),
-    "Renorm": (F.renorm, {"p": ..., "dim": ..., "maxnorm": ...}),
+    "MatrixPower": (F.matrix_power, {"n": MUST}),
+    "Renorm": (F.renorm, {"p": MUST, "dim": MUST, "maxnorm": MUST}),
     "Histogram": (F.histc, {"bins": 100, "min": 0.0, "max": 0.0}),
 }
-
-
-def _with_options(name, function, options):
-    """The class of an op that calls a function with the arguments of its own after the operands."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [
-        inspect.Parameter(one, kind, default=inspect.Parameter.empty if default is ... else default)
-        for one, default in options.items()
-    ]
-    signature = inspect.Signature([inspect.Parameter("self", kind), *parameters])
-
-    def init(self, *args, **kwargs):
-        Primitive.__init__(self)
-        given = signature.bind(self, *args, **kwargs)
-        given.apply_defaults()
-        self.__dict__.update({one: given.arguments[one] for one in options})
-
-    init.__signature__ = signature
-
-    def compute(self, *args):
-        return function(*args, *(getattr(self, one) for one in options))
-
-    members = {"__init__": init, "compute": compute, "__doc__": function.__doc__, "__module__": __name__}
-    return type(name, (Primitive,), members)
-
-
-for _name, (_function, _options) in _WITH_OPTIONS.items():
-    globals()[_name] = _with_options(_name, _function, _options)
+for _name, (_function, _defaults) in _OPTIONS_LAST.items():
+    globals()[_name] = options_last(_name, _function, __name__, _defaults)
 
 __all__ = [
     *_PLAIN,
-    *_WITH_OPTIONS,
+    *_OPTIONS_LAST,
     "Bincount",
     "Cross",
     "Eig",
@@ -249,10 +223,9 @@ class Bincount(Primitive):
         super().__init__()
 
     def compute(self, array, size, weights):
-        count = int(size)
-        values, shares = F.reshape(array, [-1, 1]), F.reshape(weights, [-1, 1])
-        hits = F.equal(values, F.reshape(F.arange(count, dtype=array.dtype), [1, -1]))
-        return F.reduce_sum(F.mul(F.cast(hits, weights.dtype), shares), 0)
+        count, ids = int(size), F.reshape(array, [-1])
+        ids = F.select(F.less(ids, count), ids, F.full_like(ids, -1))
+        return over_segments("Bincount", "add", F.reshape(weights, [-1]), ids, count)
 
 
 class HistogramFixedWidth(Primitive):

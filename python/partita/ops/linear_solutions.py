@@ -247,8 +247,8 @@ _PADE += [670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1
 
 def _exp_values(a):
     a = np.asarray(a, np.float64)
-    size = np.abs(a).sum(-2).max(initial=0)
-    halvings = max(0, int(np.ceil(np.log2(size / 5.37)))) if 0 < size < np.inf else 0
+    size = np.abs(a).sum(-2, keepdims=True).max(-1, keepdims=True, initial=0)  # of each matrix
+    halvings = np.ceil(np.log2(np.where(np.isfinite(size), np.maximum(size, 5.37), 5.37) / 5.37))
     a = a / 2.0**halvings
     power, even, odd = np.broadcast_to(np.eye(a.shape[-1]), a.shape), 0, 0
     square = a @ a
@@ -256,8 +256,9 @@ def _exp_values(a):
         even, odd, power = even + low * power, odd + high * power, power @ square
     odd = a @ odd
     made = np.linalg.solve(even - odd, even + odd)
-    for _ in range(halvings):
-        made = made @ made
+    with np.errstate(all="ignore"):
+        for k in range(int(halvings.max(initial=0))):
+            made = np.where(k < halvings, made @ made, made)
     return made
 
 

@@ -57,9 +57,9 @@ def cond(A, p=None):
     return mul(matrix_norm(x, p), matrix_norm(inverse(x), p))
 
 
-def _distances(difference, p):
+def _distances(where, difference, p):
     if p < 0:
-        raise ValueError(f"[cdist] bad degree, got p={p}, expected a number from 0")
+        raise ValueError(f"[{where}] bad degree, got p={p}, expected a number from 0")
     return norm(difference, p if p in (0, 1, 2, math.inf) else float(p), -1)
 
 
@@ -69,7 +69,7 @@ def cdist(x1, x2, p=2.0):
     a, b = matrices("cdist", x1, x2)
     if a.ndim != b.ndim or a.shape[-1] != b.shape[-1]:
         raise ValueError(f"[cdist] the shapes do not fit, got {a.shape} and {b.shape}, expected rows of one length")
-    return _distances(sub(expand_dims(a, -2), expand_dims(b, -3)), p)
+    return _distances("cdist", sub(expand_dims(a, -2), expand_dims(b, -3)), p)
 
 
 def pdist(input, p=2.0):
@@ -78,12 +78,12 @@ def pdist(input, p=2.0):
     x = matrices("pdist", input)
     first, second = (Tensor(one.astype(np.int32)) for one in np.triu_indices(x.shape[-2], 1))
     axis = x.ndim - 2
-    return _distances(sub(gather(x, first, axis), gather(x, second, axis)), p)
+    return _distances("pdist", sub(gather(x, first, axis), gather(x, second, axis)), p)
 
 
 def dist(input, other, p=2):
     """The norm of degree p of all elements of the difference of two tensors."""
-    return _distances(reshape(as_float(sub(input, other)), [-1]), p)
+    return _distances("dist", reshape(as_float(sub(input, other)), [-1]), p)
 
 
 def _weights(x, given, where):

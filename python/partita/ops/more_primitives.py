@@ -1,7 +1,7 @@
-"""Ops of tables, rows and volumes as objects, and those of other devices."""
+"""Convolutions of volumes and channels as objects, and ops that are refused by name."""
 
 from partita.ops import functional as F
-from partita.ops.absent import _refusing
+from partita.ops.absent import refusing_class
 from partita.ops.made import op
 from partita.ops.patches import convolved
 
@@ -19,7 +19,7 @@ __all__ = [
     *_ELSEWHERE,
     *"Conv3D Conv3DTranspose DepthwiseConv2dNative".split(),
 ]
-globals().update({name: _refusing(name, instead) for name, instead in _ELSEWHERE.items()})
+globals().update({name: refusing_class(name, instead) for name, instead in _ELSEWHERE.items()})
 
 
 def _order(where, data_format, mode):

@@ -1,6 +1,5 @@
 """Rows of tables, and sums that are normalized."""
 
-
 from partita.common import dtype as mstype
 from partita.ops.channels import normalized_rows
 from partita.ops.creation import ones_like

@@ -29,6 +29,18 @@ def with_options(name, function, doc, module, defaults):
     return type(name, (Primitive,), members)
 
 
+def options_last(name, function, module, defaults, by_name=()):
+    """Returns the class of an op that calls a function with the operands and then with its parameters, of which those
+    in `by_name` are given by their names."""
+
+    def call(op, *operands):
+        given = {one: getattr(op, one) for one in defaults}
+        named = {one: given.pop(one) for one in by_name}
+        return function(*operands, *given.values(), **named)
+
+    return with_options(name, call, function.__doc__, module, defaults)
+
+
 class Classes:
     """Puts classes of ops among the names of a module, and into its `__all__`."""
 

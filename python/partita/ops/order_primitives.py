@@ -11,6 +11,7 @@ from partita.ops.extremes import at_rank
 from partita.ops.op_classes import Classes, MUST
 from partita.ops.picked import require_known
 from partita.ops.ranked import bound
+from partita.ops.support import axis_of
 
 __all__ = []
 _CLASSES = Classes(globals())
@@ -23,7 +24,7 @@ def _axis_of(axis):
 
 def _so_far(op, function, x, axis, beginning):
     """Results so far along an axis: with `reverse` from the end, with `exclusive` of the elements before each one."""
-    axis = _axis_of(axis) % x.ndim
+    axis = axis_of(op.name, _axis_of(axis), x.ndim)
     x = F.flip(x, [axis]) if op.reverse else x
     if op.exclusive:
         size = x.shape[axis]
@@ -97,8 +98,10 @@ def _difference(op, x, y):
 
 def _nth(op, x, n):
     """(x, n): the n-th smallest element of the last dimension, or largest, from 0."""
-    n = _axis_of(n)
-    return at_rank("NthElement", x, -1, x.shape[-1] - 1 - n if op.reverse else n, False)[0]
+    n, size = _axis_of(n), x.shape[-1] if x.ndim else 0
+    if not 0 <= n < size:
+        raise ValueError(f"[NthElement] no such element, got n={n} of shape {x.shape}, expected 0 to below {size}")
+    return at_rank("NthElement", x, -1, size - 1 - n if op.reverse else n, False)[0]
 
 
 def _bound(side):

@@ -13,6 +13,7 @@ from partita.ops.picked import require_known
 from partita.ops.placed import change, change_rows
 from partita.ops.ranked import unravelled
 from partita.ops.segments import sorted_segments
+from partita.ops.tables import looked_up
 
 __all__ = []
 _CLASSES = Classes(globals())
@@ -82,7 +83,7 @@ def _invert_permutation(input_x):
     numbers = [int(one) for one in input_x]
     if sorted(numbers) != list(range(len(numbers))):
         raise ValueError(f"[InvertPermutation] not an order, got {numbers}, expected the integers from 0, each once")
-    return tuple(numbers.index(one) for one in range(len(numbers)))
+    return tuple(np.argsort(numbers).tolist())
 
 
 def _unravel_index(indices, dims):
@@ -93,11 +94,7 @@ def _unravel_index(indices, dims):
 
 def _embedding_lookup(input_params, input_indices, offset):
     """(table [v, z], ids, the number of the first row): rows by id, 0 for ids without a row."""
-    ids = F.sub(input_indices, int(offset))
-    inside = F.logical_and(F.greater_equal(ids, 0), F.less(ids, input_params.shape[0]))
-    taken = F.gather(input_params, F.select(inside, ids, F.zeros_like(ids)), 0)
-    mask = F.reshape(inside, [*inside.shape, *[1] * (taken.ndim - inside.ndim)])
-    return F.select(F.broadcast_to(mask, taken.shape), taken, F.zeros_like(taken))
+    return looked_up(input_params, input_indices, offset)
 
 
 def _equal_count(x, y):

@@ -6,8 +6,8 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.ops.custom import Custom
 from partita.ops.elementwise import cast, floor_div, floor_mod, greater, isfinite, less, logical_and
+from partita.ops.hosted import Hosted
 from partita.ops.picked import gather_elements, nonzero
 from partita.ops.reductions import reduce_sum
 from partita.ops.shapes import gather, reshape
@@ -45,12 +45,12 @@ def _padded(values, other):
 
 @functools.lru_cache(maxsize=256)
 def _padding_with(other):
-    return Custom(
+    return Hosted(
+        "unique_with_pad",
         lambda values: _padded(values, other),
         lambda shape: (shape, shape),
         lambda dtype: (dtype, dtype),
-        "pyfunc",
-        name="unique_with_pad",
+        options=(other,),
     )
 
 
@@ -69,7 +69,7 @@ def _bound(side, kind):
     def find(rows, wanted):
         return np.stack([np.searchsorted(row, one, side) for row, one in zip(rows, wanted)]).astype(kind.numpy)
 
-    return Custom(find, lambda rows, wanted: wanted, kind, "pyfunc", name=f"{side}_bound")
+    return Hosted(f"{side}_bound", find, lambda rows, wanted: wanted, kind)
 
 
 def bound(where, side, kind, rows, values):

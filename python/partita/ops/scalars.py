@@ -55,7 +55,6 @@ __all__ = [
 ]
 
 
-
 def _scalar(name, function):
     def of_one(x):
         return function(x)

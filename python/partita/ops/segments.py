@@ -1,5 +1,7 @@
 """Rows that are combined by the numbers of their segments."""
 
+import math
+
 import numpy as np
 
 from partita import _trace
@@ -129,7 +131,7 @@ def over_segments(where, kind, x, segment_ids, count):
             f"[{where}] the shapes do not fit, got segments {ids.shape} of {x.shape}, expected the first dimensions"
         )
     rest = list(x.shape[ids.ndim :])
-    rows, ids = reshape(x, [ids.size, x.size // max(ids.size, 1)]), reshape(ids, [-1])
+    rows, ids = reshape(x, [ids.size, math.prod(rest)]), reshape(ids, [-1])
     if ids._symbol is None and ids.size and ids.asnumpy().max() >= count:
         raise ValueError(f"[{where}] a segment is outside, got {ids.asnumpy().max()}, expected less than {count}")
     ids = select(less(ids, 0), full(ids.shape, count, dtype=ids.dtype), ids)  # a row that is cut off

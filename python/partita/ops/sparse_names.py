@@ -1,5 +1,7 @@
 """Functions of sparse tensors, which do not exist here: calls are refused and name what to use."""
 
+from partita.ops.absent import refusing_function
+
 _ELEMENTS = (
     "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu "
     "relu6 round sigmoid sin sinh softsign sqrt square tan tanh"
@@ -24,20 +26,11 @@ _ALONE = (
 ).split()
 
 
-def _refusing(name, instead):
-    def call(*args, **kwargs):
-        raise NotImplementedError(f"[{name}] sparse tensors are not supported, got a call, expected {instead}")
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Not there: see {instead}."
-    return call
-
-
 _INSTEAD = {name: _DENSE for name in _ALONE}
 for _kind in ("coo", "csr"):
     _INSTEAD.update({f"{_kind}_{name}": f"ops.{name} of {_DENSE}" for name in _ELEMENTS})
     _INSTEAD.update({f"{_kind}_{name}": f"{function} of {_DENSE}" for name, function in _OTHERS.items()})
 for _name in "coo_div coo_gather coo_mm coo_mul coo_mv coo_reduce_sum coo_softmax csr_concat".split():
     del _INSTEAD[_name]  # the documented system has none
-globals().update({name: _refusing(name, instead) for name, instead in _INSTEAD.items()})
+globals().update({name: refusing_function(name, "sparse tensors", instead) for name, instead in _INSTEAD.items()})
 __all__ = list(_INSTEAD)

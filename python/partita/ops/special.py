@@ -112,11 +112,12 @@ def _of_zeta(s, q, out, dout):
 
 
 def _differences(function):
-    """The derivative by the first argument, by differences of degree 4 in float64."""
+    """The derivative by the first argument, by differences of degree 4 in float64. Its steps are small parts of
+    the argument, so that all stay above 0, and of its root, within which the function of a large one falls."""
 
     def call(a, x):
         a, x = a.astype(np.float64), x.astype(np.float64)
-        h = 1e-3 * np.maximum(np.abs(a), 1e-2)
+        h = np.minimum(1e-3 * np.sqrt(np.maximum(a, 0) + 1), 0.25 * np.abs(a))
         near, far = (function(a + k * h, x) - function(a - k * h, x) for k in (1, 2))
         return (8 * near - far) / (12 * h)
 

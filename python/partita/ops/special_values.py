@@ -9,9 +9,18 @@ _EULER = 0.57721566490153286
 # B[2k] / (2k)!, of the Bernoulli numbers B[2], B[4], ..
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510]
 _FACTORS = [one / math.factorial(2 * k + 2) for k, one in enumerate(_BERNOULLI)]
+_AT_ONCE = 4096  # elements for each of which there are up to 280 numbers at a time
 _FAR = 25.0  # where asymptotic series of Bessel functions have all digits
 
-lgamma = np.vectorize(lambda x: math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x), otypes=["f8"])
+
+
+def _lgamma(x):
+    if x > 1e305 or (x <= 0 and (math.isinf(x) or x == math.floor(x))):  # beyond the largest float, and poles
+        return math.inf
+    return math.lgamma(x)
+
+
+lgamma = np.vectorize(_lgamma, otypes=["f8"])
 
 
 def zeta(s, q):
@@ -20,19 +29,27 @@ def zeta(s, q):
     integer."""
     s, q = np.broadcast_arrays(np.asarray(s, np.float64), np.asarray(q, np.float64))
     with np.errstate(all="ignore"):
-        total, at = np.zeros(q.shape), q.copy()
-        for _ in range(10 + int(max(0.0, -np.nanmin(q, initial=0.0)))):
-            more = at < 10
-            total, at = np.where(more, total + at**-s, total), np.where(more, at + 1, at)
-        total = total + at ** (1 - s) / (s - 1) + 0.5 * at**-s
-        rising, power = s, at ** (-s - 1)
-        for k, factor in enumerate(_FACTORS):
-            total = total + factor * rising * power
-            rising, power = rising * (s + 2 * k + 1) * (s + 2 * k + 2), power / at**2
+        # The sum over all integers has the period 1 in q: with it, those of q below 0 are some of numbers above 0.
+        low, high, turn = q - np.floor(q), np.ceil(q) - q, np.where(s % 2 == 1, -1.0, 1.0)
+        both = _zeta_of_positive(s, low) + turn * (_zeta_of_positive(s, high) - _zeta_of_positive(s, 1 - q))
+        total = np.where(q > 0, _zeta_of_positive(s, np.where(q > 0, q, 1.0)), both)
         pole = (q <= 0) & (q == np.floor(q))
         total = np.where((q < 0) & ~pole & (s != np.floor(s)), math.nan, total)
         total = np.where(pole & (s % 2 == 1), math.nan, np.where(pole | (s == 1), math.inf, total))
         return np.where((s < 1) | np.isnan(q), math.nan, total)
+
+
+def _zeta_of_positive(s, q):
+    total, at = np.zeros(q.shape), q
+    for _ in range(10):
+        more = at < 10
+        total, at = np.where(more, total + at**-s, total), np.where(more, at + 1, at)
+    total = total + at ** (1 - s) / (s - 1) + 0.5 * at**-s
+    rising, power = s, at ** (-s - 1)
+    for k, factor in enumerate(_FACTORS):
+        total = total + factor * rising * power
+        rising, power = rising * (s + 2 * k + 1) * (s + 2 * k + 2), power / at**2
+    return total
 
 
 def igamma(a, x):
@@ -52,7 +69,8 @@ def _gamma_shares(a, x):
         front = np.exp(a * np.log(x) - x - lgamma(np.where(a > 0, a, 1.0)))
         # Each of both where it converges fast: the others have harmless operands.
         below = front * _lower_series(np.where(valid, a, 1.0), np.where(valid & near, x, 0.0))
-        above = front * _upper_fraction(np.where(valid, a, 1.0), np.where(valid & ~near, x, 3.0 + np.abs(a)))
+        far = valid & ~near & np.isfinite(x)
+        above = front * _upper_fraction(np.where(far, a, 1.0), np.where(far, x, 4.0))
         lower = np.where(x == 0, 0.0, np.where(near, below, 1 - above))
         upper = np.where(x == 0, 1.0, np.where(near, 1 - below, above))
         lower, upper = np.where(np.isinf(x), 1.0, lower), np.where(np.isinf(x), 0.0, upper)
@@ -81,7 +99,7 @@ def _upper_fraction(a, x):
         d = 1 / (factor * d + b)
         c = b + factor / c
         made = made * c * d
-        if (np.abs(c * d - 1) <= 1e-16).all():
+        if (np.abs(c * d - 1) <= 4e-16).all():
             break
     return made
 
@@ -102,11 +120,14 @@ def _hankel(n, x, sign):
 def _halves(near, far):
     """A function of magnitudes from one for those up to _FAR and one for those above."""
 
-    def call(n, x):
-        x = np.asarray(x, np.float64)
+    def part(n, x):
         small = np.where(x <= _FAR, x, 1.0)
+        return np.where(x <= _FAR, near(n, small), far(n, np.where(x > _FAR, x, _FAR)))
+
+    def call(n, x):
+        pieces = np.array_split(x.reshape(-1), -(-x.size // _AT_ONCE) or 1)
         with np.errstate(all="ignore"):
-            return np.where(x <= _FAR, near(n, small), far(n, np.where(x > _FAR, x, _FAR)))
+            return np.concatenate([part(n, one) for one in pieces]).reshape(x.shape)
 
     return call
 

@@ -102,9 +102,9 @@ def range(start, end, step, maxlen=1000000):
     first, last, by = (_known_number("range", one) for one in (start, end, step))
     if by == 0:
         raise ValueError("[range] bad step, got 0, expected another number")
+    if (last - first) / by > maxlen:
+        raise ValueError(f"[range] too many numbers, got {(last - first) / by:.0f}, expected at most maxlen={maxlen}")
     values = np.arange(first, last, by)
-    if len(values) > maxlen:
-        raise ValueError(f"[range] too many numbers, got {len(values)}, expected at most maxlen={maxlen}")
     return Tensor(values, mstype.float32 if values.dtype.kind == "f" else mstype.int64)
 
 
