@@ -77,6 +77,46 @@ class Groups(Made):
             self.close(self.parameters[0], first - 0.2 * self.gradients[0])
             self.close(self.parameters[1], self.begin[1] - 0.4 * self.gradients[1])
 
+    def test_update_all_parameters_in_one_call(self):
+        draw = np.random.default_rng(6)
+        for kind in (mint.optim.Adam, mint.optim.SGD, optim.NAdam, optim.RMSprop, optim.Rprop):
+            longest = []
+            for count in (2, 9):
+                many = [Parameter(Tensor(draw.standard_normal(3).astype("f4")), name=f"w{i}") for i in range(count)]
+                optimizer = kind(many, lr=0.1)
+                for _ in range(2):
+                    optimizer(tuple(Tensor(draw.standard_normal(3).astype("f4")) for _ in many))
+                (found,) = optimizer._program("update", None)._trees.values()
+                longest.append(found[0].longest)
+            self.assertEqual(longest, [1, 1], kind.__name__)
+
+    def test_update_in_one_program_of_graph_mode(self):
+        ms.set_context(mode=ms.GRAPH_MODE)
+        for kind in (mint.optim.AdamW, mint.optim.SGD, optim.Adagrad):
+            optimizer = kind(self.make(), lr=0.1)
+            schedule = lr_scheduler.StepLR(optimizer, 1, 0.5)
+            for _ in range(3):
+                self.step(optimizer)
+                schedule.step()
+            self.assertFalse(optimizer._program("update", None)._kept.needs_values)
+            self.assertEqual(int(optimizer.step_count), 3)
+
+    def test_update_what_a_step_has_assigned(self):
+        optimizer = mint.optim.SGD(self.make(), 0.1)
+
+        class Assigning(nn.Cell):
+            def construct(self, *gradients):
+                w = optimizer.parameters[0]
+                ms.ops.assign(w, w * 2)
+                optimizer(gradients)
+                return w * 3, optimizer.step_count + 1
+
+        got, count = Assigning()(*[Tensor(one) for one in self.gradients])
+        expected = 2 * self.begin[0] - 0.1 * self.gradients[0]
+        self.close(got, 3 * expected)
+        self.close(self.parameters[0], expected)
+        self.assertEqual(int(count), 2)
+
     def test_take_groups_later(self):
         optimizer = optim.Adam(self.make()[:1], 0.1)
         self.step_of_one = optimizer((Tensor(self.gradients[0]),))
@@ -127,6 +167,8 @@ class Groups(Made):
             optim.Adam([Tensor([1.0])])
         with self.refuses(ValueError, "[RMSprop]", "wrong number of gradients", "1", "2"):
             optim.RMSprop(groups)((Tensor(self.gradients[0]),))
+        with self.refuses(TypeError, "[Adam]", "not a tensor", "NoneType", "'b'"):
+            optim.Adam(self.make())((Tensor(self.gradients[0]), None))
         with self.refuses(TypeError, "[StepLR]", "Momentum"):
             lr_scheduler.StepLR(nn.Momentum(self.parameters, 0.1, 0.9), 2)
         with self.refuses(AttributeError, "lr_schedulers", "did you mean 'lr_scheduler'"):
