@@ -195,6 +195,20 @@ class Groups(Made):
         self.close(net.bias, bias, 1e-5)
         self.assertAlmostEqual(float(schedule.get_last_lr()[0]), rate, 6)
 
+    def test_follow_a_measure(self):
+        measures = np.random.default_rng(9).uniform(0.5, 1.5, 12)
+        for mode, sign in (("min", 1), ("max", -1)):
+            for kind in ("rel", "abs"):
+                optimizer = optim.SGD(self.make(), 1.0)
+                schedule = lr_scheduler.ReduceLROnPlateau(optimizer, mode, 0.5, 0, 0.1, kind)
+                rate, best = 1.0, None
+                for one in measures:
+                    schedule.step(one)
+                    margin = 0.1 if kind == "abs" else 0.1 * (one if best is None else best)
+                    better = best is None or sign * one < sign * best - margin
+                    best, rate = (one, rate) if better else (best, rate / 2)
+                    self.assertAlmostEqual(float(schedule.get_last_lr()[0]), rate, 6, (mode, kind))
+
     def test_have_optimizers_of_ones_own(self):
         class Signs(optim.Optimizer):
             def __init__(self, params, lr):
