@@ -157,6 +157,37 @@ class Groups(Made):
         plain = [one.name for one in mint.optim.SGD(self.make(), 0.1).get_parameters()]
         self.assertEqual(plain, ["a", "b", "momentum_buf.a", "momentum_buf.b", "step_t"])
 
+    def test_go_on_from_files_of_trainings(self):
+        draw = np.random.default_rng(3)
+        x, y = (Tensor(draw.standard_normal((8, n)).astype("f4")) for n in (3, 2))
+
+        def training(make):
+            net = nn.Dense(3, 2, weight_init="ones")
+            return nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), make(net.trainable_params()))
+
+        makers = {
+            "mint": lambda p: mint.optim.Adam(p, lr=0.1),
+            "averaged": lambda p: optim.NAdam(p, lr=0.1),
+            "lars": lambda p: nn.LARS(nn.Momentum(p, 0.1, 0.9)),
+        }
+        for name, make in makers.items():
+            with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
+                path, one = os.path.join(folder, "training.ckpt"), training(make)
+                for _ in range(3):
+                    one(x, y)
+                ms.save_checkpoint(one, path)
+                one(x, y)
+                other = training(make)
+                self.assertEqual(ms.load_param_into_net(other, ms.load_checkpoint(path)), ([], []))
+                other(x, y)
+                for expected, got in zip(one.optimizer.parameters, other.optimizer.parameters):
+                    self.close(got, expected.asnumpy(), 0)
+                if name != "lars":
+                    ms.save_checkpoint(one.network, path)
+                    missing, unused = ms.load_param_into_net(other, ms.load_checkpoint(path))
+                    self.assertEqual(missing, [state.name for state in other.optimizer.states_in_files()])
+                    self.assertEqual(unused, [])
+
     def test_name_what_is_wrong(self):
         groups = self.make()
         with self.refuses(ValueError, "[SGD]", "in two groups", "'a'"):

@@ -110,6 +110,11 @@ class Optimizer(Cell):
         """States besides those that a constructor of one's own made."""
         return ()
 
+    def states_in_files(self):
+        """The states, as a list: what files of a cell that trains with the optimizer have besides its parameters."""
+        trained = {id(one) for one in self.parameters}
+        return [one for one in self.get_parameters() if id(one) not in trained]
+
     def parameters_and_names(self, name_prefix="", expand=True):
         """(name, parameter) of the parameters and of their states, each once."""
         seen = set()
