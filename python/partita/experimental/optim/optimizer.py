@@ -13,16 +13,11 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.optim.averaging import require
 from partita.ops import functional as F
 from partita.ops.program_tools import HyperMap, Map
 
 _OPERANDS = ("params", "lr")  # of groups: all else is a setting
-
-
-def require(where, name, value, holds, expected):
-    """Raises ValueError, which says what was expected, unless a setting is right."""
-    if not holds:
-        raise ValueError(f"[{where}] bad {name}, got {value!r}, expected {expected}")
 
 
 class Optimizer(Cell):

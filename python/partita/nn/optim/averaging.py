@@ -11,6 +11,33 @@ def require(where, name, value, holds, expected):
         raise ValueError(f"[{where}] bad {name}, got {value!r}, expected {expected}")
 
 
+def asgd_shares(before, rate, lambd, alpha, t0):
+    """(eta of the step after, share of the new parameter in their mean), after a number of steps."""
+    following = rate / F.pow((before + 1.0) * rate * lambd + 1.0, alpha)
+    return following, F.reciprocal(F.maximum(before - t0, 1.0))
+
+
+def asgd(parameter, gradient, eta, mean, lambd, share):
+    """(new parameter, new mean of parameters) of averaged gradient descent."""
+    following = parameter * (1.0 - eta * lambd) - eta * gradient
+    return following, mean + (following - mean) * share
+
+
+def rprop(parameter, gradient, prev, size, etas, step_sizes):
+    """(new parameter, gradient that counts as the one before, new sizes of steps) of steps by signs."""
+    sign = gradient * prev
+    turns, stays = F.less(sign, 0.0), F.greater(sign, 0.0)
+    size = F.select(stays, size * etas[1], F.select(turns, size * etas[0], size))
+    size = F.clamp(size, *step_sizes)
+    taken = F.select(turns, F.zeros_like(gradient), gradient)
+    return parameter - F.sign(taken) * size, taken, size
+
+
+def begun(is_first, state, rate):
+    """A state that the learning rate stands for in the first step."""
+    return F.select(is_first, F.mul(F.ones_like(state), rate), state)
+
+
 class ASGD(Optimizer):
     """Averaged gradient descent (Polyak and Juditsky, 1992): w = w (1 - lambd eta) - eta g, with
     eta = lr / (1 + lambd lr t)^alpha of the step before. The state `ax_` is the mean of parameters from step t0 on."""
@@ -26,13 +53,12 @@ class ASGD(Optimizer):
         return ("ax_", "eta")
 
     def update(self, parameter, gradient, learning_rate, states):
-        before, eta, mean = states.step, states("eta"), states("ax_")
-        eta = F.select(F.less(before, 0.5), F.mul(F.ones_like(eta), learning_rate), eta)
-        following = parameter * (1.0 - eta * self.lambd) - eta * gradient
-        share = F.reciprocal(F.maximum(before - self.t0, 1.0))
-        states.keep("ax_", mean + (following - mean) * share)
-        shrunk = learning_rate / F.pow((before + 1.0) * learning_rate * self.lambd + 1.0, self.alpha)
-        states.keep("eta", F.mul(F.ones_like(eta), shrunk))
+        before = states.step
+        eta = begun(F.less(before, 0.5), states("eta"), learning_rate)
+        eta_after, share = asgd_shares(before, learning_rate, self.lambd, self.alpha, self.t0)
+        following, mean = asgd(parameter, gradient, eta, states("ax_"), self.lambd, share)
+        states.keep("ax_", mean)
+        states.keep("eta", F.mul(F.ones_like(eta), eta_after))
         return following
 
 
@@ -55,16 +81,11 @@ class Rprop(Optimizer):
         return ("prev", "step_size")
 
     def update(self, parameter, gradient, learning_rate, states):
-        prev, size = states("prev"), states("step_size")
-        size = F.select(F.less(states.step, 0.5), F.mul(F.ones_like(size), learning_rate), size)
-        sign = gradient * prev
-        turns, stays = F.less(sign, 0.0), F.greater(sign, 0.0)
-        size = F.select(stays, size * self.etas[1], F.select(turns, size * self.etas[0], size))
-        size = F.clamp(size, *self.step_sizes)
-        taken = F.select(turns, F.zeros_like(gradient), gradient)
+        size = begun(F.less(states.step, 0.5), states("step_size"), learning_rate)
+        following, taken, size = rprop(parameter, gradient, states("prev"), size, self.etas, self.step_sizes)
         states.keep("prev", taken)
         states.keep("step_size", size)
-        return parameter - F.sign(taken) * size
+        return following
 
 
 class LazyAdam(Optimizer):
