@@ -101,6 +101,22 @@ class Groups(Made):
             self.assertFalse(optimizer._program("update", None)._kept.needs_values)
             self.assertEqual(int(optimizer.step_count), 3)
 
+    def test_take_another_decay_in_each_step(self):
+        for kind in (mint.optim.SGD, mint.optim.AdamW, optim.Adam):
+            made = []
+            for is_new in (False, True):
+                optimizer = kind(self.make(), lr=0.1)
+                for i in range(6):
+                    optimizer.param_groups[0]["weight_decay"] = 0.1 * (i + 1)
+                    if is_new:  # has programs of its own for this number
+                        optimizer.__dict__.pop("_programs", None)
+                    self.step(optimizer)
+                made.append(self.parameters[0].asnumpy().copy())
+                if not is_new:
+                    (found,) = optimizer._program("update", None)._trees.values()
+                    self.assertLessEqual(found[0].compiled, 2)
+            self.close(made[0], made[1], 1e-6)
+
     def test_update_what_a_step_has_assigned(self):
         optimizer = mint.optim.SGD(self.make(), 0.1)
 

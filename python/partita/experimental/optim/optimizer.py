@@ -17,7 +17,7 @@ from partita.nn.optim.averaging import require
 from partita.ops import functional as F
 from partita.ops.program_tools import HyperMap, Map
 
-_OPERANDS = ("params", "lr")  # of groups: all else is a setting
+_OPERANDS = ("params", "lr", "weight_decay")  # of groups: all else is a setting
 
 
 class Optimizer(Cell):
@@ -91,7 +91,7 @@ class Optimizer(Cell):
 
     def _decay_weight(self, weight_decay, params, gradients):
         """The gradients with a share of the parameters."""
-        if not weight_decay:
+        if not isinstance(weight_decay, Tensor) and not weight_decay:
             return gradients
         return tuple(g + F.cast(w * weight_decay, g.dtype) for w, g in zip(params, gradients))
 
@@ -181,14 +181,16 @@ class Updated(Optimizer):
         build.begin_update()
         build.note(self)
         settings = [{name: one for name, one in group.items() if name not in _OPERANDS} for group in self.param_groups]
-        rates = [group["lr"] for group in self.param_groups]
-        rates = [one if isinstance(one, Tensor) else float(one) for one in rates]
-        held = *self.parameters, *self._states(), self.step_count
+        for one, group in zip(settings, self.param_groups):
+            one["decays"] = bool(group["weight_decay"])
+        given = [group[name] for name in ("lr", "weight_decay") for group in self.param_groups]
+        given = [one if isinstance(one, Tensor) else float(one) for one in given]
+        operands = *self.parameters, *self._states(), self.step_count, *gradients, *given
         key = "update", Same(self), len(self.parameters), signature(settings)
         before, build.phase = build.phase, "update"
-        made = build.do(key, lambda build, *given: _update(self, settings, build, *given), *held, *gradients, *rates)
+        made = build.do(key, lambda build, *symbols: _update(self, settings, build, *symbols), *operands)
         build.phase = before
-        for one, value in zip(held, made):
+        for one, value in zip(operands, made):
             build.replace(one, value)
         return True
 
@@ -238,6 +240,13 @@ class Updated(Optimizer):
         raise NotImplementedError
 
 
+def _decay(settings, value):
+    """The decay of weights of a group: a number, or a tensor where it is another one in each step."""
+    if not settings["decays"]:
+        return 0.0
+    return F.cast(value, mstype.float32) if isinstance(value, Tensor) else value
+
+
 def _update(optimizer, settings, build, *symbols):
     """Adds the update of all parameters of an optimizer, as one call, because a recorded step pays for each. Returns
     the symbols of parameters, of states and of the number of steps, in this order."""
@@ -246,8 +255,10 @@ def _update(optimizer, settings, build, *symbols):
     with build:
         parameters = list(itertools.islice(given, count))
         states = {name: dict(zip(kept, given)) for name, kept in optimizer.kept_states.items()}
-        operands = next(given), list(itertools.islice(given, count)), list(given)
-        made, states, steps = optimizer.updated_all(settings, parameters, states, *operands)
+        steps, gradients = next(given), list(itertools.islice(given, count))
+        rates = list(itertools.islice(given, len(settings)))
+        settings = [{**one, "weight_decay": _decay(one, value)} for one, value in zip(settings, given)]
+        made, states, steps = optimizer.updated_all(settings, parameters, states, steps, gradients, rates)
         made = [*made, *(one for kept in states.values() for one in kept.values()), steps]
         # A state keeps its type, whatever the type of the formula is.
         made = [F.cast(one, mstype.of_core(symbol.dtype))._symbol for one, symbol in zip(made, symbols)]

@@ -1,5 +1,7 @@
 """Optimizers whose updates are made of ops: averaged gradient descent, steps by signs, and Adam of earlier scripts."""
 
+import math
+
 from partita._names import refuse_missing
 from partita.nn.optim.optimizer import Optimizer, require_betas
 from partita.ops import functional as F
@@ -9,6 +11,11 @@ def require(where, name, value, holds, expected):
     """Raises ValueError, which says what was expected, unless a setting is right."""
     if not holds:
         raise ValueError(f"[{where}] bad {name}, got {value!r}, expected {expected}")
+
+
+def rest_of_power(beta, step):
+    """1 - beta^step, without the digits that a difference of float32 loses while it is small."""
+    return F.neg(F.expm1(step * math.log(beta))) if beta else F.ones_like(step)
 
 
 def asgd_shares(before, rate, lambd, alpha, t0):
@@ -120,7 +127,7 @@ class LazyAdam(Optimizer):
         states.keep("moment1", mean)
         states.keep("moment2", square)
         ahead = mean * self.beta1 + gradient * (1 - self.beta1) if self.use_nesterov else mean
-        rate = learning_rate * F.sqrt(1.0 - F.pow(self.beta2, step)) / (1.0 - F.pow(self.beta1, step))
+        rate = learning_rate * F.sqrt(rest_of_power(self.beta2, step)) / rest_of_power(self.beta1, step)
         return parameter - rate * ahead / (F.sqrt(square) + self.eps)
 
 
