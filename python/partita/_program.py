@@ -41,6 +41,8 @@ class _Compiled(Executable):
                 build.set_place()
                 for i, tensor in enumerate(self.structure.tensors):
                     trace.output(f"output{i}", _core.functions.reshape(build.symbol(tensor), list(tensor.shape)))
+                if not self.structure.tensors:  # it is called for the states that it sets
+                    trace.output("done", trace.constant(1.0, "f32", []))
             for scope, precision in build.scopes.precisions.items():
                 trace.set_precision(scope, precision)
             return build
@@ -88,7 +90,8 @@ class _Compiled(Executable):
 
     def __call__(self, tensors):
         arrays = self.run([(f"input{i}", tensor.array) for i, tensor in enumerate(tensors)])
-        return self.structure.filled([Tensor._from_array(array) for array in arrays])
+        count = len(self.structure.tensors)
+        return self.structure.filled([Tensor._from_array(array) for array in arrays[:count]])
 
 
 class Program:

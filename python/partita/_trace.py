@@ -121,6 +121,9 @@ class Building:
             return None
         return result if self.is_of_now(result) else None
 
+    def begin_update(self):
+        """Prepares for an update of parameters, which is one call."""
+
     def moved(self, *statistics):
         """Notes that a call moves running statistics."""
 

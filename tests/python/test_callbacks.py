@@ -8,7 +8,7 @@ from support import Case, printed, rng
 
 import partita as ms
 from partita import dataset as ds
-from partita import nn, train
+from partita import mint, nn, train
 
 
 def rows(seed=3, count=16):
@@ -124,3 +124,7 @@ class Callbacks(Case):
         one, _ = model([0.1, 0.2])
         with self.refuses(ValueError, "the learning rate has to be one number"):
             one.train(2, rows(), callbacks=[train.ReduceLROnPlateau("loss")])
+        for callback in (train.ReduceLROnPlateau("loss"), train.LearningRateScheduler(lambda rate, step: rate / 2)):
+            one, _ = model(kind=mint.optim.Adam)
+            with self.refuses(NotImplementedError, type(callback).__name__, "got Adam", "lr_scheduler"):
+                one.train(1, rows(), callbacks=[callback])

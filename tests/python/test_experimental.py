@@ -77,6 +77,62 @@ class Groups(Made):
             self.close(self.parameters[0], first - 0.2 * self.gradients[0])
             self.close(self.parameters[1], self.begin[1] - 0.4 * self.gradients[1])
 
+    def test_update_all_parameters_in_one_call(self):
+        draw = np.random.default_rng(6)
+        for kind in (mint.optim.Adam, mint.optim.SGD, optim.NAdam, optim.RMSprop, optim.Rprop):
+            longest = []
+            for count in (2, 9):
+                many = [Parameter(Tensor(draw.standard_normal(3).astype("f4")), name=f"w{i}") for i in range(count)]
+                optimizer = kind(many, lr=0.1)
+                for _ in range(2):
+                    optimizer(tuple(Tensor(draw.standard_normal(3).astype("f4")) for _ in many))
+                (found,) = optimizer._program("update", None)._trees.values()
+                longest.append(found[0].longest)
+            self.assertEqual(longest, [1, 1], kind.__name__)
+
+    def test_update_in_one_program_of_graph_mode(self):
+        ms.set_context(mode=ms.GRAPH_MODE)
+        for kind in (mint.optim.AdamW, mint.optim.SGD, optim.Adagrad):
+            optimizer = kind(self.make(), lr=0.1)
+            schedule = lr_scheduler.StepLR(optimizer, 1, 0.5)
+            for _ in range(3):
+                self.step(optimizer)
+                schedule.step()
+            self.assertFalse(optimizer._program("update", None)._kept.needs_values)
+            self.assertEqual(int(optimizer.step_count), 3)
+
+    def test_take_another_decay_in_each_step(self):
+        for kind in (mint.optim.SGD, mint.optim.AdamW, optim.Adam):
+            made = []
+            for is_new in (False, True):
+                optimizer = kind(self.make(), lr=0.1)
+                for i in range(6):
+                    optimizer.param_groups[0]["weight_decay"] = 0.1 * (i + 1)
+                    if is_new:  # has programs of its own for this number
+                        optimizer.__dict__.pop("_programs", None)
+                    self.step(optimizer)
+                made.append(self.parameters[0].asnumpy().copy())
+                if not is_new:
+                    (found,) = optimizer._program("update", None)._trees.values()
+                    self.assertLessEqual(found[0].compiled, 2)
+            self.close(made[0], made[1], 1e-6)
+
+    def test_update_what_a_step_has_assigned(self):
+        optimizer = mint.optim.SGD(self.make(), 0.1)
+
+        class Assigning(nn.Cell):
+            def construct(self, *gradients):
+                w = optimizer.parameters[0]
+                ms.ops.assign(w, w * 2)
+                optimizer(gradients)
+                return w * 3, optimizer.step_count + 1
+
+        got, count = Assigning()(*[Tensor(one) for one in self.gradients])
+        expected = 2 * self.begin[0] - 0.1 * self.gradients[0]
+        self.close(got, 3 * expected)
+        self.close(self.parameters[0], expected)
+        self.assertEqual(int(count), 2)
+
     def test_take_groups_later(self):
         optimizer = optim.Adam(self.make()[:1], 0.1)
         self.step_of_one = optimizer((Tensor(self.gradients[0]),))
@@ -117,6 +173,37 @@ class Groups(Made):
         plain = [one.name for one in mint.optim.SGD(self.make(), 0.1).get_parameters()]
         self.assertEqual(plain, ["a", "b", "momentum_buf.a", "momentum_buf.b", "step_t"])
 
+    def test_go_on_from_files_of_trainings(self):
+        draw = np.random.default_rng(3)
+        x, y = (Tensor(draw.standard_normal((8, n)).astype("f4")) for n in (3, 2))
+
+        def training(make):
+            net = nn.Dense(3, 2, weight_init="ones")
+            return nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), make(net.trainable_params()))
+
+        makers = {
+            "mint": lambda p: mint.optim.Adam(p, lr=0.1),
+            "averaged": lambda p: optim.NAdam(p, lr=0.1),
+            "lars": lambda p: nn.LARS(nn.Momentum(p, 0.1, 0.9)),
+        }
+        for name, make in makers.items():
+            with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
+                path, one = os.path.join(folder, "training.ckpt"), training(make)
+                for _ in range(3):
+                    one(x, y)
+                ms.save_checkpoint(one, path)
+                one(x, y)
+                other = training(make)
+                self.assertEqual(ms.load_param_into_net(other, ms.load_checkpoint(path)), ([], []))
+                other(x, y)
+                for expected, got in zip(one.optimizer.parameters, other.optimizer.parameters):
+                    self.close(got, expected.asnumpy(), 0)
+                if name != "lars":
+                    ms.save_checkpoint(one.network, path)
+                    missing, unused = ms.load_param_into_net(other, ms.load_checkpoint(path))
+                    self.assertEqual(missing, [state.name for state in other.optimizer.states_in_files()])
+                    self.assertEqual(unused, [])
+
     def test_name_what_is_wrong(self):
         groups = self.make()
         with self.refuses(ValueError, "[SGD]", "in two groups", "'a'"):
@@ -127,6 +214,8 @@ class Groups(Made):
             optim.Adam([Tensor([1.0])])
         with self.refuses(ValueError, "[RMSprop]", "wrong number of gradients", "1", "2"):
             optim.RMSprop(groups)((Tensor(self.gradients[0]),))
+        with self.refuses(TypeError, "[Adam]", "not a tensor", "NoneType", "'b'"):
+            optim.Adam(self.make())((Tensor(self.gradients[0]), None))
         with self.refuses(TypeError, "[StepLR]", "Momentum"):
             lr_scheduler.StepLR(nn.Momentum(self.parameters, 0.1, 0.9), 2)
         with self.refuses(AttributeError, "lr_schedulers", "did you mean 'lr_scheduler'"):
@@ -152,6 +241,20 @@ class Groups(Made):
         self.close(net.weight, weight, 1e-5)
         self.close(net.bias, bias, 1e-5)
         self.assertAlmostEqual(float(schedule.get_last_lr()[0]), rate, 6)
+
+    def test_follow_a_measure(self):
+        measures = np.random.default_rng(9).uniform(0.5, 1.5, 12)
+        for mode, sign in (("min", 1), ("max", -1)):
+            for kind in ("rel", "abs"):
+                optimizer = optim.SGD(self.make(), 1.0)
+                schedule = lr_scheduler.ReduceLROnPlateau(optimizer, mode, 0.5, 0, 0.1, kind)
+                rate, best = 1.0, None
+                for one in measures:
+                    schedule.step(one)
+                    margin = 0.1 if kind == "abs" else 0.1 * (one if best is None else best)
+                    better = best is None or sign * one < sign * best - margin
+                    best, rate = (one, rate) if better else (best, rate / 2)
+                    self.assertAlmostEqual(float(schedule.get_last_lr()[0]), rate, 6, (mode, kind))
 
     def test_have_optimizers_of_ones_own(self):
         class Signs(optim.Optimizer):

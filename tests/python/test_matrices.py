@@ -1,6 +1,7 @@
 """Linear algebra, by formulas of NumPy and by central differences of float64, and distributions."""
 
 import unittest
+from unittest import mock
 
 import numpy as np
 import surface_calls
@@ -326,6 +327,13 @@ OF_GAMMAS = [
 
 
 class Distributions(Case):
+    def test_draw_finite_numbers_from_the_smallest_ones(self):
+        with mock.patch.object(ops.functional, "rand", lambda *shape: Tensor(np.zeros(shape, "f4"))):
+            kinds = msd.Exponential(0.7), msd.Gumbel(0.5, 2.0), msd.Logistic(0.5, 2.0), msd.Geometric(0.3)
+            for one in kinds:
+                self.assertTrue(np.isfinite(one.sample((3,)).asnumpy()).all(), one.name)
+            self.assertTrue((msd.Geometric(0.3).sample((3,)).asnumpy() > 0).all())
+
     def test_draw_what_they_describe(self):
         ms.set_seed(3)
         for one, at_once in (

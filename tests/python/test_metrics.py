@@ -111,6 +111,20 @@ class Metrics(Case):
         self.assertEqual(history.history["share"], seen)
         self.assertEqual(len(history.history["net_output"]), 3)
 
+    def test_take_floats_of_16_bits(self):
+        draw = rng(7)
+        given = draw.uniform(100, 200, (4, 400)).astype("f4")
+        for kind in (ms.float16, ms.bfloat16):
+            rounded = ms.Tensor(given).astype(kind)
+            expected = rounded.astype(ms.float32).asnumpy().astype("f8")
+            for name, of in (("mae", np.abs), ("mse", np.square)):
+                metric = train.get_metric_fn(name)
+                metric.update(rounded, ms.Tensor(np.zeros_like(given)).astype(kind))
+                self.assertAlmostEqual(metric.eval() / (of(expected).sum() / 4), 1, 5)
+            loss = train.Loss()
+            loss.update(rounded[0, 0])
+            self.assertAlmostEqual(float(loss.eval()), expected[0, 0], 5)
+
     def test_of_a_network_without_a_loss_are_refused(self):
         class Own(nn.Cell):
             def construct(self, x, y):

@@ -98,6 +98,21 @@ class Mint(Case):
         self.assertIn("kernel_size=(3, 3), stride=(1, 1), padding=(0, 0)", repr(layer))
         self.assertEqual(mint.nn.Embedding(4, 2, padding_idx=1).weight.asnumpy()[1].tolist(), [0.0, 0.0])
 
+    def test_batch_norms_count_batches_of_steps(self):
+        draw = np.random.default_rng(12)
+        norm = mint.nn.BatchNorm2d(3)
+        net = nn.SequentialCell(mint.nn.Conv2d(3, 3, 1), norm, norm)
+        gradients_of = ms.value_and_grad(lambda x: net(x).square().mean(), None, net.trainable_params())
+        optimizer = mint.optim.SGD(net.trainable_params(), 0.1)
+        net.set_train()
+        for i in range(1, 4):
+            _, gradients = gradients_of(Tensor(draw.standard_normal((2, 3, 4, 4)).astype("f4")))
+            optimizer(gradients)
+            self.assertEqual(int(norm.num_batches_tracked), 2 * i)
+        net.set_train(False)
+        gradients_of(Tensor(draw.standard_normal((2, 3, 4, 4)).astype("f4")))
+        self.assertEqual(int(norm.num_batches_tracked), 6)
+
     def test_draws_what_is_asked_for(self):
         ms.set_seed(7)
         share = mint.rand(50, 40)

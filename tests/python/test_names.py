@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from unittest import mock
 
@@ -108,6 +109,33 @@ class TopLevel(Case):
             ms.set_rng_state(np.zeros(3))
         with self.refuses(TypeError, "not an integer, got float"):
             ms.manual_seed(1.5)
+
+    def test_no_grad_of_threads_is_their_own(self):
+        entered, both, left = (threading.Event() for _ in range(3))
+
+        @ms._no_grad()
+        def doubled(x, is_first):
+            (entered if is_first else both).set()
+            (both if is_first else left).wait(20)
+            return x * 2
+
+        def run(is_first):
+            def loss(x):
+                made = doubled(x, is_first)
+                left.set()
+                return (made + x).sum()
+
+            if not is_first:
+                entered.wait(20)
+            found[is_first] = ms.grad(loss)(ms.Tensor(np.ones(3, "f4"))).asnumpy().tolist()
+
+        found = {}
+        threads = [threading.Thread(target=run, args=(one,)) for one in (True, False)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        self.assertEqual(found, {True: [1.0] * 3, False: [1.0] * 3})
 
     def test_no_grad_detaches(self):
         net, x = nn.Dense(3, 3), ms.Tensor(rng().standard_normal((2, 3)).astype("f4"))

@@ -75,6 +75,25 @@ class Optimizers(Case):
     def tearDown(self):
         ms.set_context(mode=ms.PYNATIVE_MODE, ranks=1)
 
+    def test_updates_of_ops_are_one_call(self):
+        draw = np.random.default_rng(4)
+        for kind in (nn.LazyAdam, nn.FTRL, nn.Rprop, nn.AdamWeightDecay):
+            longest = []
+            for count in (2, 9):
+                given = [draw.standard_normal(3).astype("f4") for _ in range(2 * count)]
+                many = [ms.Parameter(Tensor(one), name=f"w{i}") for i, one in enumerate(given[:count])]
+                optimizer = kind(many, learning_rate=0.1)
+                for _ in range(2):
+                    optimizer(tuple(Tensor(one) for one in given[count:]))
+                alone = [ms.Parameter(Tensor(given[0]), name="w0")]
+                one = kind(alone, learning_rate=0.1)
+                for _ in range(2):
+                    one((Tensor(given[count]),))
+                self.close(many[0], alone[0].asnumpy(), 0)
+                (found,) = optimizer._program("update", None)._trees.values()
+                longest.append(found[0].longest)
+            self.assertEqual(longest[0], longest[1], kind.__name__)
+
     def test_lars_scales_another_optimizer(self):
         for clip in (False, True):
             for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):

@@ -212,9 +212,14 @@ class Step(Recording):
             return self.assigned[id(parameter)][1].array
 
     def rate(self, optimizer):
-        if optimizer in self.rates.values() or self.assigned:
+        if optimizer in self.rates.values():
             self.commit()
+        self.begin_update()
         return super().rate(optimizer)
+
+    def begin_update(self):
+        if self.assigned:  # which would be stored after the update
+            self.commit()
 
     def _run(self):
         """Runs what was recorded, so that all tensors have values that something holds."""

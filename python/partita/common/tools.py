@@ -90,6 +90,9 @@ def recompute(block, *args, use_reentrant=True, output_recompute=False, early_st
 class _no_grad(contextlib.ContextDecorator):
     """A context, or a decorator, in which results have no gradients."""
 
+    def _recreate_cm(self):
+        return type(self)()  # threads may call a decorated function at once
+
     def __enter__(self):
         build = current()
         self._builds = [*getattr(self, "_builds", []), (build, getattr(build, "is_detached", False))]

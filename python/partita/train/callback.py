@@ -9,7 +9,7 @@ from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.common.tensor import Tensor
-from partita.train.callback_base import Callback, InternalCallbackParam, RunContext  # noqa: F401
+from partita.train.callback_base import Callback, InternalCallbackParam, RunContext, require_rate  # noqa: F401
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: F401
 from partita.train.monitored import BackupAndRestore, EarlyStopping, ReduceLROnPlateau  # noqa: F401
 from partita.train.serialization import save_checkpoint
@@ -89,6 +89,7 @@ class LearningRateScheduler(Callback):
 
     def on_train_step_end(self, run_context):
         args = run_context.original_args()
+        require_rate("LearningRateScheduler", args.optimizer)
         rate = float(self.learning_rate_function(args.learning_rate, args.cur_step_num))
         if args.optimizer.is_scheduled:  # of this training alone: its own rates come back with the next one
             args.set_learning_rate(rate)

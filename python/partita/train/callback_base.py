@@ -35,6 +35,15 @@ class InternalCallbackParam(dict):
         self[name] = value
 
 
+def require_rate(where, optimizer):
+    """Raises NotImplementedError unless an optimizer is of nn: the rates of others are those of their groups."""
+    if not hasattr(optimizer, "is_scheduled"):
+        raise NotImplementedError(
+            f"[{where}] the rates of this optimizer are those of its groups, got {type(optimizer).__name__}, expected "
+            "an optimizer of nn, or a schedule of experimental.optim.lr_scheduler in a loop"
+        )
+
+
 class Callback:
     """The base: override what is of interest. The names without `on_train_` and `on_eval_` are those of old scripts. A
     run enters its callbacks as contexts before it begins, and leaves them when it ends or fails."""

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from partita import _core
-from partita.train.callback_base import Callback
+from partita.train.callback_base import Callback, require_rate
 from partita.train.serialization import load_checkpoint, load_param_into_net
 
 # What is better when it is smaller, where `mode` does not say.
@@ -147,6 +147,7 @@ class ReduceLROnPlateau(Monitored):
 
     def on_train_epoch_end(self, run_context):
         args = run_context.original_args()
+        require_rate("ReduceLROnPlateau", args.optimizer)
         if args.optimizer.is_scheduled or args.optimizer.is_group_lr:
             raise ValueError(
                 "[ReduceLROnPlateau] the learning rate has to be one number, got rates by steps or of groups, expected "

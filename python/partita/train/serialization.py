@@ -51,6 +51,8 @@ def save_checkpoint(
     path = _path("save_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
         path += _ENDINGS[format]
+    if isinstance(save_obj, Optimizer):
+        save_obj = save_obj.kept_by
     if isinstance(save_obj, Cell):
         named = [(one.name, one) for one in save_obj.get_parameters()]
     elif isinstance(save_obj, dict):
@@ -68,6 +70,8 @@ def save_checkpoint(
         texts = _texts_of(named)
         for optimizer in _optimizers_of(save_obj):
             named += documented_states.saved(optimizer)
+        known = {id(one) for _, one in named}
+        named += [(one.name, one) for one in _states_of_groups(save_obj) if id(one) not in known]
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
     known = {name: i for i, (name, _) in enumerate(named)}
@@ -133,8 +137,19 @@ def _optimizers_of(cell):
     found = []
     for _, one in cell.cells_and_names() if isinstance(cell, Cell) else ():
         inner = one.__dict__.get("optimizer")
-        found += [own for own in (one, inner) if isinstance(own, Optimizer) and own not in found]
+        given = [own.kept_by for own in (one, inner) if isinstance(own, Optimizer)]
+        found += [own for own in given if own not in found]
     return found
+
+
+def _states_of_groups(cell):
+    """The states of optimizers of `experimental.optim` and `mint.optim` that a cell trains with."""
+    found = {}
+    for _, one in cell.cells_and_names() if isinstance(cell, Cell) else ():
+        for own in (one, one.__dict__.get("optimizer")):
+            states = getattr(type(own), "states_in_files", None)
+            found.update({id(state): state for state in (states(own) if states else ())})
+    return list(found.values())
 
 
 def save_parameters(path, named, texts=None, crc32=False):
@@ -323,6 +338,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     if ranks.is_process() and any(getattr(one, "box", None) for one in parameter_dict.values()):
         parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
     if isinstance(net, Optimizer):
+        net = net.kept_by
         unused = net.take_states(parameter_dict)
         if unused and not net.states and (net.is_composed or net.kept_states()):
             warn(
@@ -347,12 +363,27 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         count = len(parameter_dict)
         warn(f"[load_param_into_net] nothing is loaded, got {count} names, none of them one of {len(own)}")
     left = {name: one for name, one in parameter_dict.items() if name not in used}
+    missing += _taken_by_groups(net, left, {id(one) for one in parameters}, strict_load)
     for optimizer in _optimizers_of(net):
         missing += documented_states.missing(optimizer, left)
         if any(documented_states.is_of(optimizer, name) for name in left):
             unused = optimizer.take_states(left)
             left = {name: one for name, one in left.items() if name in unused}
     return missing, list(left)
+
+
+def _taken_by_groups(net, left, known, strict_load):
+    """Takes the states of optimizers with groups, but for known ones, out of what is left of a file. Returns the names
+    of those that are not there."""
+    missing = []
+    for one in _states_of_groups(net):
+        if id(one) in known:
+            continue
+        if isinstance(left.get(one.name), Tensor):
+            one.set_data(_fitted(one, left.pop(one.name), strict_load))
+        else:
+            missing.append(one.name)
+    return missing
 
 
 def sync_pipeline_shared_parameters(net):

@@ -2,6 +2,7 @@
 
 from partita.common import dtype as mstype
 from partita.experimental.optim.optimizer import Updated, require
+from partita.nn.optim.averaging import rest_of_power
 from partita.ops import functional as F
 from partita.ops.support import apply_op
 
@@ -28,7 +29,7 @@ class _Averaged(Updated):
 
     def prepared(self, group, rate, step):
         """(1 - beta1^t, 1 - beta2^t)."""
-        return tuple(1.0 - F.pow(beta, step) for beta in group["betas"])
+        return tuple(rest_of_power(beta, step) for beta in group["betas"])
 
 
 class Adam(_Averaged):
@@ -48,7 +49,7 @@ class Adam(_Averaged):
         return *super().prepared(group, rate, step), F.cast(step - 1.0, mstype.int64)
 
     def updated(self, parameter, gradient, states, group, rate, common):
-        is_plain = not group["amsgrad"] and group["eps"] > 0
+        is_plain = not group["amsgrad"] and group["eps"] > 0 and isinstance(group["weight_decay"], float)
         if is_plain and {one.dtype for one in (parameter, gradient)} == {mstype.float32}:
             return self._by_library(parameter, gradient, states, group, rate, common[2])
         made = self.averages(gradient, states, group)
@@ -128,7 +129,7 @@ class NAdam(_Averaged):
         shares = [
             (1.0 - F.pow(0.96, one * group["momentum_decay"]) * 0.5) * beta1 for one in (step, step + 1.0)
         ]
-        return 1.0 - F.pow(beta2, step), *shares
+        return rest_of_power(beta2, step), *shares
 
     def updated(self, parameter, gradient, states, group, rate, common):
         made, (correction, share, following) = self.averages(gradient, states, group), common

@@ -1,6 +1,7 @@
 """Gradient descent, averaged gradient descent, and steps by the signs of gradients."""
 
 from partita.experimental.optim.optimizer import Updated, require
+from partita.nn.optim.averaging import asgd, asgd_shares, begun, rprop
 from partita.ops import functional as F
 
 
@@ -70,14 +71,12 @@ class ASGD(Updated):
         )
 
     def prepared(self, group, rate, step):
-        following = rate / F.pow(rate * step * group["lambd"] + 1.0, group["alpha"])
-        return step, following, F.reciprocal(F.maximum(step - (1.0 + group["t0"]), 1.0))
+        return step, *asgd_shares(step - 1.0, rate, group["lambd"], group["alpha"], group["t0"])
 
     def updated(self, parameter, gradient, states, group, rate, common):
         step, eta_after, share = common
-        eta = F.select(F.less(step, 1.5), F.mul(F.ones_like(states["eta"]), rate), states["eta"])
-        following = parameter * (1.0 - eta * group["lambd"]) - eta * gradient
-        mean = states["ax"] + (following - states["ax"]) * share
+        eta = begun(F.less(step, 1.5), states["eta"], rate)
+        following, mean = asgd(parameter, gradient, eta, states["ax"], group["lambd"], share)
         return following, {"ax": mean, "eta": F.mul(F.ones_like(eta), eta_after)}
 
 
@@ -96,11 +95,7 @@ class Rprop(Updated):
         )
 
     def updated(self, parameter, gradient, states, group, rate, common):
-        (less, more), (least, most) = group["etas"], group["step_sizes"]
-        before = F.select(F.less(common, 1.5), F.mul(F.ones_like(states["step_size"]), rate), states["step_size"])
-        sign = gradient * states["prev"]
-        turns, stays = F.less(sign, 0.0), F.greater(sign, 0.0)
-        size = F.select(stays, before * more, F.select(turns, before * less, before))
-        size = F.clamp(size, least, most)
-        taken = F.select(turns, F.zeros_like(gradient), gradient)
-        return parameter - F.sign(taken) * size, {"prev": taken, "step_size": size}
+        size = begun(F.less(common, 1.5), states["step_size"], rate)
+        options = states["prev"], size, group["etas"], group["step_sizes"]
+        following, taken, size = rprop(parameter, gradient, *options)
+        return following, {"prev": taken, "step_size": size}

@@ -402,7 +402,7 @@ class ReduceLROnPlateau:
 
     def _is_better(self, current):
         sign = 1 if self.mode == "min" else -1
-        margin = self.threshold if self.threshold_mode == "abs" else sign * self.best * self.threshold
+        margin = self.threshold * (1 if self.threshold_mode == "abs" else self.best)
         if math.isinf(self.best):
             return sign * current < sign * self.best
         return sign * current < sign * self.best - margin

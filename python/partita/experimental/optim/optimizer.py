@@ -1,22 +1,23 @@
 """The base of optimizers whose settings are dicts of groups, and of those that are made of an update."""
 
+import itertools
 import numbers
 from collections import defaultdict
 
+from partita._captured import Same, signature
+from partita._current import current
 from partita._names import refuse_missing
 from partita._program import Program
+from partita._trace import InPhase
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.nn.optim.averaging import require
 from partita.ops import functional as F
 from partita.ops.program_tools import HyperMap, Map
 
-
-def require(where, name, value, holds, expected):
-    """Raises ValueError, which says what was expected, unless a setting is right."""
-    if not holds:
-        raise ValueError(f"[{where}] bad {name}, got {value!r}, expected {expected}")
+_OPERANDS = ("params", "lr", "weight_decay")  # of groups: all else is a setting
 
 
 class Optimizer(Cell):
@@ -90,7 +91,7 @@ class Optimizer(Cell):
 
     def _decay_weight(self, weight_decay, params, gradients):
         """The gradients with a share of the parameters."""
-        if not weight_decay:
+        if not isinstance(weight_decay, Tensor) and not weight_decay:
             return gradients
         return tuple(g + F.cast(w * weight_decay, g.dtype) for w, g in zip(params, gradients))
 
@@ -103,6 +104,11 @@ class Optimizer(Cell):
     def _kept(self):
         """States besides those that a constructor of one's own made."""
         return ()
+
+    def states_in_files(self):
+        """The states, as a list: what files of a cell that trains with the optimizer have besides its parameters."""
+        trained = {id(one) for one in self.parameters}
+        return [one for one in self.get_parameters() if id(one) not in trained]
 
     def parameters_and_names(self, name_prefix="", expand=True):
         """(name, parameter) of the parameters and of their states, each once."""
@@ -151,9 +157,11 @@ class Updated(Optimizer):
         """The names of the states of a parameter of a group."""
         return self.kept
 
+    def _states(self):
+        return [one for kept in self.kept_states.values() for one in kept.values()]
+
     def _kept(self):
-        states = [one for kept in self.kept_states.values() for one in kept.values()]
-        return [*states, *([self.step_count] if self.counter else [])]
+        return [*self._states(), *([self.step_count] if self.counter else [])]
 
     def begin_of(self, name, group):
         """The value that the elements of a state begin as."""
@@ -168,33 +176,60 @@ class Updated(Optimizer):
         return super().__getattr__(name)
 
     def construct(self, gradients):
-        if len(gradients) != len(self.parameters):
-            raise ValueError(
-                f"[{type(self).__name__}] wrong number of gradients, got {len(gradients)}, expected "
-                f"{len(self.parameters)}"
-            )
-        F.assign_add(self.step_count, 1)
-        step = F.cast(self.step_count, mstype.float32)
-        for k, group in enumerate(self.param_groups):
-            begin, end = self.group_start_id[k : k + 2]
-            rate = F.cast(group["lr"], mstype.float32)
-            common = self.prepared(group, rate, step)
-            for i in range(begin, end):
-                self._updated(i, gradients[i], group, rate, common)
+        self._require(gradients)
+        build = current()
+        build.begin_update()
+        build.note(self)
+        settings = [{name: one for name, one in group.items() if name not in _OPERANDS} for group in self.param_groups]
+        for one, group in zip(settings, self.param_groups):
+            one["decays"] = bool(group["weight_decay"])
+        given = [group[name] for name in ("lr", "weight_decay") for group in self.param_groups]
+        given = [one if isinstance(one, Tensor) else float(one) for one in given]
+        operands = *self.parameters, *self._states(), self.step_count, *gradients, *given
+        key = "update", Same(self), len(self.parameters), signature(settings)
+        before, build.phase = build.phase, "update"
+        made = build.do(key, lambda build, *symbols: _update(self, settings, build, *symbols), *operands)
+        build.phase = before
+        for one, value in zip(operands, made):
+            build.replace(one, value)
         return True
 
-    decays_gradients = True
+    def _require(self, gradients):
+        """Raises an error unless there is a gradient for each parameter."""
+        where = type(self).__name__
+        if len(gradients) != len(self.parameters):
+            raise ValueError(
+                f"[{where}] wrong number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
+            )
+        for parameter, one in zip(self.parameters, gradients):
+            if not isinstance(one, Tensor):
+                raise TypeError(
+                    f"[{where}] a gradient is not a tensor, got {type(one).__name__}, expected one for "
+                    f"'{parameter.name}'"
+                )
 
-    def _updated(self, i, gradient, group, rate, common):
-        parameter = self.parameters[i]
+    def updated_all(self, settings, parameters, states, count, gradients, rates):
+        """The new (parameters, {name: {number of a parameter: state}}, number of steps)."""
+        made, kept, count = [], {name: dict(of_name) for name, of_name in states.items()}, count + 1
+        step = F.cast(count, mstype.float32)
+        for k, (group, rate) in enumerate(zip(settings, rates)):
+            rate = F.cast(rate, mstype.float32)
+            common = self.prepared(group, rate, step)
+            for i in range(*self.group_start_id[k : k + 2]):
+                own = {name: of_name[i] for name, of_name in states.items() if i in of_name}
+                following, changed = self._updated(parameters[i], gradients[i], own, group, rate, common)
+                made.append(following)
+                for name, value in changed.items():
+                    kept[name][i] = value
+        return made, kept, count
+
+    def _updated(self, parameter, gradient, states, group, rate, common):
         gradient = F.neg(gradient) if group.get("maximize") else gradient
         if self.decays_gradients:
             (gradient,) = self._decay_weight(group["weight_decay"], (parameter,), (gradient,))
-        states = {name: kept[i] for name, kept in self.kept_states.items() if i in kept}
-        following, made = self.updated(parameter, gradient, states, group, rate, common)
-        for name, value in made.items():
-            F.assign(states[name], F.cast(value, states[name].dtype))
-        F.assign(parameter, F.cast(following, parameter.dtype))
+        return self.updated(parameter, gradient, states, group, rate, common)
+
+    decays_gradients = True
 
     def prepared(self, group, rate, step):
         """Values that all parameters of a group share in a step, whose number, a tensor, begins at 1."""
@@ -203,6 +238,34 @@ class Updated(Optimizer):
     def updated(self, parameter, gradient, states, group, rate, common):
         """(the new value of a parameter, {name: new value of a state})."""
         raise NotImplementedError
+
+
+def _decay(settings, value):
+    """The decay of weights of a group: a number, or a tensor where it is another one in each step."""
+    if not settings["decays"]:
+        return 0.0
+    return F.cast(value, mstype.float32) if isinstance(value, Tensor) else value
+
+
+def _update(optimizer, settings, build, *symbols):
+    """Adds the update of all parameters of an optimizer, as one call, because a recorded step pays for each. Returns
+    the symbols of parameters, of states and of the number of steps, in this order."""
+    given = iter([one if type(one) is float else Tensor._from_symbol(one) for one in symbols])
+    count = len(optimizer.parameters)
+    with build:
+        parameters = list(itertools.islice(given, count))
+        states = {name: dict(zip(kept, given)) for name, kept in optimizer.kept_states.items()}
+        steps, gradients = next(given), list(itertools.islice(given, count))
+        rates = list(itertools.islice(given, len(settings)))
+        settings = [{**one, "weight_decay": _decay(one, value)} for one, value in zip(settings, given)]
+        made, states, steps = optimizer.updated_all(settings, parameters, states, steps, gradients, rates)
+        made = [*made, *(one for kept in states.values() for one in kept.values()), steps]
+        # A state keeps its type, whatever the type of the formula is.
+        made = [F.cast(one, mstype.of_core(symbol.dtype))._symbol for one, symbol in zip(made, symbols)]
+    with InPhase(build.trace, build.phase):
+        for symbol, value in zip(symbols, made):
+            build.trace.store(symbol, value)
+    return made
 
 
 __getattr__ = refuse_missing(globals())

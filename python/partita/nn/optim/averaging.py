@@ -1,5 +1,7 @@
 """Optimizers whose updates are made of ops: averaged gradient descent, steps by signs, and Adam of earlier scripts."""
 
+import math
+
 from partita._names import refuse_missing
 from partita.nn.optim.optimizer import Optimizer, require_betas
 from partita.ops import functional as F
@@ -11,6 +13,38 @@ def require(where, name, value, holds, expected):
     """Raises ValueError, which says what was expected, unless a setting is right."""
     if not holds:
         raise ValueError(f"[{where}] bad {name}, got {value!r}, expected {expected}")
+
+
+def rest_of_power(beta, step):
+    """1 - beta^step, without the digits that a difference of float32 loses while it is small."""
+    return F.neg(F.expm1(step * math.log(beta))) if beta else F.ones_like(step)
+
+
+def asgd_shares(before, rate, lambd, alpha, t0):
+    """(eta of the step after, share of the new parameter in their mean), after a number of steps."""
+    following = rate / F.pow((before + 1.0) * rate * lambd + 1.0, alpha)
+    return following, F.reciprocal(F.maximum(before - t0, 1.0))
+
+
+def asgd(parameter, gradient, eta, mean, lambd, share):
+    """(new parameter, new mean of parameters) of averaged gradient descent."""
+    following = parameter * (1.0 - eta * lambd) - eta * gradient
+    return following, mean + (following - mean) * share
+
+
+def rprop(parameter, gradient, prev, size, etas, step_sizes):
+    """(new parameter, gradient that counts as the one before, new sizes of steps) of steps by signs."""
+    sign = gradient * prev
+    turns, stays = F.less(sign, 0.0), F.greater(sign, 0.0)
+    size = F.select(stays, size * etas[1], F.select(turns, size * etas[0], size))
+    size = F.clamp(size, *step_sizes)
+    taken = F.select(turns, F.zeros_like(gradient), gradient)
+    return parameter - F.sign(taken) * size, taken, size
+
+
+def begun(is_first, state, rate):
+    """A state that the learning rate stands for in the first step."""
+    return F.select(is_first, F.mul(F.ones_like(state), rate), state)
 
 
 class ASGD(Optimizer):
@@ -28,13 +62,12 @@ class ASGD(Optimizer):
         return ("ax_", "eta")
 
     def update(self, parameter, gradient, learning_rate, states):
-        before, eta, mean = states.step, states("eta"), states("ax_")
-        eta = F.select(F.less(before, 0.5), F.mul(F.ones_like(eta), learning_rate), eta)
-        following = parameter * (1.0 - eta * self.lambd) - eta * gradient
-        share = F.reciprocal(F.maximum(before - self.t0, 1.0))
-        states.keep("ax_", mean + (following - mean) * share)
-        shrunk = learning_rate / F.pow((before + 1.0) * learning_rate * self.lambd + 1.0, self.alpha)
-        states.keep("eta", F.mul(F.ones_like(eta), shrunk))
+        before = states.step
+        eta = begun(F.less(before, 0.5), states("eta"), learning_rate)
+        eta_after, share = asgd_shares(before, learning_rate, self.lambd, self.alpha, self.t0)
+        following, mean = asgd(parameter, gradient, eta, states("ax_"), self.lambd, share)
+        states.keep("ax_", mean)
+        states.keep("eta", F.mul(F.ones_like(eta), eta_after))
         return following
 
 
@@ -57,16 +90,11 @@ class Rprop(Optimizer):
         return ("prev", "step_size")
 
     def update(self, parameter, gradient, learning_rate, states):
-        prev, size = states("prev"), states("step_size")
-        size = F.select(F.less(states.step, 0.5), F.mul(F.ones_like(size), learning_rate), size)
-        sign = gradient * prev
-        turns, stays = F.less(sign, 0.0), F.greater(sign, 0.0)
-        size = F.select(stays, size * self.etas[1], F.select(turns, size * self.etas[0], size))
-        size = F.clamp(size, *self.step_sizes)
-        taken = F.select(turns, F.zeros_like(gradient), gradient)
+        size = begun(F.less(states.step, 0.5), states("step_size"), learning_rate)
+        following, taken, size = rprop(parameter, gradient, states("prev"), size, self.etas, self.step_sizes)
         states.keep("prev", taken)
         states.keep("step_size", size)
-        return parameter - F.sign(taken) * size
+        return following
 
 
 class LazyAdam(Optimizer):
@@ -101,7 +129,7 @@ class LazyAdam(Optimizer):
         states.keep("moment1", mean)
         states.keep("moment2", square)
         ahead = mean * self.beta1 + gradient * (1 - self.beta1) if self.use_nesterov else mean
-        rate = learning_rate * F.sqrt(1.0 - F.pow(self.beta2, step)) / (1.0 - F.pow(self.beta1, step))
+        rate = learning_rate * F.sqrt(rest_of_power(self.beta2, step)) / rest_of_power(self.beta1, step)
         return parameter - rate * ahead / (F.sqrt(square) + self.eps)
 
 

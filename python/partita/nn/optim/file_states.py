@@ -46,6 +46,11 @@ class FileStates:
             self.states[name]._take(array)
         return self.states[name]
 
+    @property
+    def kept_by(self):
+        """The optimizer whose states files have: another one if this only changes gradients for it."""
+        return self
+
     def get_parameters(self, expand=True):
         """The states, and the number of steps taken, as files keep them."""
         count = int(self.global_step)

@@ -14,6 +14,7 @@ from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.optim.by_hand import ByHand, updates_by_hand
 from partita.nn.optim.file_states import FileStates
+from partita.nn.optim.of_ops import OfOps
 from partita.nn.optim.rates import Rates, rates_of
 
 # Methods of the documented class that only a `construct` which updates parameters itself calls.
@@ -21,7 +22,7 @@ _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
 
-class Optimizer(FileStates, Rates, ByHand, Cell):
+class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
     """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
     scales and offsets of norms.
 
@@ -179,8 +180,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
         if self.is_composed:
             for parameter, gradient in zip(parameters, gradients):
                 self._require_shape(parameter.name, parameter, gradient)
-                tensors, of_group = (parameter, gradient, rate), own.get(parameter.name)
-                build.replace(parameter, self._composed(build, parameter.name, *tensors, own=of_group))
+            self._compose(build, parameters, gradients, rate, own)
         elif parameters:
             action = self._update_of(tuple([one.name for one in parameters]))
             made = build.do(*action, *parameters, *gradients, rate, *own.values())
@@ -258,36 +258,22 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
             made.append(build.trace.update(texts, parameter, gradient, own))
         return made
 
-    def _composed(self, build, name, parameter, gradient, rate, factor=None, own=None):
-        """The new value of a parameter of this name, made of ops; `own` is the rate of its group, if that has one for
-        each step."""
-        of_group = self._group_of(name)[1] if self.groups else None
-        if of_group is not None and own is None:
-            own = Tensor(of_group[0], mstype.float32) if len(of_group) == 1 else self._refuse_schedule(name)
-        before, build.phase = build.phase, "update"
-        states = _States(build, parameter, self._decay_of(name))
-        factor = 1 / self.loss_scale if factor is None else factor
-        g, r = gradient if factor == 1 else gradient * factor, rate if own is None else own
-        if self.decays_gradients and states.weight_decay:
-            g = g + parameter * states.weight_decay
-        following = self.update(parameter, g, r, states)
-        self.__dict__["_counts"] |= states.counts
-        build.do(("store",), _store, parameter, following)
-        states.store()
-        build.phase = before
-        return following
-
     def _options_now(self, names):
         """The options of the updates of parameters, as texts: the same object as long as nothing of the optimizer
         changes."""
+        known = self._state_now()
+        if names not in known[2]:
+            known[2][names] = [self._options_of(name) for name in names]
+        return known[2][names]
+
+    def _state_now(self):
+        """(changes so far, what updates depend on, options by names): the same as long as nothing of this changes."""
         known = self.__dict__.get("_known_options")
         if known is None or known[0] != self._changes:
             state = self.program_state()
             known = self._changes, state, known[2] if known is not None and known[1] == state else {}
             self.__dict__["_known_options"] = known
-        if names not in known[2]:
-            known[2][names] = [self._options_of(name) for name in names]
-        return known[2][names]
+        return known
 
     decays_gradients = True
 
@@ -349,41 +335,6 @@ def _ungrouped(where, groups):
 def _done():
     """The result of an update."""
     return Tensor(True)
-
-
-def _store(build, state, value):
-    build.trace.store(state, value)
-
-
-class _States:
-    """The states that an optimizer keeps for one parameter, while its update is built."""
-
-    def __init__(self, build, parameter, weight_decay):
-        self._build, self._parameter, self._kept = build, parameter, {}
-        self.weight_decay, self.counts = weight_decay, False
-
-    def __call__(self, name, begin=0.0):
-        begin, shape = float(begin), list(self._parameter.shape)
-        state = self._build.do(
-            ("state", name, begin),
-            lambda build, parameter: build.trace.optimizer_state(parameter, name, shape, begin),
-            self._parameter,
-        )
-        self._kept[name] = [state, None]
-        return state
-
-    def keep(self, name, value):
-        self._kept[name][1] = value
-
-    @property
-    def step(self):
-        self.counts = True
-        return self._build.do(("count",), lambda build: build.trace.count_step()).astype("f4")
-
-    def store(self):
-        for state, value in self._kept.values():
-            if value is not None:
-                self._build.do(("store",), _store, state, value)
 
 
 def opt_init_args_register(fn):

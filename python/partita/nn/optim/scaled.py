@@ -117,6 +117,13 @@ class LARS(Optimizer):
         self.reciprocal_scale, optimizer.weight_decay = Tensor(1.0 / self.loss_scale, mstype.float32), 0.0
         optimizer.groups.update({name: (0.0, rates) for name, (_, rates) in optimizer.groups.items()})
 
+    @property
+    def kept_by(self):
+        return self.opt.kept_by
+
+    def get_parameters(self, expand=True):
+        return self.kept_by.get_parameters(expand)
+
     def construct(self, gradients):
         rates = self.opt.get_lr() if self.use_clip else 0.0
         made = []

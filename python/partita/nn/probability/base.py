@@ -5,6 +5,8 @@ from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.ops import functional as F
 
+_SMALLEST = 2.0**-126  # normal number of float32
+
 
 def special(name):
     """A function of `ops` that NumPy does not have. Raises NotImplementedError if this version lacks it."""
@@ -15,8 +17,8 @@ def special(name):
 
 
 def uniform(shape):
-    """Numbers between 0 and 1, of a shape."""
-    return F.reshape(F.rand(*(shape or (1,))), list(shape))
+    """Numbers above 0 and below 1, of a shape: their logarithms are finite."""
+    return F.reshape(F.maximum(F.rand(*(shape or (1,))), _SMALLEST), list(shape))
 
 
 def normal(shape):

@@ -5,8 +5,10 @@ import functools
 import numpy as np
 
 from partita._names import refuse_missing
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
+_HALVES = (mstype.float16, mstype.bfloat16)
 _KINDS = ("classification", "multilabel")
 
 
@@ -31,13 +33,14 @@ class Metric:
         self._indexes = None
 
     def _convert_data(self, data):
-        """The array of a tensor, a list or an array. Raises TypeError for anything else."""
+        """The array of a tensor, a list or an array; of floats of 16 bits as float32, so that sums of many do not
+        overflow. Raises TypeError for anything else."""
         if isinstance(data, Tensor):
-            return data.asnumpy()
+            return data.astype(mstype.float32).asnumpy() if data.dtype in _HALVES else data.asnumpy()
         if isinstance(data, list):
             return np.array(data)
         if isinstance(data, np.ndarray):
-            return data
+            return data.astype(np.float32) if data.dtype == np.float16 else data
         raise TypeError(
             f"[{type(self).__name__}] cannot be measured, got {type(data).__name__}, expected a Tensor, a list or a "
             "NumPy array"
