@@ -75,23 +75,31 @@ class _Fixed(Initializer):
 
 @_named("zeros", "zero")
 class Zero(_Fixed):
+    """Sets all numbers to 0."""
+
     def __init__(self):
         super().__init__("zeros")
 
 
 @_named("ones", "one")
 class One(_Fixed):
+    """Sets all numbers to 1."""
+
     def __init__(self):
         super().__init__("ones")
 
 
 class Constant(_Fixed):
+    """Sets all numbers to `value`."""
+
     def __init__(self, value):
         super().__init__("constant", value)
 
 
 @_named("normal")
 class Normal(_Fixed):
+    """Draws normal numbers of mean `mean` and standard deviation `sigma`."""
+
     def __init__(self, sigma=0.01, mean=0.0):
         super().__init__("normal", mean, sigma)
 
@@ -115,13 +123,15 @@ class TruncatedNormal(_Fixed):
 
 @_named("uniform")
 class Uniform(_Fixed):
+    """Draws numbers evenly from -scale to scale."""
+
     def __init__(self, scale=0.07):
         super().__init__("uniform", -scale, scale)
 
 
 @_named("xavier_uniform", "xavieruniform", "glorot_uniform")
 class XavierUniform(Initializer):
-    """Glorot and Bengio, 2010."""
+    """Draws evenly from -bound to bound, with the variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
 
     def __init__(self, gain=1):
         self.gain = gain
@@ -134,6 +144,8 @@ class XavierUniform(Initializer):
 
 @_named("xavier_normal", "xaviernormal")
 class XavierNormal(Initializer):
+    """Draws normal numbers with the variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
+
     def __init__(self, gain=1):
         self.gain = gain
 
@@ -171,6 +183,8 @@ class _He(Initializer):
 
 @_named("he_uniform", "heuniform")
 class HeUniform(_He):
+    """Draws evenly from -bound to bound, with the variance gain^2 / fan (He et al., 2015)."""
+
     def rule(self, shape):
         bound = math.sqrt(3.0) * self.deviation(shape)
         return "uniform", [-bound, bound]
@@ -178,6 +192,8 @@ class HeUniform(_He):
 
 @_named("he_normal", "henormal")
 class HeNormal(_He):
+    """Draws normal numbers with the variance gain^2 / fan (He et al., 2015)."""
+
     def rule(self, shape):
         return "normal", [0.0, self.deviation(shape)]
 

@@ -113,6 +113,7 @@ class Parameter(Tensor):
         return self
 
     def assign_value(self, value):
+        """Sets the values to those of a tensor of the same shape, as `set_data` does."""
         return self.set_data(value)
 
     def asnumpy(self):

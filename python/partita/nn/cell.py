@@ -157,9 +157,11 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
     # What there is.
 
     def cells(self):
+        """The cells that are attributes of this one, in their order."""
         return [cell for cell in self._cells.values() if cell is not None]
 
     def name_cells(self):
+        """The cells that are attributes of this one, by their names."""
         return OrderedDict((name, cell) for name, cell in self._cells.items() if cell is not None)
 
     def cells_and_names(self, cells=None, name_prefix=""):
@@ -192,6 +194,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         return [param for param in self.get_parameters(recurse) if param.requires_grad]
 
     def untrainable_params(self, recurse=True):
+        """The parameters that optimizers do not update."""
         return [param for param in self.get_parameters(recurse) if not param.requires_grad]
 
     def parameters_dict(self, recurse=True):
@@ -199,6 +202,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
 
     def parameters_broadcast_dict(self, recurse=True):
+        """The parameters by their names: all of them are the same on every rank."""
         return self.parameters_dict(recurse)
 
     @property
@@ -221,6 +225,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         return self.trainable_params()
 
     def construct(self, *args, **kwargs):
+        """What a call computes: subclasses define it. Raises an error that says so."""
         refuse_construct(self)
 
     def __call__(self, *args, **kwargs):
@@ -314,6 +319,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         note_cell(values.get("_precision"))
 
     def extend_repr(self):
+        """The text that `repr` has between the brackets: subclasses define it."""
         return ""
 
     def __repr__(self):

@@ -232,6 +232,8 @@ class AdaptiveAvgPool2d(Cell):
 
 
 class Flatten(Cell):
+    """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..]."""
+
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -464,7 +466,7 @@ class SiLU(Cell):
 
 
 class Identity(Cell):
-    """x."""
+    """Returns x itself; arguments of the constructor do not matter."""
 
     def __init__(self):
         super().__init__()
@@ -485,6 +487,8 @@ class GELU(Cell):
 
 
 class LeakyReLU(Cell):
+    """x where it is above 0, else alpha x."""
+
     def __init__(self, alpha=0.2):
         super().__init__()
         self.alpha = alpha
@@ -494,6 +498,8 @@ class LeakyReLU(Cell):
 
 
 class Softmax(Cell):
+    """exp(x) over its sum along an axis, the last one by default."""
+
     softmax = LayerPrimitive(lambda self: P.Softmax(self.axis))
 
     def __init__(self, axis=-1):
@@ -505,6 +511,8 @@ class Softmax(Cell):
 
 
 class LogSoftmax(Cell):
+    """log(softmax(x)) along an axis, without underflow."""
+
     log_softmax = LayerPrimitive(lambda self: P.LogSoftmax(self.axis))
 
     def __init__(self, axis=-1):

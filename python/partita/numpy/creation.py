@@ -34,12 +34,12 @@ def asfarray(a, dtype=float32):
 
 
 def zeros(shape, dtype=float32):
-    """Zeros."""
+    """Zeros of a shape, an integer or a sequence of these."""
     return F.full(sizes_of(shape), 0, dtype=dtype)
 
 
 def ones(shape, dtype=float32):
-    """Ones."""
+    """Ones of a shape, an integer or a sequence of these."""
     return F.full(sizes_of(shape), 1, dtype=dtype)
 
 

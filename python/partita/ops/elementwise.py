@@ -42,12 +42,14 @@ _sqrt, _softplus = unary("sqrt"), unary("softplus")
 _relu = unary("relu", lambda x: larger(x, 0))
 
 neg = unary("neg", lambda x: sub(0, x))
+neg.__doc__ = "Each element with the other sign; of bools as float32."
 square = unary("square", lambda x: mul(x, x))
+square.__doc__ = "Each element times itself; of bools as float32."
 _abs = unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
 
 
 def abs(input):
-    """The magnitude."""
+    """The magnitude of each element; bools stay as they are."""
     x = as_tensor(input, "abs")
     return x if x.dtype == mstype.bool_ else _abs(x)
 
@@ -108,8 +110,16 @@ def _binary(name):
     return call
 
 
-for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+for _name, _text in {
+    "equal": "equals the second",
+    "not_equal": "differs from the second; NaN differs from itself",
+    "less": "is below the second",
+    "less_equal": "is at most the second; False of NaN",
+    "greater": "is above the second",
+    "greater_equal": "is at least the second; False of NaN",
+}.items():
     globals()[_name] = _binary(_name)
+    globals()[_name].__doc__ = f"Whether the first of each pair of elements, broadcast, {_text}."
 
 
 _logical_and, _logical_or = _binary("logical_and"), _binary("logical_or")
@@ -165,7 +175,7 @@ def _scales(x, number):
 
 
 def add(input, other):
-    """Sum, broadcast."""
+    """The sum of each pair of elements, broadcast."""
     if _scales(input, other):
         return _scaled(input, 1.0, float(other))
     if _scales(other, input):
@@ -174,7 +184,7 @@ def add(input, other):
 
 
 def sub(input, other):
-    """Difference, broadcast."""
+    """The difference of each pair of elements, broadcast."""
     if _scales(input, other):
         return _scaled(input, 1.0, -float(other))
     if _scales(other, input):
@@ -183,7 +193,7 @@ def sub(input, other):
 
 
 def mul(input, other):
-    """Product, broadcast."""
+    """The product of each pair of elements, broadcast."""
     if _scales(input, other):
         return _scaled(input, float(other), 0.0)
     if _scales(other, input):
@@ -344,6 +354,7 @@ def _clipped(where, at_least, at_most, x, low, high):
 
 
 def isfinite(input):
+    """Whether each element is a number, and neither infinite nor NaN."""
     x = as_tensor(input, "isfinite")
     return equal(sub(x, x), 0.0)
 

@@ -149,7 +149,7 @@ partial = functools.partial
 
 
 def identity(x):
-    """The argument."""
+    """Returns the argument itself."""
     return x
 
 

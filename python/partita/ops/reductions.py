@@ -25,7 +25,10 @@ def _reduction(name):
 
 
 reduce_sum, _mean_of_floats = _reduction("reduce_sum"), _reduction("reduce_mean")
+reduce_sum.__doc__ = "The sum over dimensions, or of all elements, in the type of x; of bools whether one is True."
 reduce_max, reduce_min = _reduction("reduce_max"), _reduction("reduce_min")
+reduce_max.__doc__ = "The largest element over dimensions, or of all."
+reduce_min.__doc__ = "The smallest element over dimensions, or of all."
 
 
 def reduce_mean(x, axis=(), keep_dims=False):
@@ -149,6 +152,8 @@ def _alone(name, reduction, input, axis, keepdims, initial, where):
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
+    """The mean of squared distances from the mean over dimensions, or of all elements, divided by their number less
+    `ddof`; of integers as float32."""
     x = as_float(as_tensor(input, "var"))
     centred = sub(x, reduce_mean(x, axis, True))
     count = 1
@@ -159,6 +164,7 @@ def var(input, axis=None, ddof=0, keepdims=False):
 
 
 def std(input, axis=None, ddof=0, keepdims=False):
+    """The root of `var`."""
     return sqrt(var(input, axis, ddof, keepdims))
 
 

@@ -21,10 +21,12 @@ def shape(input_x):
 
 
 def rank(input_x):
+    """The number of dimensions, an integer of Python."""
     return len(shape(input_x))
 
 
 def size(input_x):
+    """The number of elements, an integer of Python."""
     return as_tensor(input_x, "size").size
 
 
@@ -97,6 +99,7 @@ permute = transpose
 
 
 def swapaxes(input, axis0, axis1):
+    """The tensor with two dimensions exchanged. Raises ValueError for an axis that it has not."""
     x = as_tensor(input, "swapaxes")
     perm = list(range(x.ndim))
     first, second = axis_of("swapaxes", axis0, x.ndim), axis_of("swapaxes", axis1, x.ndim)
@@ -105,6 +108,7 @@ def swapaxes(input, axis0, axis1):
 
 
 def broadcast_to(input, shape):
+    """The elements repeated along dimensions of one element, and along new ones before them; -1 keeps a size."""
     x = as_tensor(input, "broadcast_to")
     lead = len(shape) - x.ndim
     sizes = [x.shape[i - lead] if one == -1 else int(one) for i, one in enumerate(shape)]
@@ -184,6 +188,7 @@ def split(tensor, split_size_or_sections, axis=0):
 
 
 def chunk(input, chunks, axis=0):
+    """Parts of equal size along an axis, at most `chunks` of them; the last one may be smaller."""
     x = as_tensor(input, "chunk")
     return split(x, -(-x.shape[axis_of("chunk", axis, x.ndim)] // int(chunks)), axis)
 

@@ -116,6 +116,7 @@ class Optimizer(FileStates, Rates, ByHand, Cell):
     }
 
     def program_state(self):
+        """The options whose change makes another program of a step."""
         values = [(name, one) for name, one in self.__dict__.items() if name not in self._internals]
         return tuple((name, signature(one)) for name, one in values)
 
