@@ -19,7 +19,7 @@ MODULES = """
     nn ops mint mint.nn mint.nn.functional mint.linalg mint.special mint.optim numpy train dataset dataset.vision
     dataset.transforms dataset.text dataset.audio common.initializer
     """.split()
-CLASSES = ["nn.Cell", "nn.Optimizer", "train.Model", "train.Callback", "dataset.Dataset", "Parameter"]  # with methods
+CLASSES = ["nn.Cell", "nn.Optimizer", "train.Model", "train.Callback", "dataset.Dataset"]  # with methods
 MOST_USED = 50
 USED = pathlib.Path(__file__).resolve().parent.parent / "tests" / "python" / "used_names.txt"
 FORMULA = re.compile(r"[=+*/^|<>()\[\]-]")
@@ -67,12 +67,12 @@ def public_names() -> Iterator[tuple[str, object]]:
                 seen.add(id(value))
                 yield f"{prefix}.{name}".lstrip("."), value
     for prefix in CLASSES:
-        for name, value in sorted(vars(found(prefix)).items()):
-            if not name.startswith("_") and inspect.isfunction(value):
+        for name, value in inspect.getmembers(found(prefix), inspect.isfunction):
+            if not name.startswith("_") and is_own(value):
                 yield f"{prefix}.{name}", value
 
 
-def most_used() -> list[str]:
+def used_names() -> list[str]:
     """The functions and classes that most scripts use, the first of the names that one value has."""
     names, seen = [], set()
     for line in USED.read_text().splitlines():
@@ -90,7 +90,7 @@ def faults() -> list[str]:
     """The findings, one a line."""
     missing = [f"{name}: no docstring of its own with a whole sentence"
                for name, value in public_names() if not is_whole(docstring_of(value))]
-    return missing + [f"{name}: no example with >>>" for name in most_used() if ">>> " not in docstring_of(found(name))]
+    return missing + [f"{name}: no example with >>>" for name in used_names() if ">>> " not in docstring_of(found(name))]
 
 
 def main() -> int:

@@ -55,7 +55,11 @@ def abs(input):
 
 
 def sqrt(x):
-    """The square root."""
+    """The square root of each element; NaN below 0.
+
+    >>> ops.sqrt(ms.Tensor([4.0, 9.0])).asnumpy().tolist()
+    [2.0, 3.0]
+    """
     return _sqrt(x)
 
 
@@ -270,7 +274,11 @@ def bias_add(input_x, bias):
 
 
 def cast(input, dtype):
-    """The same values in another element type."""
+    """The same values in another element type.
+
+    >>> ops.cast(ms.Tensor([1.7, -1.7]), ms.int32).asnumpy().tolist()
+    [1, -1]
+    """
     dtype = mstype.to_dtype(dtype)
     return run(lambda trace, x: F.cast(x, dtype.core), as_tensor(input, "cast"))
 
@@ -299,7 +307,11 @@ def leaky_relu(input, alpha=0.2):
 
 
 def select(condition, input, other):
-    """`input` where the condition holds, else `other`."""
+    """`input` where the condition holds, else `other`.
+
+    >>> ops.where(ms.Tensor([True, False]), ms.Tensor([1, 2]), ms.Tensor([3, 4])).asnumpy().tolist()
+    [1, 4]
+    """
     a, b = _both(input, other, "select")
     return run(lambda trace, c, x, y: F.select(c, x, y), as_tensor(condition, "select"), a, b)
 

@@ -107,7 +107,11 @@ class MatMul(Primitive):
 
 
 class BatchMatMul(MatMul):
-    """Products of the matrices of two batches."""
+    """Products of the matrices of two batches.
+
+    >>> ops.BatchMatMul(transpose_b=True)(ops.ones((2, 1, 3)), ops.ones((2, 4, 3))).shape
+    (2, 1, 4)
+    """
 
 
 class Flatten(Primitive):
@@ -319,7 +323,11 @@ for _name, _function in {
     globals()[_name] = type(
         _name,
         (_Reduce,),
-        {"function": staticmethod(_function), "__module__": __name__, "__doc__": f"{_name}(keep_dims)(x, axis). {_function.__doc__}"},
+        {
+            "function": staticmethod(_function),
+            "__module__": __name__,
+            "__doc__": f"{_name}(keep_dims)(x, axis). {_function.__doc__}",
+        },
     )
 
 

@@ -206,7 +206,11 @@ def argmax(input, dim=None, keepdim=False):
 
 
 def softmax(input, axis=-1, *, dtype=None):
-    """exp(x) over its sum along an axis."""
+    """exp(x) over its sum along an axis.
+
+    >>> ops.softmax(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
+    array([0.2689, 0.7311], dtype=float32)
+    """
     x = as_float(as_tensor(input, "softmax"))
     x = x if dtype is None else cast(x, dtype)
     return over_last(x, axis, lambda y: run(lambda trace, a: F.softmax(a), y))
@@ -219,7 +223,11 @@ def log_softmax(logits, axis=-1):
 
 
 def cumsum(x, axis, dtype=None, *, exclusive=False, reverse=False):
-    """Sums of the elements up to each one, with `exclusive` without it, with `reverse` from the end."""
+    """Sums of the elements up to each one, with `exclusive` without it, with `reverse` from the end.
+
+    >>> ops.cumsum(ms.Tensor([[1, 2], [3, 4]]), 0).asnumpy().tolist()
+    [[1, 2], [4, 6]]
+    """
     x = as_tensor(x, "cumsum")
     x = x if dtype is None else cast(x, dtype)
     return run(lambda trace, a: F.cumsum(a, int(axis), exclusive, reverse), x)
