@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from partita import _core
+from partita._described import Described
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common import seed as _seed
@@ -37,7 +38,7 @@ def _named(*names):
     return register
 
 
-class Initializer:
+class Initializer(Described):
     """A distribution: `rule(shape)` gives its kind in the library and the arguments of that. A class of a script's own
     has a method `_initialize(array)` instead, which fills an array of NumPy."""
 

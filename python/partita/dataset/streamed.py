@@ -79,7 +79,7 @@ class Streamed:
         except Exception:  # a description says what is there, and never fails
             columns = "not readable"
         batches = "" if self._batch_size is None else f", in batches of {self._batch_size}"
-        return f"<{type(self).__name__}: columns {columns}{batches}>"
+        return f"<{type(self).__name__.lstrip('_')}: columns {columns}{batches}>"
 
     def _repr_html_(self):
         try:

@@ -1,5 +1,7 @@
 """The base of callbacks, and what they see of a run."""
 
+from partita._described import Described
+
 
 class RunContext:
     """The arguments of a run, for callbacks, which can also end the run."""
@@ -35,7 +37,7 @@ class InternalCallbackParam(dict):
         self[name] = value
 
 
-class Callback:
+class Callback(Described):
     """The base: override what is of interest. The names without `on_train_` and `on_eval_` are those of old scripts. A
     run enters its callbacks as contexts before it begins, and leaves them when it ends or fails."""
 
