@@ -12,7 +12,9 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "pyt
 MODULES = ("partita", "partita.nn", "partita.train", "partita.ops", "partita.mint", "partita.mint.nn",
            "partita.mint.nn.functional", "partita.dataset", "partita.dataset.transforms", "partita.dataset.vision",
            "partita.parallel", "partita.parallel.nn", "partita.communication", "partita.amp", "partita.runtime",
-           "partita.numpy")  # fmt: skip
+           "partita.numpy", "partita.scipy.linalg", "partita.mint.optim", "partita.mint.linalg", "partita.mint.special",
+           "partita.mint.distributed", "partita.experimental.optim", "partita.experimental.optim.lr_scheduler",
+           "partita.dataset.text", "partita.dataset.audio", "partita.nn.probability.distribution")  # fmt: skip
 HEAD = """# Python names
 
 This page lists the names of the package `partita` with their parameters. They are those of MindSpore's interface;
@@ -43,7 +45,7 @@ def page():
     for module_name in MODULES:
         module = importlib.import_module(module_name)
         callables, others = [], []
-        for name in sorted(vars(module), key=str.lower):
+        for name in sorted(dir(module), key=str.lower):
             value = getattr(module, name)
             if name.startswith("_") or inspect.ismodule(value):
                 continue

@@ -2,8 +2,9 @@
 
 import sys
 
-from partita._names import absent_all, refuse_missing
-from partita.nn import cell, layer, learning_rate_schedule, loss, optim, probability  # noqa: F401
+from partita import _later
+from partita._names import absent_all
+from partita.nn import cell, later, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
     GELU,
@@ -32,19 +33,11 @@ from partita.nn.layer import (
 )
 from partita.nn.absent import ABSENT
 from partita.nn.activations import *  # noqa: F401,F403
-from partita.nn.channels import *  # noqa: F401,F403
-from partita.nn.containers import *  # noqa: F401,F403
 from partita.nn.dynamic_lr import *  # noqa: F401,F403
 from partita.nn.learning_rate_schedule import *  # noqa: F401,F403
 from partita.nn.layer_names import names_of
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
-from partita.nn.lines import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
-from partita.nn.margin_losses import *  # noqa: F401,F403
-from partita.nn.pools import *  # noqa: F401,F403
-from partita.nn.recurrent import *  # noqa: F401,F403
-from partita.nn.similarity import *  # noqa: F401,F403
-from partita.nn.small_layers import *  # noqa: F401,F403
 from partita.nn.transposed import *  # noqa: F401,F403
 from partita.nn.loss import (
     BCEWithLogitsLoss,
@@ -57,17 +50,10 @@ from partita.nn.loss import (
 )
 from partita.nn.optim import CLASSES, SGD, AdamWeightDecay, Optimizer
 from partita.nn.optim import (  # noqa: F401
-    ASGD,
-    FTRL,
-    LARS,
-    AdaFactor,
     AdamOffload,
     AdaSumByDeltaWeightWrapCell,
     AdaSumByGradWrapCell,
-    LazyAdam,
     OptTFTWrapper,
-    ProximalAdagrad,
-    Rprop,
     thor,
 )
 from partita.nn.reducer import DistributedGradReducer
@@ -101,5 +87,6 @@ globals().update(
 globals().update(ABSENT)
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES, ABSENT
+LATER = _later.places_of(later.LAYERS, "partita.nn") | {"probability": "partita.nn.probability"}
 layer.__getattr__ = names_of(sys.modules[__name__])
-__getattr__ = refuse_missing(globals())
+__getattr__, __dir__ = _later.names_later(globals(), LATER)

@@ -1,9 +1,10 @@
 """The names that `nn.layer` has in the documented system: layers of other modules, and modules."""
 
+from partita import _later
 from partita._names import missing
-from partita.nn import convolution_base, layer, recurrent, step_functions
+from partita.nn import layer
 
-_OTHERS = {"conv": convolution_base, "rnn_cells": step_functions, "rnns": recurrent}
+_OTHERS = {"conv": "convolution_base", "rnn_cells": "step_functions", "rnns": "recurrent"}
 _NAMES = "activation basic combined container embedding image math normalization padding pooling".split()
 
 
@@ -11,9 +12,11 @@ def names_of(layers):
     """The `__getattr__` of `nn.layer`, whose names are those of the module `layers` that stand here in others."""
 
     def __getattr__(name):
-        found = _OTHERS.get(name) or (layers if name in _NAMES else None)
+        if name in _OTHERS:
+            return _later.imported(f"partita.nn.{_OTHERS[name]}")
+        found = layers if name in _NAMES else None
         if found is None and not name.startswith("_"):
-            found = layers.__dict__.get(name)
+            found = getattr(layers, name) if name in layers.LATER else layers.__dict__.get(name)
         if found is None:
             raise missing(layer.__name__, name, [*layer.__dict__, *layers.__dict__])
         return found

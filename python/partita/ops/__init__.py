@@ -1,13 +1,13 @@
 """Ops: functions of tensors, and the same as objects that carry sharding annotations."""
 
-from partita._names import refuse_missing
+from partita import _later
 from partita.common.tensor import Tensor  # noqa: F401
 from partita.ops import (  # noqa: F401
     _primitive_cache,
     auto_generate,
     composite,
     functional,
-    in_place,
+    later,
     methods,
     operations,
     registry,
@@ -20,7 +20,6 @@ from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.jacobians import jacfwd, jacrev
 from partita.ops.mapping import vmap
 from partita.ops.angles import *  # noqa: F401,F403
-from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.functional import (  # noqa: F401
     HyperMap,
     Map,
@@ -174,7 +173,6 @@ from partita.ops.functional import (  # noqa: F401
     neg,
     nonzero,
     norm,
-    normal,
     not_equal,
     one_hot,
     ones,
@@ -211,7 +209,6 @@ from partita.ops.functional import (  # noqa: F401
     rsqrt,
     scalar_to_array,
     scalar_to_tensor,
-    scatter_nd_update,
     select,
     selu,
     shape,
@@ -242,7 +239,6 @@ from partita.ops.functional import (  # noqa: F401
     tanh,
     tanhshrink,
     tensor_dot,
-    tensor_scatter_elements,
     tensor_split,
     tile,
     top_k,
@@ -257,10 +253,8 @@ from partita.ops.functional import (  # noqa: F401
     unbind,
     unfold,
     index_add,
-    scatter,
     searchsorted,
     unique,
-    uniform,
     unique_consecutive,
     unsqueeze,
     unstack,
@@ -277,58 +271,17 @@ from partita.ops.absent import ABSENT
 from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
-from partita.ops.angle_primitives import *  # noqa: F401,F403
-from partita.ops.attention_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
-from partita.ops.elements import *  # noqa: F401,F403
-from partita.ops.element_primitives import *  # noqa: F401,F403
-from partita.ops.draw_primitives import *  # noqa: F401,F403
-from partita.ops.in_place import *  # noqa: F401,F403
-from partita.ops.applied import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403
-from partita.ops.pools import *  # noqa: F401,F403
-from partita.ops.pool_primitives import *  # noqa: F401,F403
-from partita.ops.channels import *  # noqa: F401,F403
-from partita.ops.folds import *  # noqa: F401,F403
-from partita.ops.grids import *  # noqa: F401,F403
-from partita.ops.thresholds import *  # noqa: F401,F403
-from partita.ops.image_primitives import *  # noqa: F401,F403
-from partita.ops.ctc import *  # noqa: F401,F403
-from partita.ops.margin_losses import *  # noqa: F401,F403
-from partita.ops.loss_primitives import *  # noqa: F401,F403
-from partita.ops.bilinear import *  # noqa: F401,F403
-from partita.ops.directional import *  # noqa: F401,F403
-from partita.ops.more_primitives import *  # noqa: F401,F403
-from partita.ops.transposed_volumes import *  # noqa: F401,F403
-from partita.ops.normalized_sums import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403
-from partita.ops.segments import *  # noqa: F401,F403
-from partita.ops.placed import *  # noqa: F401,F403
-from partita.ops.filled import *  # noqa: F401,F403
-from partita.ops.diagonals import *  # noqa: F401,F403
-from partita.ops.assembled import *  # noqa: F401,F403
-from partita.ops.extremes import *  # noqa: F401,F403
-from partita.ops.differences import *  # noqa: F401,F403
-from partita.ops.blocks import *  # noqa: F401,F403
-from partita.ops.boxes import *  # noqa: F401,F403
-from partita.ops.ranked import *  # noqa: F401,F403
-from partita.ops.place_primitives import *  # noqa: F401,F403
-from partita.ops.order_primitives import *  # noqa: F401,F403
-from partita.ops.linear_primitives import *  # noqa: F401,F403
-from partita.ops.linear_solutions import *  # noqa: F401,F403
-from partita.ops.matrix_factors import *  # noqa: F401,F403
-from partita.ops.matrix_measures import *  # noqa: F401,F403
-from partita.ops.frequencies import *  # noqa: F401,F403
-from partita.ops.sparse_names import *  # noqa: F401,F403
 
 # Names that old scripts import from here.
 composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr
-for _name in in_place.__all__:
-    setattr(functional, _name, getattr(in_place, _name))
-for _name in "clip_by_global_norm clip_by_value gamma laplace multinomial normal poisson uniform".split():
+for _name in "clip_by_global_norm clip_by_value multinomial".split():
     setattr(composite, _name, getattr(functional, _name))
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph
-globals().update({k: v for k, v in ABSENT.items() if not hasattr(functional, k)})
+OBJECTS = _later.places_of(later.OBJECTS, "partita.ops")
+globals().update({k: v for k, v in ABSENT.items() if k not in functional.LATER and k not in vars(functional)})
 
-__getattr__ = refuse_missing(globals())
+__getattr__, __dir__ = _later.names_later(globals(), functional.LATER | OBJECTS)

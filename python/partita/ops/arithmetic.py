@@ -6,6 +6,7 @@ import numbers
 
 import numpy as np
 
+from partita import _later
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
@@ -35,7 +36,6 @@ from partita.ops.elementwise import (
     square,
     sub,
 )
-from partita.ops.matrix_factors import singular_values
 from partita.ops.reductions import mean, reduce_max, reduce_min, reduce_sum, std
 from partita.ops.shapes import concat, reshape, split, squeeze, transpose
 from partita.ops.support import F, as_tensor, axis_of, run
@@ -195,7 +195,8 @@ def _norm_of_matrices(x, ord, axes, keepdim):
 
 def _norm_of_singular_values(x, ord, axes, keepdim):
     others = [i for i in range(x.ndim) if i not in axes]
-    values = singular_values(transpose(x, [*others, *axes]) if others else x)
+    factors = _later.imported("partita.ops.matrix_factors")  # which few scripts need
+    values = factors.singular_values(transpose(x, [*others, *axes]) if others else x)
     made = reduce_sum(values, -1) if ord == "nuc" else (reduce_max if ord > 0 else reduce_min)(values, -1)
     return reshape(made, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdim else made
 

@@ -1,12 +1,11 @@
 """Ops that are objects, under the name of the module that has some of them in the documented system."""
 
-from partita._names import refuse_missing
+from partita import _later
+from partita.ops import later
 from partita.ops.absent import ABSENT
-from partita.ops.angle_primitives import *  # noqa: F401,F403
-from partita.ops.attention_primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.primitives import *  # noqa: F401,F403
 
 globals().update(ABSENT)
 
-__getattr__ = refuse_missing(globals())
+__getattr__, __dir__ = _later.names_later(globals(), _later.places_of(later.OBJECTS, "partita.ops"))

@@ -1,5 +1,7 @@
 """Ops as functions of tensors. In a network that is being built they are nodes; elsewhere they run at once."""
 
+from partita import _later
+from partita.ops import later
 from partita.ops.creation import *  # noqa: F401,F403
 from partita.ops.derived import *  # noqa: F401,F403
 from partita.ops.elementwise import *  # noqa: F401,F403
@@ -28,33 +30,8 @@ from partita.ops.reversal import *  # noqa: F401,F403
 from partita.ops.scattered import *  # noqa: F401,F403
 from partita.ops.triangles import *  # noqa: F401,F403
 from partita.ops.angles import *  # noqa: F401,F403
-from partita.ops.attention import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
-from partita.ops.elements import *  # noqa: F401,F403
-from partita.ops.pools import *  # noqa: F401,F403
-from partita.ops.channels import *  # noqa: F401,F403
-from partita.ops.folds import *  # noqa: F401,F403
-from partita.ops.grids import *  # noqa: F401,F403
-from partita.ops.thresholds import *  # noqa: F401,F403
-from partita.ops.ctc import *  # noqa: F401,F403
-from partita.ops.margin_losses import *  # noqa: F401,F403
-from partita.ops.bilinear import *  # noqa: F401,F403
-from partita.ops.directional import *  # noqa: F401,F403
-from partita.ops.transposed_volumes import *  # noqa: F401,F403
-from partita.ops.normalized_sums import *  # noqa: F401,F403
-from partita.ops.segments import *  # noqa: F401,F403
-from partita.ops.placed import *  # noqa: F401,F403
-from partita.ops.filled import *  # noqa: F401,F403
-from partita.ops.diagonals import *  # noqa: F401,F403
-from partita.ops.assembled import *  # noqa: F401,F403
-from partita.ops.extremes import *  # noqa: F401,F403
-from partita.ops.differences import *  # noqa: F401,F403
-from partita.ops.blocks import *  # noqa: F401,F403
-from partita.ops.boxes import *  # noqa: F401,F403
-from partita.ops.ranked import *  # noqa: F401,F403
-from partita.ops.linear_solutions import *  # noqa: F401,F403
-from partita.ops.matrix_factors import *  # noqa: F401,F403
-from partita.ops.matrix_measures import *  # noqa: F401,F403
-from partita.ops.frequencies import *  # noqa: F401,F403
-from partita.ops.sparse_names import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401
+
+LATER = _later.places_of(later.FUNCTIONS, "partita.ops")
+__getattr__, __dir__ = _later.names_later(globals(), LATER)

@@ -178,3 +178,6 @@ for _name in __all__[:-1]:
 def zero_(input):
     """Writes 0 everywhere, and returns the tensor."""
     return _written(input, 0)
+
+
+CLASSES = (Elements,)

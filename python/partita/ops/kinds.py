@@ -1,7 +1,6 @@
 """Element types in which operands meet, and calls of NumPy for each element."""
 
 import functools
-import string
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def integers(where, *operands):
 
 @functools.lru_cache(maxsize=None)
 def _custom(name, function, rank, count, dtype, bprop):
-    letters = string.ascii_lowercase[:rank]
+    letters = "abcdefghijklmnopqrstuvwxyz"[:rank]
     rule = ",".join([letters] * count) + "->" + letters if rank else ""
     return Custom(function, out_dtype=dtype, func_type="pyfunc", bprop=bprop, rule=rule, name=name)
 

@@ -5,14 +5,13 @@ import numbers
 import types
 import weakref
 
+from partita import _later
 from partita._current import current
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
-from partita.ops.in_place import Elements
 from partita.ops.assignment import assign_item, is_basic
-from partita.ops import place_methods
-from partita.ops.linear_solutions import triangular_solve
+from partita.ops import later
 from partita.ops.likenesses import InPlace, Likenesses
 from partita.ops.scattered import added_at
 
@@ -56,11 +55,14 @@ _NAMED_AS_FUNCTIONS = """
     subtract xdivy xlogy
     cholesky cholesky_inverse cholesky_solve cov cross det eigvals geqrf ger histc inverse log_matrix_determinant logdet
     lstsq lu_solve matrix_determinant matrix_power orgqr ormqr renorm slogdet svd
+    aminmax argwhere cummax cummin diag diagflat diagonal_scatter diff dsplit fliplr flipud hsplit index_fill
+    logcumsumexp msort nanmean nanmedian nanquantile nansum put_ quantile ravel reverse rot90 select_scatter
+    slice_scatter top_k unfold unique_consecutive unique_with_pad unsorted_segment_max unsorted_segment_min
+    unsorted_segment_prod vsplit
     """.split()
 _CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS}
 _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
-_CALLS.update({name: name for name in place_methods.NAMES}, **place_methods.CALLS)
-_CALLS = {name: one for name, one in _CALLS.items() if name not in place_methods.OWN}
+_CALLS.update({f"scatter_{kind}": f"tensor_scatter_{kind}" for kind in ("sub", "mul", "div", "max", "min")})
 
 
 class _Methods:
@@ -241,7 +243,8 @@ class _Methods:
 
     def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
         """(X, A) with A X = this tensor, where A is a triangle; see mint.triangular_solve."""
-        return triangular_solve(self, A, upper, transpose, unitriangular)
+        solved = _later.imported("partita.ops.linear_solutions").triangular_solve
+        return solved(self, A, upper, transpose, unitriangular)
 
     def adjoint(self):
         """The matrices with rows and columns exchanged."""
@@ -282,28 +285,48 @@ def _operator(function, swapped=False):
     return call
 
 
-def _method(function):
-    def call(self, *args, **kwargs):
-        return function(self, *args, **kwargs)
+def _method(name):
+    """The method that calls a function, which may be one of a module that is not imported yet."""
+    if name in F.LATER:
+        return lambda self, *args, **kwargs: getattr(F, name)(self, *args, **kwargs)
+    function = getattr(F, name)
+    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
 
+
+def _of_module(module, name):
+    """A method that gives tensors the methods of a module, itself among them, when it is first called."""
+
+    def call(self, *args, **kwargs):
+        for one in _later.imported(f"partita.ops.{module}").CLASSES:
+            for own, method in vars(one).items():
+                if getattr(vars(Tensor).get(own), "is_later", False):  # a library may have set another one
+                    _give(own, method)
+        return getattr(self, name)(*args, **kwargs)
+
+    call.is_later = True
     return call
+
+
+def _give(name, member):
+    if not isinstance(member, property):
+        member.__name__, member.__qualname__ = name, f"Tensor.{name}"
+    setattr(Tensor, name, member)
 
 
 def _install():
     """Gives `Tensor` its operators and methods."""
-    members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods), **vars(Elements)}
-    members.update({**vars(place_methods.Places), **vars(place_methods.PlacesInPlace)})
+    members = {**vars(Likenesses), **vars(InPlace), **vars(_Methods)}
     found = {name: one for name, one in members.items() if isinstance(one, (property, types.FunctionType))}
-    found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())
-    found.update((f"__{name}__", _method(getattr(F, function))) for name, function in _OF_ONE.items())
+    found.update((name, _method(function)) for name, function in _CALLS.items())
+    found.update((f"__{name}__", _method(function)) for name, function in _OF_ONE.items())
     for name, function in {**_ARITHMETIC, **_LOGIC, **_COMPARISONS}.items():
         found[f"__{name}__"] = _operator(getattr(F, function))
     for name, function in _ARITHMETIC.items():
         found[f"__r{name}__"] = _operator(getattr(F, function), swapped=True)
+    for module, names in later.METHODS.items():
+        found.update((name, _of_module(module, name)) for name in names.split())
     for name, one in found.items():
-        if not isinstance(one, property):
-            one.__name__, one.__qualname__ = name, f"Tensor.{name}"
-        setattr(Tensor, name, one)
+        _give(name, one)
 
 
 _install()

@@ -11,18 +11,6 @@ from partita.ops.extremes import at_rank
 from partita.ops.filled import index_put, masked_scatter, scatter_along
 from partita.ops.support import axis_of
 
-# Methods by the functions of the same name.
-NAMES = """
-    aminmax argwhere cummax cummin diag diagflat diagonal_scatter diff dsplit fliplr flipud hsplit index_fill
-    logcumsumexp msort nanmean nanmedian nanquantile nansum put_ quantile ravel reverse rot90 select_scatter
-    slice_scatter top_k unfold unique_consecutive unique_with_pad unsorted_segment_max unsorted_segment_min
-    unsorted_segment_prod vsplit
-    """.split()
-# Methods by functions of other names.
-CALLS = {f"scatter_{kind}": f"tensor_scatter_{kind}" for kind in ("sub", "mul", "div", "max", "min")}
-OWN = ("argsort", "scatter", "sort")  # methods of the class below in place of those by a function of the same name
-
-
 def _places_first(args, kwargs):
     """Whether places along a dimension are given, which begin with the dimension: (dim, index, src)."""
     return "dim" in kwargs or "index" in kwargs or "src" in kwargs or len(args) == 3
@@ -199,3 +187,6 @@ class PlacesInPlace:
     def fill_diagonal_(self, fill_value, wrap=False):
         """Writes a number on the main diagonal, with `wrap` again below it."""
         return self.copy_(fill_diagonal(self, fill_value, wrap))
+
+
+CLASSES = (Places, PlacesInPlace)

@@ -1,6 +1,7 @@
 """Training and evaluation."""
 
-from partita._names import refuse_missing, refused
+from partita import _later
+from partita._names import refused
 from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from partita import nn
 from partita.train import callback, metrics
@@ -19,14 +20,6 @@ from partita.train.callback import (
     TimeMonitor,
 )
 from partita.train.metrics import *  # noqa: F401,F403
-from partita.train.conversions import (
-    async_ckpt_thread_status,
-    ckpt_to_safetensors,
-    get_ckpt_path_with_strategy,
-    load_checkpoint_async,
-    load_segmented_checkpoints,
-    safetensors_to_ckpt,
-)
 from partita.train.data_sink import DatasetHelper, connect_network_with_dataset, data_sink
 from partita.train.model import Model
 from partita.train.distributed import (
@@ -45,4 +38,8 @@ for _name in metrics.__all__:
     setattr(nn, _name, getattr(metrics, _name))
 
 globals().update({name: one for name, one in refused("train").items() if name not in globals()})
-__getattr__ = refuse_missing(globals())
+_CONVERSIONS = """
+    async_ckpt_thread_status ckpt_to_safetensors get_ckpt_path_with_strategy load_checkpoint_async
+    load_segmented_checkpoints safetensors_to_ckpt
+    """
+__getattr__, __dir__ = _later.names_later(globals(), _later.places_of({"conversions": _CONVERSIONS}, "partita.train"))

@@ -2,13 +2,12 @@
 
 The classes of the library's optimizers are made from its descriptions of them."""
 
-from partita._names import absent_all, refuse_missing
-from partita.nn.optim.averaging import ASGD, LazyAdam, Rprop
+from partita import _later
+from partita._names import absent_all
+from partita.nn import later
 from partita.nn.optim.composed import AdamWeightDecay
 from partita.nn.optim.optimizer import Optimizer
-from partita.nn.optim.proximal import FTRL, ProximalAdagrad
 from partita.nn.optim.registered import CLASSES
-from partita.nn.optim.scaled import LARS, AdaFactor
 from partita.nn.optim.sgd import SGD
 
 globals().update(
@@ -24,4 +23,5 @@ globals().update(
     )
 )
 globals().update(CLASSES)
-__getattr__ = refuse_missing(globals())
+_LATER = {key: names for key, names in later.LAYERS.items() if key.startswith("optim.")}
+__getattr__, __dir__ = _later.names_later(globals(), _later.places_of(_LATER, "partita.nn"))

@@ -4,6 +4,8 @@ from partita._names import refuse_missing
 from partita.nn.optim.optimizer import Optimizer, require_betas
 from partita.ops import functional as F
 
+__all__ = ("ASGD", "LazyAdam", "Rprop")
+
 
 def require(where, name, value, holds, expected):
     """Raises ValueError, which says what was expected, unless a setting is right."""

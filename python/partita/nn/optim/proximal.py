@@ -5,6 +5,8 @@ from partita.nn.optim.averaging import require
 from partita.nn.optim.optimizer import Optimizer
 from partita.ops.applied import ftrl, proximal_adagrad
 
+__all__ = ("FTRL", "ProximalAdagrad")
+
 
 class FTRL(Optimizer):
     """Follow the regularized leader (McMahan and others, 2013), with weights of the absolute values, l1, and of the

@@ -13,6 +13,8 @@ from partita.ops import functional as F
 from partita.ops.applied import LARSUpdate
 from partita.ops.updates import FusedAdaFactor
 
+__all__ = ("AdaFactor", "LARS")
+
 
 def _zeros(shape, dtype, name):
     return Parameter(initializer(0, shape, dtype), name=name)

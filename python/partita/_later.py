@@ -1,0 +1,35 @@
+"""Modules that are imported when one of their names is first asked for: most scripts use few of them."""
+
+import importlib
+
+from partita._names import missing
+
+
+def imported(module):
+    """A module of the caller's own package, imported now if it was not before."""
+    return importlib.import_module(module)
+
+
+def places_of(table, package):
+    """{name: module} of a table {module of a package: its names}."""
+    return {name: f"{package}.{module}" for module, names in table.items() for name in names.split()}
+
+
+def names_later(namespace, places):
+    """(`__getattr__`, `__dir__`) of a module that has the names of `places`, {name: module}, too. A name that is asked
+    for stays in the module's namespace."""
+
+    def __getattr__(name):
+        module = places.get(name)
+        if module is None:
+            raise missing(namespace["__name__"], name, [*namespace, *places])
+        found = importlib.import_module(module)
+        if not module.endswith(f".{name}"):  # a name of the module, and not the module itself
+            found = getattr(found, name)
+        namespace[name] = found
+        return found
+
+    def __dir__():
+        return sorted({*namespace, *places})
+
+    return __getattr__, __dir__
