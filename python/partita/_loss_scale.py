@@ -3,6 +3,8 @@
 import math
 import numbers
 
+from partita._described import Described
+
 _LARGEST_FIRST_SCALE = 2.0**40  # that a training begins with
 
 
@@ -23,7 +25,7 @@ def require_window(where, value):
         raise ValueError(f"[{where}] bad scale_window, got {value}, expected an integer from 1")
 
 
-class LossScaleManager:
+class LossScaleManager(Described):
     """The base of managers, which say how `Model` scales the loss while it is differentiated."""
 
     def begin_training(self, good_steps=0):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from partita import _loss_scale
+from partita._described import Described
 from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager  # noqa: F401
 from partita._names import refuse_missing
 from partita._precision import precision_of
@@ -28,7 +29,7 @@ _numbers = itertools.count()
 _LARGEST_SCALE = float(np.finfo(np.float32).max)  # the scale is a float32
 
 
-class LossScaler:
+class LossScaler(Described):
     """The base of loss scalers. The scale is a parameter, so that programs that use it stay when it changes."""
 
     def __init__(self, scale_value):

@@ -1,6 +1,7 @@
 """Tensors and ops against NumPy."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -97,6 +98,36 @@ class Tensors(Case):
             ops.relu("x")
         with self.refuses(ValueError, "several values"):
             bool(Tensor([1, 2]))
+
+
+class Methods(Case):
+    def test_show_their_parameters(self):
+        for name, expected in {
+            "add": "(self, other)",
+            "softmax": "(self, axis=-1, *, dtype=None)",
+            "sum": "(self, axis=None, dtype=None, keepdims=False, initial=None, *, dim=None, keepdim=None)",
+            "moveaxis": "(self, source, destination)",
+            "max": "(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False)",
+            "gather": "(self, input_indices, axis, batch_dims=0)",
+        }.items():
+            self.assertEqual(str(inspect.signature(getattr(Tensor, name))), expected)
+
+    def test_none_hides_its_parameters(self):
+        hidden = [
+            name
+            for name, method in inspect.getmembers(Tensor, callable)
+            if not name.startswith("_") and "*args" in str(inspect.signature(method))
+        ]
+        self.assertEqual(hidden, ["itemset"])  # numbers of an index, then a value
+
+    def test_are_those_of_functions(self):
+        self.assertEqual(Tensor.sqrt.__qualname__, "Tensor.sqrt")
+        self.assertEqual(ops.sqrt.__qualname__, "sqrt")
+        self.assertEqual(Tensor.sqrt.__doc__, ops.sqrt.__doc__)
+        x = rng().random((2, 3, 4)).astype("f4")
+        self.assertEqual(Tensor(x).moveaxis(source=0, destination=-1).shape, (3, 4, 2))  # whose operand is in a closure
+        with self.assertRaisesRegex(TypeError, "other"):
+            Tensor(x).add()
 
 
 class Ops(Case):

@@ -123,7 +123,11 @@ def to_dtype(given):
 
 
 def dtype_to_nptype(type_):
-    """The type of NumPy."""
+    """The type of NumPy's scalars that has the elements of an element type.
+
+    >>> ms.dtype_to_nptype(ms.float32)
+    <class 'numpy.float32'>
+    """
     return (type_ if isinstance(type_, DType) and type_.numpy is not None else to_dtype(type_)).numpy.type
 
 

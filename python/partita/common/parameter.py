@@ -26,7 +26,14 @@ def _without_effect(name, value):
 
 
 class Parameter(Tensor):
-    """A tensor that cells own and optimizers update. Without a name it has that of the attribute it becomes."""
+    """A tensor that cells own and optimizers update. Without a name it has that of the attribute it becomes.
+
+    >>> weight = ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
+    >>> weight
+    Parameter (name=weight, shape=(2,), dtype=Float32, requires_grad=True)
+    >>> weight.set_data(ms.Tensor([3.0, 4.0])).asnumpy().tolist()
+    [3.0, 4.0]
+    """
 
     __slots__ = (
         "name",
@@ -113,6 +120,7 @@ class Parameter(Tensor):
         return self
 
     def assign_value(self, value):
+        """Sets the values to those of a tensor of the same shape, as `set_data` does."""
         return self.set_data(value)
 
     def asnumpy(self):

@@ -1,5 +1,7 @@
 """Tensors: arrays of the library, or values of a network that is being built."""
 
+import math
+
 import numpy as np
 
 from partita import _core
@@ -19,8 +21,64 @@ class NeedsSteps(NeedsValue, NotImplementedError):
     """Python does what only a program can have that is recorded in every step."""
 
 
-class Tensor:
-    """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one."""
+class _Readable:
+    """The values of a tensor for NumPy, and for those who read its memory: a part of `Tensor`."""
+
+    __slots__ = ()
+
+    def asnumpy(self):
+        """The values as a NumPy array over the same memory. Raises TypeError for bfloat16, which NumPy does not
+        have. Within a step what is written to the array counts for the calls that follow; that of a result is to be
+        read."""
+        build = current()
+        is_recorded = build is not None and build.is_recorded
+        if is_recorded and self._symbol is not None:
+            values = self._values().view()
+            values.flags.writeable = False
+            return values
+        if is_recorded and build.knows(self):
+            build.detach(self)
+        self._is_shared = True
+        return self._values()
+
+    def numpy(self):
+        """The values as a NumPy array; see `asnumpy`."""
+        return self.asnumpy()
+
+    def __array__(self, dtype=None, copy=None):
+        values = self.asnumpy()
+        return values if dtype is None else values.astype(dtype)
+
+    def __dlpack__(self, **options):
+        self._is_shared = True
+        return self._writable().__dlpack__(**options)  # which cannot say that memory is to be read alone
+
+    def __dlpack_device__(self):
+        return self.asnumpy().__dlpack_device__()
+
+    @staticmethod
+    def from_numpy(array):
+        """A tensor with a copy of an array. Raises TypeError for what is no NumPy array."""
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"[Tensor] not a NumPy array, got {type(array).__name__}, expected numpy.ndarray")
+        return Tensor(array)
+
+    def tolist(self):
+        """The values as numbers in nested lists; without dimensions a number."""
+        return self._values().tolist()
+
+    def item(self, index=None):
+        """The only element as a number of Python, or the one at a place. Raises ValueError where there are several."""
+        values = self._values()
+        return values.item() if index is None else values.item(index)
+
+
+class Tensor(_Readable):
+    """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one.
+
+    >>> ms.Tensor([[1, 2], [3, 4]], ms.float32).sum()
+    Tensor(shape=[], dtype=Float32, value=10.)
+    """
 
     # Operators, and methods that compute, are functions of ops: `partita.ops.methods` installs them.
 
@@ -34,7 +92,7 @@ class Tensor:
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
         self._array = self._symbol = self._init = None
-        build = current()
+        shape, build = (shape,) if isinstance(shape, int) else shape, current()
         if build is not None and build.is_recorded:
             build.born.append(self)
         if init is not None:
@@ -42,14 +100,12 @@ class Tensor:
                 raise ValueError(
                     "[Tensor] an initializer needs a shape and a dtype, got no shape or no dtype, expected both"
                 )
-            shape = (shape,) if isinstance(shape, int) else tuple(shape)
-            self._init = (init, shape, mstype.to_dtype(dtype))
+            self._init = (init, tuple(shape), mstype.to_dtype(dtype))
             return
         if input_data is None:
             if shape is None or dtype is None:
                 raise ValueError("[Tensor] nothing to hold, got None, expected data, or shape, dtype and init")
-            shape = (shape,) if isinstance(shape, int) else tuple(shape)
-            self._array = _core.zeros(mstype.to_dtype(dtype).core, shape)
+            self._array = _core.zeros(mstype.to_dtype(dtype).core, tuple(shape))
             return
         if build is not None and isinstance(input_data, Tensor) and input_data._symbol is not None:
             self._become(_copied(build, input_data, dtype))
@@ -142,10 +198,7 @@ class Tensor:
 
     @property
     def size(self):
-        count = 1
-        for one in self.shape:
-            count *= one
-        return count
+        return math.prod(self.shape)
 
     @property
     def itemsize(self):
@@ -160,22 +213,8 @@ class Tensor:
         return self._array is None and self._init is not None
 
     def dim(self):
+        """The number of dimensions."""
         return self.ndim
-
-    def asnumpy(self):
-        """The values as a NumPy array over the same memory. Raises TypeError for bfloat16, which NumPy does not
-        have. Within a step what is written to the array counts for the calls that follow; that of a result is to be
-        read."""
-        build = current()
-        is_recorded = build is not None and build.is_recorded
-        if is_recorded and self._symbol is not None:
-            values = self._values().view()
-            values.flags.writeable = False
-            return values
-        if is_recorded and build.knows(self):
-            build.detach(self)
-        self._is_shared = True
-        return self._values()
 
     def _values(self):
         """The values for those who read them at once."""
@@ -183,34 +222,8 @@ class Tensor:
             raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) first")
         return np.asarray(self.array)
 
-    def numpy(self):
-        return self.asnumpy()
-
-    def __array__(self, dtype=None, copy=None):
-        values = self.asnumpy()
-        return values if dtype is None else values.astype(dtype)
-
-    def __dlpack__(self, **options):
-        self._is_shared = True
-        return self._writable().__dlpack__(**options)  # which cannot say that memory is to be read alone
-
-    def __dlpack_device__(self):
-        return self.asnumpy().__dlpack_device__()
-
-    @staticmethod
-    def from_numpy(array):
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"[Tensor] not a NumPy array, got {type(array).__name__}, expected numpy.ndarray")
-        return Tensor(array)
-
-    def tolist(self):
-        return self._values().tolist()
-
-    def item(self, index=None):
-        values = self._values()
-        return values.item() if index is None else values.item(index)
-
     def value(self):
+        """Returns the tensor itself."""
         return self
 
     def copy(self):
@@ -237,6 +250,7 @@ class Tensor:
         return np.asarray(self.array.cast("f32")) if self.dtype == mstype.bfloat16 else self._values()
 
     def set_data(self, data, slice_shape=False):
+        """Takes the values of another tensor of this shape; see `assign_value`."""
         self.assign_value(data)
 
     def assign_value(self, value):
@@ -375,5 +389,11 @@ def _brackets(values):
 
 
 def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
-    """A Tensor."""
+    """A Tensor with the elements of an array, a list or a number, in an element type.
+
+    >>> ms.tensor([1, 2])
+    Tensor(shape=[2], dtype=Int64, value=[1, 2])
+    >>> ms.tensor(1.5, ms.float64).dtype
+    Float64
+    """
     return Tensor(input_data, dtype, shape, init, const_arg, device)

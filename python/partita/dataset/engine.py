@@ -120,6 +120,7 @@ class Dataset(Streamed, Readable):
     # What there is.
 
     def get_col_names(self):
+        """The names of the columns, in their order."""
         return list(self.flow().names) if self._reads_flow() else [name for name, _, _ in self.rows().columns]
 
     def get_dataset_size(self):
@@ -316,6 +317,7 @@ class Dataset(Streamed, Readable):
         return [part(begin, count) for begin, count in builtin_zip(begins, counts)]
 
     def apply(self, apply_func):
+        """Returns what a function of the data set gives: another data set."""
         return apply_func(self)
 
     def _whole(self, rows):

@@ -5,10 +5,11 @@ import operator
 
 import numpy as np
 
+from partita._described import Described
 from partita.dataset.batched import PythonSampler
 
 
-class BuiltinSampler:
+class BuiltinSampler(Described):
     """The base of samplers. One with a child chooses among the rows that the child chooses."""
 
     num_samples = None

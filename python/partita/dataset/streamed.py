@@ -27,9 +27,11 @@ class Streamed:
     # What there is.
 
     def get_batch_size(self):
+        """The number of rows of a batch; 1 of rows that are not batched."""
         return self._batch_size or 1
 
     def get_repeat_count(self):
+        """How often the rows are repeated in an epoch."""
         return 1
 
     def __len__(self):
@@ -64,9 +66,11 @@ class Streamed:
         return {}
 
     def is_sharded(self):
+        """Whether the rows are one of several shards."""
         return self._shards[0] > 1
 
     def is_shuffled(self):
+        """Whether the rows come in another order than that of their source."""
         return any(one.is_shuffled() for one in self._parents)
 
     def __repr__(self):
@@ -75,7 +79,7 @@ class Streamed:
         except Exception:  # a description says what is there, and never fails
             columns = "not readable"
         batches = "" if self._batch_size is None else f", in batches of {self._batch_size}"
-        return f"<{type(self).__name__}: columns {columns}{batches}>"
+        return f"<{type(self).__name__.lstrip('_')}: columns {columns}{batches}>"
 
     def _repr_html_(self):
         try:
@@ -203,6 +207,7 @@ class Streamed:
         self._begin = int(init_step)
 
     def get_init_step(self):
+        """The step, counted over epochs, with which the next iterator begins."""
         if self._begin or len(self._parents) != 1:
             return self._begin
         return self._parents[0].get_init_step()

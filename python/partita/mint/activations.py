@@ -28,7 +28,7 @@ def elu_(input, alpha=1.0):
 
 
 def selu(input):
-    """`ops.selu`."""
+    """scale elu(x, alpha), as `ops.selu`."""
     return F.selu(input)
 
 

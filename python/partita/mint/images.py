@@ -165,7 +165,7 @@ def _cubic_weights(size, wanted, factor, align_corners):
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """`interpolate`."""
+    """The images in another size, as `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 

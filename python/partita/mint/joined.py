@@ -94,7 +94,7 @@ def mv(input, vec):
 
 
 def npu_gelu(input, approximate="none"):
-    """`nn.functional.gelu`."""
+    """x times the normal distribution function, as `nn.functional.gelu`."""
     return F.gelu(input, approximate)
 
 

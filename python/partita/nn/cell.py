@@ -15,6 +15,7 @@ from partita._structure import rebuilt
 from partita.common import dtype as mstype
 from partita.common.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from partita.common.tensor import Tensor
+from partita.nn.cell_contents import CellContents
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
@@ -22,9 +23,24 @@ from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
 
 
-class Cell(CellSettings, CellHooks, CellGradients, CellState):
+class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
     """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
-    method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
+    method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops.
+
+    >>> class Affine(nn.Cell):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.weight = ms.Parameter(ms.Tensor([2.0, 3.0]), name="weight")
+    ...
+    ...     def construct(self, x):
+    ...         return x * self.weight + 1
+    ...
+    >>> net = Affine()
+    >>> net(ms.Tensor([1.0, 1.0])).asnumpy().tolist()
+    [3.0, 4.0]
+    >>> [one.name for one in net.trainable_params()]
+    ['weight']
+    """
 
     def __init__(self, auto_prefix=True, flags=None):
         values = self.__dict__
@@ -154,61 +170,6 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         for name, param in self.parameters_and_names(expand=recurse):
             param.name = prefix + name
 
-    # What there is.
-
-    def cells(self):
-        return [cell for cell in self._cells.values() if cell is not None]
-
-    def name_cells(self):
-        return OrderedDict((name, cell) for name, cell in self._cells.items() if cell is not None)
-
-    def cells_and_names(self, cells=None, name_prefix=""):
-        """(path, cell) of this cell and of all within it, each once."""
-        seen = set() if cells is None else cells
-        if self in seen:
-            return
-        seen.add(self)
-        yield name_prefix, self
-        for name, cell in self._cells.items():
-            if cell is not None:
-                yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
-
-    def parameters_and_names(self, name_prefix="", expand=True):
-        """(path, parameter), each parameter once."""
-        seen = set()
-        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
-        for path, cell in cells:
-            for name, param in cell._params.items():
-                if param is not None and id(param) not in seen:
-                    seen.add(id(param))
-                    yield (f"{path}.{name}" if path else name), param
-
-    def get_parameters(self, expand=True):
-        """All parameters, in their order."""
-        return (param for _, param in self.parameters_and_names(expand=expand))
-
-    def trainable_params(self, recurse=True):
-        """The parameters that require a gradient."""
-        return [param for param in self.get_parameters(recurse) if param.requires_grad]
-
-    def untrainable_params(self, recurse=True):
-        return [param for param in self.get_parameters(recurse) if not param.requires_grad]
-
-    def parameters_dict(self, recurse=True):
-        """The parameters by their names."""
-        return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
-
-    def parameters_broadcast_dict(self, recurse=True):
-        return self.parameters_dict(recurse)
-
-    @property
-    def cls_name(self):
-        return type(self).__name__
-
-    @property
-    def param_prefix(self):
-        return self._scope_name
-
     # How it is computed; more is in CellSettings.
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
@@ -221,6 +182,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         return self.trainable_params()
 
     def construct(self, *args, **kwargs):
+        """Computes what a call gives: subclasses define it. Raises an error in a cell that does not."""
         refuse_construct(self)
 
     def __call__(self, *args, **kwargs):
@@ -314,6 +276,7 @@ class Cell(CellSettings, CellHooks, CellGradients, CellState):
         note_cell(values.get("_precision"))
 
     def extend_repr(self):
+        """The text that `repr` has between the brackets: subclasses define it."""
         return ""
 
     def __repr__(self):
@@ -410,7 +373,12 @@ class _Cells(Cell):
 
 
 class SequentialCell(_Cells):
-    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict."""
+    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict.
+
+    >>> net = nn.SequentialCell(nn.Dense(2, 3, weight_init="ones", bias_init="zeros"), nn.ReLU())
+    >>> net(ms.Tensor([[1.0, 2.0]])).asnumpy().tolist()
+    [[3.0, 3.0, 3.0]]
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -445,7 +413,12 @@ class SequentialCell(_Cells):
 
 
 class CellList(_Cells):
-    """A list of cells, which a construct goes through as it likes."""
+    """A list of cells, which a construct goes through as it likes.
+
+    >>> cells = nn.CellList([nn.Dense(2, 3), nn.ReLU()])
+    >>> len(cells), cells[1]
+    (2, ReLU<>)
+    """
 
     is_list_of_cells = True  # so `vmap` calls one cell for each slice
 

@@ -26,10 +26,12 @@ class CellSettings:
         return self
 
     def set_grad(self, requires_grad=True):
+        """Keeps gradients of the calls that follow, for those who ask for them, and returns the cell."""
         self.requires_grad = bool(requires_grad)
         return self
 
     def add_flags(self, **flags):
+        """Keeps named values, which `get_flags` returns, and returns the cell."""
         self._flags.update(flags)
         return self
 
@@ -119,6 +121,7 @@ class CellSettings:
         return "f32" if self._keeps_digits else self._precision or around
 
     def offload(self, *_):
+        """Raises NotImplementedError: recomputation saves memory in place of offloading."""
         raise NotImplementedError("[Cell.offload] memory cannot be offloaded, got a call, expected Cell.recompute")
 
     def place(self, role, rank_id):

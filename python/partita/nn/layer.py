@@ -30,7 +30,12 @@ def _positive(where, what, value):
 
 
 class Dense(Cell):
-    """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in)."""
+    """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in).
+
+    >>> layer = nn.Dense(2, 3, weight_init="ones", bias_init="zeros")
+    >>> layer(ms.Tensor([[1.0, 2.0]])).asnumpy().tolist()
+    [[3.0, 3.0, 3.0]]
+    """
 
     matmul, bias_add = LayerPrimitive(lambda self: P.MatMul(transpose_b=True)), LayerPrimitive(lambda self: P.BiasAdd())
 
@@ -98,7 +103,12 @@ def _primitive_of(layer):
 
 
 class Conv2d(Cell):
-    """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
+    """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to.
+
+    >>> layer = nn.Conv2d(1, 2, 3, pad_mode="valid", weight_init="ones")
+    >>> layer(ops.ones((1, 1, 4, 4))).asnumpy().tolist()
+    [[[[9.0, 9.0], [9.0, 9.0]], [[9.0, 9.0], [9.0, 9.0]]]]
+    """
 
     conv2d = LayerPrimitive(lambda self: _primitive_of(self))
     bias_add = LayerPrimitive(lambda self: P.BiasAdd())
@@ -166,7 +176,11 @@ class _Pool2d(Cell):
 
 
 class MaxPool2d(_Pool2d):
-    """The largest element of each window."""
+    """The largest element of each window.
+
+    >>> nn.MaxPool2d(2, 2)(ops.arange(16).reshape(1, 1, 4, 4).float()).asnumpy().tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+    """
 
     max_pool = LayerPrimitive(lambda self: P.MaxPool(self.kernel_size, self.stride, self.pad_mode))
 
@@ -232,6 +246,8 @@ class AdaptiveAvgPool2d(Cell):
 
 
 class Flatten(Cell):
+    """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..]."""
+
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -241,7 +257,12 @@ class Flatten(Cell):
 
 
 class Dropout(Cell):
-    """In a training, sets elements to 0 with probability p and divides the others by 1 - p."""
+    """In a training, sets elements to 0 with probability p and divides the others by 1 - p.
+
+    >>> layer = nn.Dropout(p=0.5)
+    >>> layer.set_train(False)(ms.Tensor([1.0, 2.0])).asnumpy().tolist()
+    [1.0, 2.0]
+    """
 
     dropout = LayerPrimitive(lambda self: P.Dropout(1.0 - self.p))
 
@@ -267,7 +288,12 @@ def _without_row(table, row):
 
 
 class Embedding(Cell):
-    """Looks up rows of a table by their ids. The row `padding_idx` begins as zeros."""
+    """Looks up rows of a table by their ids. The row `padding_idx` begins as zeros.
+
+    >>> table = nn.Embedding(4, 2, embedding_table="ones")
+    >>> table(ms.Tensor([[0, 3]])).shape
+    (1, 2, 2)
+    """
 
     gather, one_hot = LayerPrimitive(lambda self: P.Gather()), LayerPrimitive(lambda self: P.OneHot())
     array_mul = LayerPrimitive(lambda self: P.MatMul())
@@ -301,7 +327,12 @@ class Embedding(Cell):
 
 
 class LayerNorm(Cell):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions."""
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions.
+
+    >>> layer = nn.LayerNorm([2])
+    >>> layer(ms.Tensor([[1.0, 3.0]])).asnumpy().round(3).tolist()
+    [[-1.0, 1.0]]
+    """
 
     layer_norm = LayerPrimitive(lambda self: P.LayerNorm(self.begin_norm_axis, self.begin_params_axis, self.epsilon))
 
@@ -393,7 +424,12 @@ def _apply(trace, op, operands, **attrs):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise."""
+    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise.
+
+    >>> layer = nn.BatchNorm2d(2).set_train(False)
+    >>> layer(ops.ones((1, 2, 1, 1))).asnumpy().round(3).tolist()
+    [[[[1.0]], [[1.0]]]]
+    """
 
     _rank = 4
 
@@ -418,7 +454,11 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class ReLU(Cell):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    >>> nn.ReLU()(ms.Tensor([-1.0, 2.0])).asnumpy().tolist()
+    [0.0, 2.0]
+    """
 
     relu = LayerPrimitive(lambda self: P.ReLU())
 
@@ -430,7 +470,11 @@ class ReLU(Cell):
 
 
 class Tanh(Cell):
-    """Hyperbolic tangent."""
+    """The hyperbolic tangent of each element.
+
+    >>> nn.Tanh()(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
+    array([0.    , 0.7616], dtype=float32)
+    """
 
     tanh = LayerPrimitive(lambda self: P.Tanh())
 
@@ -464,7 +508,7 @@ class SiLU(Cell):
 
 
 class Identity(Cell):
-    """x."""
+    """Returns x itself."""
 
     def __init__(self):
         super().__init__()
@@ -474,7 +518,11 @@ class Identity(Cell):
 
 
 class GELU(Cell):
-    """x times the normal distribution function, or GPT-2's form of it with tanh."""
+    """x times the normal distribution function, or GPT-2's form of it with tanh.
+
+    >>> nn.GELU(approximate=False)(ms.Tensor([-1.0, 0.0, 1.0])).asnumpy().round(4)
+    array([-0.1587,  0.    ,  0.8413], dtype=float32)
+    """
 
     def __init__(self, approximate=True):
         super().__init__()
@@ -485,6 +533,8 @@ class GELU(Cell):
 
 
 class LeakyReLU(Cell):
+    """x where it is above 0, else alpha x."""
+
     def __init__(self, alpha=0.2):
         super().__init__()
         self.alpha = alpha
@@ -494,6 +544,12 @@ class LeakyReLU(Cell):
 
 
 class Softmax(Cell):
+    """exp(x) over its sum along an axis, the last one by default.
+
+    >>> nn.Softmax()(ms.Tensor([0.0, 0.0])).asnumpy().tolist()
+    [0.5, 0.5]
+    """
+
     softmax = LayerPrimitive(lambda self: P.Softmax(self.axis))
 
     def __init__(self, axis=-1):
@@ -505,6 +561,8 @@ class Softmax(Cell):
 
 
 class LogSoftmax(Cell):
+    """log(softmax(x)) along an axis, without underflow."""
+
     log_softmax = LayerPrimitive(lambda self: P.LogSoftmax(self.axis))
 
     def __init__(self, axis=-1):

@@ -58,7 +58,12 @@ class GroupNorm(Cell):
 
 
 class Conv1d(Cell):
-    """Convolution of x[n, c, w], by one of images of one row."""
+    """Convolution of x[n, c, w], by one of images of one row.
+
+    >>> layer = nn.Conv1d(1, 1, 3, pad_mode="valid", weight_init="ones")
+    >>> layer(ops.ones((1, 1, 5))).asnumpy().tolist()
+    [[[3.0, 3.0, 3.0]]]
+    """
 
     def __init__(
         self,

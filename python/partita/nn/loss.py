@@ -1,5 +1,6 @@
 """Losses."""
 
+from partita._described import options_text
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
 from partita.ops import functional as F
@@ -18,6 +19,10 @@ class LossBase(Cell):
 
     def get_loss(self, x, weights=1.0):
         return losses.reduced(x, self.reduction, weights)
+
+    def extend_repr(self):
+        """The options that have not their defaults."""
+        return options_text(self, ("",))
 
     def get_axis(self, x):
         """The dimensions of a tensor."""

@@ -34,12 +34,12 @@ def asfarray(a, dtype=float32):
 
 
 def zeros(shape, dtype=float32):
-    """Zeros."""
+    """Zeros of a shape, an integer or a sequence of these."""
     return F.full(sizes_of(shape), 0, dtype=dtype)
 
 
 def ones(shape, dtype=float32):
-    """Ones."""
+    """Ones of a shape, an integer or a sequence of these."""
     return F.full(sizes_of(shape), 1, dtype=dtype)
 
 
@@ -77,7 +77,11 @@ empty_like = zeros_like
 
 
 def arange(start, stop=None, step=None, dtype=None):
-    """Numbers from `start`, or 0, to below `stop`: int32, or float32 where one of the three is a float."""
+    """Numbers from `start`, or 0, to below `stop`: int32, or float32 where one of the three is a float.
+
+    >>> ms.numpy.arange(4).asnumpy().tolist()
+    [0, 1, 2, 3]
+    """
     step = 1 if step is None else step
     values = np.arange(0, start, step) if stop is None else np.arange(start, stop, step)
     return Tensor(values, dtype or (float32 if values.dtype.kind == "f" else int32))

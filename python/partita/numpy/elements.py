@@ -83,10 +83,10 @@ def _of_type_of_array(function):
 
 _OF_ANGLES = "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh".split()
 _UNARY = {
-    "abs": (F.abs, "The magnitude."),
-    "absolute": (F.abs, "The magnitude."),
+    "abs": (F.abs, "The magnitude of each element."),
+    "absolute": (F.abs, "The magnitude of each element."),
     "ceil": (lambda x: F.ceil(F.cast(x, float32)), "The smallest integers that are not below, as float32."),
-    "exp": (F.exp, "The exponential."),
+    "exp": (F.exp, "e to the power of each element."),
     "expm1": (F.expm1, "exp(x) - 1."),
     "fix": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
     "floor": (F.floor, "The largest integers that are not above."),
@@ -108,9 +108,9 @@ _UNARY = {
 }
 _UNARY |= {name: (_of_angles(getattr(F, name)), getattr(F, name).__doc__) for name in _OF_ANGLES}
 _BINARY = {
-    "add": (F.add, "Sum, broadcast."),
+    "add": (F.add, "The sum of each pair of elements, broadcast."),
     "arctan2": (F.atan2, "The angle from -pi to pi of the point (x2, x1), broadcast."),
-    "divide": (_quotient, "Quotient, broadcast."),
+    "divide": (_quotient, "The quotient of each pair of elements, broadcast."),
     "equal": (F.equal, "Whether elements are equal."),
     "floor_divide": (F.floor_div, "The largest integers that are not above x1 / x2."),
     "greater": (F.greater, "Whether x1 > x2."),
@@ -124,12 +124,12 @@ _BINARY = {
     "maximum": (_of_type_of_array(F.maximum), "The larger of each pair."),
     "minimum": (_of_type_of_array(F.minimum), "The smaller of each pair."),
     "mod": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
-    "multiply": (_product, "Product, broadcast."),
+    "multiply": (_product, "The product of each pair of elements, broadcast."),
     "not_equal": (F.not_equal, "Whether elements differ."),
     "power": (F.pow, "A power, broadcast."),
     "remainder": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
-    "subtract": (F.sub, "Difference, broadcast."),
-    "true_divide": (_quotient, "Quotient, broadcast."),
+    "subtract": (F.sub, "The difference of each pair of elements, broadcast."),
+    "true_divide": (_quotient, "The quotient of each pair of elements, broadcast."),
 }
 for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
     for _name, (_function, _doc) in _table.items():

@@ -77,7 +77,7 @@ _UNARY = {
     "cbrt": (_cube_root, "The cube root."),
     "deg2rad": (_share(math.pi, 180), "Degrees as radians."),
     "exp2": (lambda x: F.pow(Tensor(2, x.dtype), x), "Powers of 2."),
-    "fabs": (F.abs, "The magnitude."),
+    "fabs": (F.abs, "The magnitude of each element."),
     "invert": (_turned_bits, "The integers with all bits turned."),
     "rad2deg": (_share(180, math.pi), "Radians as degrees."),
     "radians": (_share(math.pi, 180), "Degrees as radians."),

@@ -44,14 +44,14 @@ def amsgrad_of_settings(self, var, m, v, vhat, beta1_power, beta2_power, lr, gra
 
 
 def adadelta(self, var, accum, accum_update, lr, rho, epsilon, grad):
-    """Zeiler, 2012."""
+    """One step of Adadelta (Zeiler, 2012): gives (var, accum, accum_update)."""
     accum = accum * rho + F.square(grad) * (1.0 - rho)
     step = F.sqrt(accum_update + epsilon) / F.sqrt(accum + epsilon) * grad
     return var - lr * step, accum, accum_update * rho + F.square(step) * (1.0 - rho)
 
 
 def adagrad(self, var, accum, lr, grad):
-    """Duchi and others, 2011."""
+    """One step of Adagrad (Duchi and others, 2011): gives (var, accum)."""
     accum = accum + F.square(grad) if self.update_slots else accum
     return var - lr * grad / F.sqrt(accum), accum
 

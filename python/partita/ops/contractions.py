@@ -13,7 +13,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 def einsum(equation, *operands):
     """Sums of products of operands, whose dimensions the equation names: "ij,jk->ik". `...` are the first dimensions,
-    which are broadcast. Without an arrow the result has the names that stand once, in their order."""
+    which are broadcast. Without an arrow the result has the names that stand once, in their order.
+
+    >>> x, y = ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])
+    >>> ops.einsum("ij,jk->ik", x, y).asnumpy().tolist()
+    [[11.0]]
+    """
     if isinstance(operands[0], (list, tuple)) and len(operands) == 1:
         operands = operands[0]
     tensors = [as_tensor(one, "einsum") for one in operands]

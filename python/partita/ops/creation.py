@@ -31,14 +31,30 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
 
 
 def zeros(size, dtype=None):
+    """Zeros of a shape; float32 without a type.
+
+    >>> ops.zeros((2, 2)).asnumpy().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     return full(size, 0, dtype=dtype or mstype.float32)
 
 
 def ones(shape, dtype=None):
+    """Ones of a shape; float32 without a type.
+
+    >>> ops.ones((2,), ms.int32).asnumpy().tolist()
+    [1, 1]
+    """
     return full(shape, 1, dtype=dtype or mstype.float32)
 
 
 def full(size, fill_value, *, dtype=None):
+    """One number, or the element of a tensor, in all places of a shape: int64 of an integer, else float32, without a
+    type.
+
+    >>> ops.full((2,), 7).asnumpy().tolist()
+    [7, 7]
+    """
     dtype = mstype.to_dtype(dtype or (mstype.int64 if isinstance(fill_value, numbers.Integral) else mstype.float32))
     sizes = [size] if isinstance(size, numbers.Integral) else list(size)
     if dtype == mstype.bool_ and isinstance(fill_value, numbers.Number):
@@ -53,24 +69,40 @@ def full(size, fill_value, *, dtype=None):
 
 
 def fill(type, shape, value):
+    """One number in all places of a shape, in an element type."""
     return full(shape, value, dtype=type)
 
 
 def zeros_like(input, *, dtype=None):
+    """Zeros in the shape, and without a type also in the type, of a tensor.
+
+    >>> ops.zeros_like(ms.Tensor([[1, 2]])).asnumpy().tolist()
+    [[0, 0]]
+    """
     return full(as_tensor(input).shape, 0, dtype=dtype or input.dtype)
 
 
 def ones_like(input, *, dtype=None):
+    """Ones in the shape, and without a type also in the type, of a tensor.
+
+    >>> ops.ones_like(ms.Tensor([[1, 2]]), dtype=ms.float32).asnumpy().tolist()
+    [[1.0, 1.0]]
+    """
     return full(as_tensor(input).shape, 1, dtype=dtype or input.dtype)
 
 
 def arange(start=0, end=None, step=1, *, dtype=None):
-    """Numbers from `start`, or 0, to below `end`: int64, or float32 where one of the three is a float."""
+    """Numbers from `start`, or 0, to below `end`: int64, or float32 where one of the three is a float.
+
+    >>> ops.arange(1, 7, 2).asnumpy().tolist()
+    [1, 3, 5]
+    """
     values = np.arange(0, start, step) if end is None else np.arange(start, end, step)
     return Tensor(values, dtype or (mstype.float32 if values.dtype.kind == "f" else mstype.int64))
 
 
 def scalar_to_tensor(input_x, dtype=mstype.float32):
+    """A number as a tensor without dimensions."""
     return Tensor(input_x, dtype)
 
 

@@ -7,13 +7,19 @@ from partita.ops.absent import refusing_class
 from partita.ops.op_classes import with_options
 from partita.ops.primitive import Primitive
 
+
+def _integers(shape, minval, maxval):
+    """Integers (int32) from `minval` to below `maxval`, in a shape."""
+    return F.uniform(shape, minval, maxval, dtype=mstype.int32)
+
+
 _SEEDED = {  # what is called with the operands
     "Gamma": F.gamma,
     "Poisson": F.poisson,
     "RandomGamma": F.random_gamma,
     "RandomShuffle": F.shuffle,
     "StandardLaplace": F.standard_laplace,
-    "UniformInt": lambda shape, minval, maxval: F.uniform(shape, minval, maxval, dtype=mstype.int32),
+    "UniformInt": _integers,
 }
 _REFUSED = {
     "NPUAllocFloatStatus": "ops.FloatStatus or amp.all_finite of the gradients: there is no status of the device",

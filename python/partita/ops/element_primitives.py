@@ -27,6 +27,12 @@ _OF_TENSORS = {
     "Sinc": F.sinc,
     "SquareSumAll": F.square_sum_all,
 }
+
+def _updated(x, indices, v):
+    """x with rows in place of those of these numbers."""
+    return F.inplace_update(x, v, indices)
+
+
 _OF_NUMBERS = {
     "AssignAdd": F.assign_add,
     "AssignSub": F.assign_sub,
@@ -41,7 +47,7 @@ _OF_NUMBERS = {
     "Hypot": F.hypot,
     "Igamma": F.igamma,
     "Igammac": F.igammac,
-    "InplaceUpdateV2": lambda x, indices, v: F.inplace_update(x, v, indices),
+    "InplaceUpdateV2": _updated,
     "Lcm": F.lcm,
     "LeftShift": F.bitwise_left_shift,
     "Lerp": F.lerp,

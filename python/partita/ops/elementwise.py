@@ -42,18 +42,24 @@ _sqrt, _softplus = unary("sqrt"), unary("softplus")
 _relu = unary("relu", lambda x: larger(x, 0))
 
 neg = unary("neg", lambda x: sub(0, x))
+neg.__doc__ = "Each element with the other sign; of bools as float32."
 square = unary("square", lambda x: mul(x, x))
+square.__doc__ = "Each element times itself; of bools as float32."
 _abs = unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
 
 
 def abs(input):
-    """The magnitude."""
+    """The magnitude of each element; bools stay as they are."""
     x = as_tensor(input, "abs")
     return x if x.dtype == mstype.bool_ else _abs(x)
 
 
 def sqrt(x):
-    """The square root."""
+    """The square root of each element; NaN below 0.
+
+    >>> ops.sqrt(ms.Tensor([4.0, 9.0])).asnumpy().tolist()
+    [2.0, 3.0]
+    """
     return _sqrt(x)
 
 
@@ -108,8 +114,16 @@ def _binary(name):
     return call
 
 
-for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+for _name, _text in {
+    "equal": "equals the second",
+    "not_equal": "differs from the second; NaN differs from itself",
+    "less": "is below the second",
+    "less_equal": "is at most the second; False of NaN",
+    "greater": "is above the second",
+    "greater_equal": "is at least the second; False of NaN",
+}.items():
     globals()[_name] = _binary(_name)
+    globals()[_name].__doc__ = f"Whether the first of each pair of elements, broadcast, {_text}."
 
 
 _logical_and, _logical_or = _binary("logical_and"), _binary("logical_or")
@@ -165,7 +179,7 @@ def _scales(x, number):
 
 
 def add(input, other):
-    """Sum, broadcast."""
+    """The sum of each pair of elements, broadcast."""
     if _scales(input, other):
         return _scaled(input, 1.0, float(other))
     if _scales(other, input):
@@ -174,7 +188,7 @@ def add(input, other):
 
 
 def sub(input, other):
-    """Difference, broadcast."""
+    """The difference of each pair of elements, broadcast."""
     if _scales(input, other):
         return _scaled(input, 1.0, -float(other))
     if _scales(other, input):
@@ -183,7 +197,7 @@ def sub(input, other):
 
 
 def mul(input, other):
-    """Product, broadcast."""
+    """The product of each pair of elements, broadcast."""
     if _scales(input, other):
         return _scaled(input, float(other), 0.0)
     if _scales(other, input):
@@ -260,7 +274,11 @@ def bias_add(input_x, bias):
 
 
 def cast(input, dtype):
-    """The same values in another element type."""
+    """The same values in another element type.
+
+    >>> ops.cast(ms.Tensor([1.7, -1.7]), ms.int32).asnumpy().tolist()
+    [1, -1]
+    """
     dtype = mstype.to_dtype(dtype)
     return run(lambda trace, x: F.cast(x, dtype.core), as_tensor(input, "cast"))
 
@@ -289,7 +307,11 @@ def leaky_relu(input, alpha=0.2):
 
 
 def select(condition, input, other):
-    """`input` where the condition holds, else `other`."""
+    """`input` where the condition holds, else `other`.
+
+    >>> ops.where(ms.Tensor([True, False]), ms.Tensor([1, 2]), ms.Tensor([3, 4])).asnumpy().tolist()
+    [1, 4]
+    """
     a, b = _both(input, other, "select")
     return run(lambda trace, c, x, y: F.select(c, x, y), as_tensor(condition, "select"), a, b)
 
@@ -344,6 +366,7 @@ def _clipped(where, at_least, at_most, x, low, high):
 
 
 def isfinite(input):
+    """Whether each element is a number, and neither infinite nor NaN."""
     x = as_tensor(input, "isfinite")
     return equal(sub(x, x), 0.0)
 

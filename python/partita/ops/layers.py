@@ -24,7 +24,11 @@ def _rounds_operands():
 
 def matmul(input, other, transpose_a=False, transpose_b=False):
     """Products of matrices, the last two dimensions; the dimensions before them are broadcast. A tensor of one
-    dimension is a row before a matrix, and a column after one."""
+    dimension is a row before a matrix, and a column after one.
+
+    >>> ops.matmul(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])).asnumpy().tolist()
+    [[11.0]]
+    """
     a, b = as_tensor(input, "matmul"), as_tensor(other, "matmul")
     if a.ndim == 1 or b.ndim == 1:
         row, column = a.ndim == 1, b.ndim == 1
@@ -213,7 +217,14 @@ def _mean_of_last_windows(x, kernel_size, stride, padding, count_include_pad, di
 
 
 def dropout(input, p=0.5, training=True, seed=None):
-    """Zeros with probability p, the others divided by 1 - p; the same bits on any number of ranks."""
+    """Zeros with probability p, the others divided by 1 - p; the same bits on any number of ranks.
+
+    >>> ops.dropout(ms.Tensor([1.0, 2.0]), p=0.5, training=False).asnumpy().tolist()
+    [1.0, 2.0]
+    >>> kept = ops.dropout(ops.ones((100,)), p=0.5)
+    >>> sorted({*kept.asnumpy().tolist()})
+    [0.0, 2.0]
+    """
     x = as_tensor(input, "dropout")
     if not 0 <= p < 1:
         raise ValueError(f"[dropout] out of range, got {p}, expected 0 <= p < 1")
@@ -271,6 +282,7 @@ def of_one_type(*operands):
 
 
 def rms_norm(x, gamma, epsilon=1e-6):
+    """x / sqrt(mean(x^2) + epsilon) gamma over the last dimension (Zhang and Sennrich, 2019), in the type of x."""
     y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],
         *of_one_type(x, gamma),

@@ -178,7 +178,11 @@ def _of_probabilities(logits, labels, weight, smooth):
 
 @_with_digits
 def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss."""
+    """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss.
+
+    >>> round(float(ops.cross_entropy(ms.Tensor([[0.0, 0.0], [0.0, 0.0]]), ms.Tensor([0, 1], ms.int32))), 4)
+    0.6931
+    """
     where, reduction = "cross_entropy", reduction_of("cross_entropy", reduction)
     require_cross_entropy(where, weight, label_smoothing)
     options = weight, int(ignore_index), float(label_smoothing), reduction
@@ -210,14 +214,23 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
 
 @_with_digits
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss."""
+    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss.
+
+    >>> logits, labels, weight = ms.Tensor([0.0, 0.0]), ms.Tensor([0.0, 1.0]), ops.ones((2,))
+    >>> round(float(ops.binary_cross_entropy_with_logits(logits, labels, weight, weight)), 4)
+    0.6931
+    """
     reduction = reduction_of("binary_cross_entropy_with_logits", reduction)
     return reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
 
 
 @_with_digits
 def mse_loss(input, target, reduction="mean"):
-    """(input - target)^2."""
+    """(input - target)^2, broadcast: their mean, or by `reduction` their sum ("sum") or all of them ("none").
+
+    >>> float(ops.mse_loss(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 4.0])))
+    2.0
+    """
     reduction = reduction_of("mse_loss", reduction)
     return reduced(squared_errors(input, target), reduction)
 

@@ -13,6 +13,7 @@ from partita.ops import functional as F
 from partita.ops.assignment import assign_item, is_basic
 from partita.ops import later
 from partita.ops.likenesses import InPlace, Likenesses
+from partita.ops.program_tools import shown
 from partita.ops.scattered import added_at
 
 # Operators of two operands by the functions that they call; those of arithmetic also swap their operands.
@@ -65,6 +66,10 @@ _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
 _CALLS.update({f"scatter_{kind}": f"tensor_scatter_{kind}" for kind in ("sub", "mul", "div", "max", "min")})
 
 
+def _of_extreme(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+    """Shows the parameters of the largest and the smallest element."""
+
+
 class _Methods:
     """Methods whose parameters are not those of the function."""
 
@@ -96,6 +101,7 @@ class _Methods:
         assign_item(self, index, value)
 
     def astype(self, dtype, copy=True):
+        """The elements in another element type."""
         return F.cast(self, dtype)
 
     def to(self, dtype):
@@ -103,27 +109,35 @@ class _Methods:
         return self if isinstance(dtype, str) and dtype in ("CPU", "GPU", "Ascend") else self.astype(dtype)
 
     def float(self):
+        """The elements as float32."""
         return self.astype(mstype.float32)
 
     def int(self):
+        """The elements as int32."""
         return self.astype(mstype.int32)
 
     def bool(self):
+        """The elements as bools: whether each is other than 0."""
         return self.astype(mstype.bool_)
 
     def half(self):
+        """The elements as float16."""
         return self.astype(mstype.float16)
 
     def long(self):
+        """The elements as int64."""
         return self.astype(mstype.int64)
 
     def reshape(self, *shape):
+        """The elements in another shape, of which one size may be -1: it is computed from the others."""
         return F.reshape(self, _shape_of(shape))
 
     def view(self, *shape):
+        """The elements in another shape; see `reshape`."""
         return self.reshape(*shape)
 
     def permute(self, *axes):
+        """The dimensions in another order: dimension i of the result is dimension `axes[i]` of this tensor."""
         return F.transpose(self, _shape_of(axes))
 
     def transpose(self, *axes):
@@ -137,10 +151,16 @@ class _Methods:
         """The dimensions from `start_dim` to `end_dim` as one; all of them without these."""
         return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
+    @shown(_of_extreme)
     def max(self, *args, **kwargs):
+        """The largest element, or those along `axis`; (largest, where) along a number that stands first, or with
+        `return_indices`."""
         return _extreme(F.largest, self, args, kwargs)
 
+    @shown(_of_extreme)
     def min(self, *args, **kwargs):
+        """The smallest element, or those along `axis`; (smallest, where) along a number that stands first, or with
+        `return_indices`."""
         return _extreme(F.smallest, self, args, kwargs)
 
     def argmax(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
@@ -202,12 +222,14 @@ class _Methods:
         """Whether an element is equal to the value."""
         return builtins.bool(F.any(F.equal(self, value)))
 
+    @shown(lambda self, input_indices, axis, batch_dims=0: None)
     def gather(self, *args, **kwargs):
         """(places, axis): the slices at these places. (axis, places): the elements at places along an axis."""
         if "dim" in kwargs or "index" in kwargs or (args and isinstance(args[0], builtins.int)):
             return F.gather_elements(self, *args, **kwargs)
         return F.gather(self, *args, **kwargs)
 
+    @shown(lambda self, indices, y, axis: None)
     def index_add(self, *args, alpha=1, **kwargs):
         """(axis, places, slices) or (places, slices, axis): the tensor with slices, times alpha, added at places."""
         names = ("dim", "index", "source") if args and isinstance(args[0], builtins.int) else ("indices", "y", "axis")
@@ -285,26 +307,55 @@ def _operator(function, swapped=False):
     return call
 
 
+class _Later:
+    """A method of a module that is not imported yet: it gives `Tensor` the method itself when it is first asked for."""
+
+    is_later = True
+
+    def __init__(self, load):
+        self.load = load
+
+    def __get__(self, tensor, owner=None):
+        name = self.__name__
+        if getattr(vars(Tensor).get(name), "is_later", False):  # a library may have set another one
+            self.load(name)
+        return getattr(owner if tensor is None else tensor, name)
+
+
 def _method(name):
     """The method that calls a function, which may be one of a module that is not imported yet."""
     if name in F.LATER:
-        return lambda self, *args, **kwargs: getattr(F, name)(self, *args, **kwargs)
-    function = getattr(F, name)
-    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+        return _Later(lambda own: _give(own, _copied(getattr(F, name))))
+    return _copied(getattr(F, name))
 
 
-def _of_module(module, name):
-    """A method that gives tensors the methods of a module, itself among them, when it is first called."""
+def _of_module(module):
+    """A method that gives tensors the methods of a module, itself among them."""
 
-    def call(self, *args, **kwargs):
+    def load(name):
         for one in _later.imported(f"partita.ops.{module}").CLASSES:
             for own, method in vars(one).items():
-                if getattr(vars(Tensor).get(own), "is_later", False):  # a library may have set another one
+                if getattr(vars(Tensor).get(own), "is_later", False):
                     _give(own, method)
-        return getattr(self, name)(*args, **kwargs)
 
-    call.is_later = True
-    return call
+    return _Later(load)
+
+
+def _copied(function):
+    """The function as a method: a copy of it whose first parameter is `self`, so that a call costs no other call."""
+    code = function.__code__
+    first = code.co_varnames[0]
+    names = ("self", *code.co_varnames[1:])
+    cells = tuple("self" if name == first else name for name in code.co_cellvars)
+    made = types.FunctionType(
+        code.replace(co_varnames=names, co_cellvars=cells),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    made.__kwdefaults__, made.__doc__, made.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    return made
 
 
 def _give(name, member):
@@ -324,7 +375,7 @@ def _install():
     for name, function in _ARITHMETIC.items():
         found[f"__r{name}__"] = _operator(getattr(F, function), swapped=True)
     for module, names in later.METHODS.items():
-        found.update((name, _of_module(module, name)) for name in names.split())
+        found.update((name, _of_module(module)) for name in names.split())
     for name, one in found.items():
         _give(name, one)
 

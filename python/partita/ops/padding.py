@@ -78,7 +78,11 @@ def _edges(x, axis, before, after, mode):
 def pad(input_x, padding, mode="constant", value=None):
     """More elements around the last dimensions. `padding` has the numbers before and after each of them, the last one
     first; numbers below zero take elements away. They are `value`, or ("reflect", "replicate", "circular") those that
-    mirror, repeat or go round."""
+    mirror, repeat or go round.
+
+    >>> ops.pad(ms.Tensor([[1.0, 2.0]]), [1, 0], value=9.0).asnumpy().tolist()
+    [[9.0, 1.0, 2.0]]
+    """
     x = as_tensor(input_x, "pad")
     if mode not in _MODES:
         raise ValueError(f"[pad] unknown mode, got {mode!r}, expected one of {_MODES}")

@@ -10,6 +10,7 @@ from partita.ops.diagonals import fill_diagonal
 from partita.ops.extremes import at_rank
 from partita.ops.filled import index_put, masked_scatter, scatter_along
 from partita.ops.support import axis_of
+from partita.ops.program_tools import shown
 
 def _places_first(args, kwargs):
     """Whether places along a dimension are given, which begin with the dimension: (dim, index, src)."""
@@ -23,6 +24,7 @@ def _shape_of(args):
 class Places:
     """Methods whose parameters are not those of the function."""
 
+    @shown(lambda self, dim, index, src, *, reduce=None: None)
     def scatter(self, *args, **kwargs):
         """(dim or axis, index, src): the tensor with elements at places along a dimension replaced by others or a
         number, with `reduce="add"` increased."""
@@ -37,6 +39,7 @@ class Places:
         kind = "add" if reduce == "add" else "update"
         return scatter_along("Tensor.scatter", kind, self, given["dim"], given["index"], given["src"])
 
+    @shown(lambda self, indices, updates: None)
     def scatter_add(self, *args, **kwargs):
         """(dim, index, src): the tensor with elements added at places along a dimension. (indices, updates): slices
         added at places, see ops.tensor_scatter_add."""

@@ -77,6 +77,8 @@ _OF_NUMBERS = """
 for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in _OF_NUMBERS)
+Zeros.__doc__, Ones.__doc__ = F.zeros.__doc__, F.ones.__doc__  # noqa: F821
+AddN.__doc__ = "The sum of a list of tensors of one shape."  # noqa: F821
 
 
 def _sum_of(inputs):
@@ -105,7 +107,11 @@ class MatMul(Primitive):
 
 
 class BatchMatMul(MatMul):
-    """Products of the matrices of two batches."""
+    """Products of the matrices of two batches.
+
+    >>> ops.BatchMatMul(transpose_b=True)(ops.ones((2, 1, 3)), ops.ones((2, 4, 3))).shape
+    (2, 1, 4)
+    """
 
 
 class Flatten(Primitive):
@@ -119,6 +125,8 @@ class Flatten(Primitive):
 
 
 class Softmax(Primitive):
+    """Softmax(axis)(x): exp(x) over its sum along an axis."""
+
     def __init__(self, axis=-1):
         super().__init__()
         self.axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
@@ -128,11 +136,15 @@ class Softmax(Primitive):
 
 
 class LogSoftmax(Softmax):
+    """LogSoftmax(axis)(x): log(softmax(x)) along an axis."""
+
     def compute(self, x):
         return F.log_softmax(x, self.axis)
 
 
 class Concat(Primitive):
+    """Concat(axis)(tensors): the tensors one after the other along an axis."""
+
     def __init__(self, axis=0):
         super().__init__()
         self.axis = axis
@@ -142,11 +154,15 @@ class Concat(Primitive):
 
 
 class Stack(Concat):
+    """Stack(axis)(tensors): tensors of one shape along a new axis."""
+
     def compute(self, tensors):
         return F.stack(tensors, self.axis)
 
 
 class Split(Primitive):
+    """Split(axis, output_num)(x): a tuple of as many parts of equal size along an axis."""
+
     def __init__(self, axis=0, output_num=1):
         super().__init__()
         self.axis, self.output_num = axis, output_num
@@ -157,6 +173,8 @@ class Split(Primitive):
 
 
 class Squeeze(Primitive):
+    """Squeeze(axis)(x): the tensor without dimensions of one element, all of them where no axis is given."""
+
     def __init__(self, axis=()):
         super().__init__()
         self.axis = axis
@@ -166,6 +184,8 @@ class Squeeze(Primitive):
 
 
 class BroadcastTo(Primitive):
+    """BroadcastTo(shape)(x): the elements repeated along dimensions of one element; -1 keeps a size."""
+
     def __init__(self, shape):
         super().__init__()
         self.shape = shape
@@ -303,7 +323,11 @@ for _name, _function in {
     globals()[_name] = type(
         _name,
         (_Reduce,),
-        {"function": staticmethod(_function), "__module__": __name__, "__doc__": f"{_name}(keep_dims)(x, axis)."},
+        {
+            "function": staticmethod(_function),
+            "__module__": __name__,
+            "__doc__": f"{_name}(keep_dims)(x, axis). {_function.__doc__}",
+        },
     )
 
 
@@ -321,6 +345,8 @@ class ReduceSum(_Reduce):
 
 
 class Argmax(Primitive):
+    """Argmax(axis, output_type)(x): where the largest element along an axis is, the first of equal ones."""
+
     def __init__(self, axis=-1, output_type=mstype.int32):
         super().__init__()
         self.axis, self.output_type = axis, output_type
@@ -330,6 +356,8 @@ class Argmax(Primitive):
 
 
 class CumSum(Primitive):
+    """CumSum(exclusive, reverse)(x, axis): sums of the elements up to each one; `exclusive` leaves it out."""
+
     def __init__(self, exclusive=False, reverse=False):
         super().__init__()
         self.exclusive, self.reverse = exclusive, reverse
@@ -339,6 +367,8 @@ class CumSum(Primitive):
 
 
 class TopK(Primitive):
+    """TopK(sorted)(x, k) gives (values, places) of the k largest elements of the last dimension, the largest first."""
+
     def __init__(self, sorted=True):
         super().__init__()
 
@@ -359,11 +389,15 @@ class StridedSlice(Primitive):
 
 
 class Slice(Primitive):
+    """Slice()(x, begin, size): as many elements of each dimension from a place on; a size of -1 takes the rest."""
+
     def compute(self, x, begin, size):
         return F.tensor_index(x, tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)))
 
 
 class Conv2D(Primitive):
+    """Conv2D(out_channel, kernel_size, ..)(x[n, c, h, w], weight[out, c / group, kh, kw]) gives y[n, out, h, w]."""
+
     def __init__(
         self,
         out_channel,
@@ -385,6 +419,8 @@ class Conv2D(Primitive):
 
 
 class MaxPool(Primitive):
+    """MaxPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the largest element of each window."""
+
     def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
         super().__init__()
         F.require_nchw(type(self).__name__, data_format)
@@ -395,6 +431,8 @@ class MaxPool(Primitive):
 
 
 class AvgPool(MaxPool):
+    """AvgPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the mean of each window, padding left out."""
+
     def compute(self, x):
         return F.avg_pool2d(x, self.kernel_size, self.strides, count_include_pad=False, pad_mode=self.pad_mode)
 

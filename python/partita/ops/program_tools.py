@@ -1,6 +1,7 @@
 """Functions over collections, functions of several kinds of arguments, and calls while a program is made."""
 
 import functools
+import inspect
 import operator
 
 import numpy as np
@@ -148,8 +149,18 @@ def depend(value, expr):
 partial = functools.partial
 
 
+def shown(function):
+    """Gives a method of several forms the signature of a function that shows one of them."""
+
+    def given(method):
+        method.__signature__ = inspect.signature(function)
+        return method
+
+    return given
+
+
 def identity(x):
-    """The argument."""
+    """Returns the argument itself."""
     return x
 
 

@@ -25,7 +25,10 @@ def _reduction(name):
 
 
 reduce_sum, _mean_of_floats = _reduction("reduce_sum"), _reduction("reduce_mean")
+reduce_sum.__doc__ = "The sum over dimensions, or of all elements, in the type of x; of bools whether one is True."
 reduce_max, reduce_min = _reduction("reduce_max"), _reduction("reduce_min")
+reduce_max.__doc__ = "The largest element over dimensions, or of all."
+reduce_min.__doc__ = "The smallest element over dimensions, or of all."
 
 
 def reduce_mean(x, axis=(), keep_dims=False):
@@ -149,6 +152,8 @@ def _alone(name, reduction, input, axis, keepdims, initial, where):
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
+    """The mean of squared distances from the mean over dimensions, or of all elements, divided by their number less
+    `ddof`; of integers as float32."""
     x = as_float(as_tensor(input, "var"))
     centred = sub(x, reduce_mean(x, axis, True))
     count = 1
@@ -159,6 +164,7 @@ def var(input, axis=None, ddof=0, keepdims=False):
 
 
 def std(input, axis=None, ddof=0, keepdims=False):
+    """The root of `var`."""
     return sqrt(var(input, axis, ddof, keepdims))
 
 
@@ -200,7 +206,11 @@ def argmax(input, dim=None, keepdim=False):
 
 
 def softmax(input, axis=-1, *, dtype=None):
-    """exp(x) over its sum along an axis."""
+    """exp(x) over its sum along an axis.
+
+    >>> ops.softmax(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
+    array([0.2689, 0.7311], dtype=float32)
+    """
     x = as_float(as_tensor(input, "softmax"))
     x = x if dtype is None else cast(x, dtype)
     return over_last(x, axis, lambda y: run(lambda trace, a: F.softmax(a), y))
@@ -213,7 +223,11 @@ def log_softmax(logits, axis=-1):
 
 
 def cumsum(x, axis, dtype=None, *, exclusive=False, reverse=False):
-    """Sums of the elements up to each one, with `exclusive` without it, with `reverse` from the end."""
+    """Sums of the elements up to each one, with `exclusive` without it, with `reverse` from the end.
+
+    >>> ops.cumsum(ms.Tensor([[1, 2], [3, 4]]), 0).asnumpy().tolist()
+    [[1, 2], [4, 6]]
+    """
     x = as_tensor(x, "cumsum")
     x = x if dtype is None else cast(x, dtype)
     return run(lambda trace, a: F.cumsum(a, int(axis), exclusive, reverse), x)

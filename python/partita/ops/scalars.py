@@ -69,7 +69,14 @@ def _scalar(name, function):
 
 
 globals().update((f"scalar_{_name}", _scalar(_name, _function)) for _name, _function in _OF_NUMBERS.items())
-globals().update(_OF_BOOLS)
+for _name, _text in {
+    "bool_and": "Whether two values of Python are both true.",
+    "bool_eq": "Whether two values of Python are both true, or both not.",
+    "bool_not": "Whether a value of Python is not true.",
+    "bool_or": "Whether one of two values of Python is true.",
+}.items():
+    globals()[_name] = _OF_BOOLS[_name]
+    globals()[_name].__doc__ = _text
 is_, is_not, string_concat, string_eq = operator.is_, operator.is_not, operator.concat, operator.eq
 accumulate_n, tensor_div, tensor_exp, tensor_expm1, tensor_floordiv = addn, real_div, exp, expm1, floor_div
 tensor_ge, tensor_gt, tensor_le, tensor_lt = greater_equal, greater, less_equal, less

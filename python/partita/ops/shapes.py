@@ -21,15 +21,21 @@ def shape(input_x):
 
 
 def rank(input_x):
+    """The number of dimensions, an integer of Python."""
     return len(shape(input_x))
 
 
 def size(input_x):
+    """The number of elements, an integer of Python."""
     return as_tensor(input_x, "size").size
 
 
 def reshape(input, shape):
-    """Returns the elements in another shape. One size may be -1: it is computed from the others."""
+    """Returns the elements in another shape. One size may be -1: it is computed from the others.
+
+    >>> ops.reshape(ops.arange(6), (2, -1)).asnumpy().tolist()
+    [[0, 1, 2], [3, 4, 5]]
+    """
     x = as_tensor(input, "reshape")
     wanted = [int(one) for one in ((shape,) if isinstance(shape, numbers.Integral) else shape)]
     if wanted.count(-1) == 1:
@@ -54,7 +60,11 @@ def squeeze(input, axis=None):
 
 
 def expand_dims(input_x, axis):
-    """Inserts a dimension of size 1 at `axis`."""
+    """Inserts a dimension of size 1 at `axis`.
+
+    >>> ops.expand_dims(ops.zeros((2, 3)), 1).shape
+    (2, 1, 3)
+    """
     x = as_tensor(input_x, "expand_dims")
     axis = axis_of("expand_dims", axis, x.ndim + 1)
     return reshape(x, [*x.shape[:axis], 1, *x.shape[axis:]])
@@ -87,7 +97,11 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
 
 
 def transpose(input, dims):
-    """Permutes the dimensions: dimension i of the result is dimension `dims[i]` of the input."""
+    """Permutes the dimensions: dimension i of the result is dimension `dims[i]` of the input.
+
+    >>> ops.transpose(ops.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     x = as_tensor(input, "transpose")
     perm = [axis_of("transpose", one, x.ndim) for one in dims]
     return run(lambda trace, a: F.transpose(a, perm), x)
@@ -97,6 +111,7 @@ permute = transpose
 
 
 def swapaxes(input, axis0, axis1):
+    """The tensor with two dimensions exchanged. Raises ValueError for an axis that it has not."""
     x = as_tensor(input, "swapaxes")
     perm = list(range(x.ndim))
     first, second = axis_of("swapaxes", axis0, x.ndim), axis_of("swapaxes", axis1, x.ndim)
@@ -105,6 +120,7 @@ def swapaxes(input, axis0, axis1):
 
 
 def broadcast_to(input, shape):
+    """The elements repeated along dimensions of one element, and along new ones before them; -1 keeps a size."""
     x = as_tensor(input, "broadcast_to")
     lead = len(shape) - x.ndim
     sizes = [x.shape[i - lead] if one == -1 else int(one) for i, one in enumerate(shape)]
@@ -139,7 +155,11 @@ def place_of(one):
 
 def concat(tensors, axis=0):
     """Concatenates tensors along an axis, in the type that holds the elements of all. Raises TypeError unless they are
-    in a tuple or list that is not empty."""
+    in a tuple or list that is not empty.
+
+    >>> ops.cat([ms.Tensor([[1, 2]]), ms.Tensor([[3, 4]])], axis=1).asnumpy().tolist()
+    [[1, 2, 3, 4]]
+    """
     if not isinstance(tensors, (list, tuple)) or not tensors:
         raise TypeError(
             f"[concat] not a list of tensors, got {type(tensors).__name__}, expected a tuple or list of tensors"
@@ -153,7 +173,11 @@ cat = concat
 
 
 def stack(tensors, axis=0):
-    """The tensors along a new axis. Raises TypeError unless they are in a tuple or list that is not empty."""
+    """The tensors along a new axis. Raises TypeError unless they are in a tuple or list that is not empty.
+
+    >>> ops.stack([ms.Tensor([1, 2]), ms.Tensor([3, 4])], axis=1).asnumpy().tolist()
+    [[1, 3], [2, 4]]
+    """
     if not isinstance(tensors, (list, tuple)) or not tensors:
         count = f"{len(tensors)} of them" if isinstance(tensors, (list, tuple)) else type(tensors).__name__
         raise TypeError(f"[stack] no tensors, got {count}, expected a tuple or list of at least 1")
@@ -162,7 +186,13 @@ def stack(tensors, axis=0):
 
 def split(tensor, split_size_or_sections, axis=0):
     """Splits a tensor along an axis into parts of one size, of which the last may be smaller, or into parts of the
-    given sizes. Returns a tuple. Raises ValueError for a size below 1, or sizes that do not add up."""
+    given sizes. Returns a tuple. Raises ValueError for a size below 1, or sizes that do not add up.
+
+    >>> [one.asnumpy().tolist() for one in ops.split(ops.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    >>> [one.asnumpy().tolist() for one in ops.split(ops.arange(5), [1, 4])]
+    [[0], [1, 2, 3, 4]]
+    """
     x = as_tensor(tensor, "split")
     axis = axis_of("split", axis, x.ndim)
     if isinstance(split_size_or_sections, numbers.Integral):
@@ -184,6 +214,7 @@ def split(tensor, split_size_or_sections, axis=0):
 
 
 def chunk(input, chunks, axis=0):
+    """Parts of equal size along an axis, at most `chunks` of them; the last one may be smaller."""
     x = as_tensor(input, "chunk")
     return split(x, -(-x.shape[axis_of("chunk", axis, x.ndim)] // int(chunks)), axis)
 

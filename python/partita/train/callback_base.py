@@ -1,5 +1,7 @@
 """The base of callbacks, and what they see of a run."""
 
+from partita._described import Described
+
 
 class RunContext:
     """The arguments of a run, for callbacks, which can also end the run."""
@@ -44,62 +46,74 @@ def require_rate(where, optimizer):
         )
 
 
-class Callback:
+class Callback(Described):
     """The base: override what is of interest. The names without `on_train_` and `on_eval_` are those of old scripts. A
     run enters its callbacks as contexts before it begins, and leaves them when it ends or fails."""
 
     def begin(self, run_context):
-        pass
+        """Called when a training or an evaluation begins."""
 
     def epoch_begin(self, run_context):
-        pass
+        """Called before each epoch."""
 
     def epoch_end(self, run_context):
-        pass
+        """Called after each epoch."""
 
     def step_begin(self, run_context):
-        pass
+        """Called before each step."""
 
     def step_end(self, run_context):
-        pass
+        """Called after each step."""
 
     def end(self, run_context):
-        pass
+        """Called when a training or an evaluation ends."""
 
     def on_train_begin(self, run_context):
+        """Called when a training begins."""
         self.begin(run_context)
 
     def on_train_epoch_begin(self, run_context):
+        """Called before each epoch of a training."""
         self.epoch_begin(run_context)
 
     def on_train_epoch_end(self, run_context):
+        """Called after each epoch of a training."""
         self.epoch_end(run_context)
 
     def on_train_step_begin(self, run_context):
+        """Called before each step of a training."""
         self.step_begin(run_context)
 
     def on_train_step_end(self, run_context):
+        """Called after each step of a training."""
         self.step_end(run_context)
 
     def on_train_end(self, run_context):
+        """Called when a training ends."""
         self.end(run_context)
 
     def on_eval_begin(self, run_context):
+        """Called when an evaluation begins."""
         self.begin(run_context)
 
     def on_eval_epoch_begin(self, run_context):
+        """Called before the rows of an evaluation."""
         self.epoch_begin(run_context)
 
     def on_eval_epoch_end(self, run_context):
+        """Called after the rows of an evaluation."""
         self.epoch_end(run_context)
 
     def on_eval_step_begin(self, run_context):
+        """Called before each batch of an evaluation."""
         self.step_begin(run_context)
 
     def on_eval_step_end(self, run_context):
+        """Called after each batch of an evaluation."""
         self.step_end(run_context)
 
     def on_eval_end(self, run_context):
+        """Called when an evaluation ends."""
         self.end(run_context)
 
     def _before_training(self, network, optimizer):

@@ -7,6 +7,7 @@ import socket
 import time
 
 from partita import _core
+from partita._described import Described
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.communication import management as ranks
@@ -15,7 +16,7 @@ from partita.train.checkpoint_parts import DocumentedParts
 from partita.train.serialization import append_to
 
 
-class CheckpointConfig:
+class CheckpointConfig(Described):
     """When checkpoints are written, and how many are kept."""
 
     def __init__(

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from partita import _core
+from partita._described import Described
 from partita._names import absent, refuse_missing
 from partita.common import dtype as mstype
 from partita.common.seed import seed_or_default
@@ -26,7 +27,7 @@ from partita.dataset.transforms.rows import (  # noqa: F401
 _data = _core.data
 
 
-class Transform:
+class Transform(Described):
     """A map of the library. Called with one array it maps it."""
 
     def core(self, seed):
@@ -125,7 +126,7 @@ class Implementation(enum.Enum):
     PY = 1
 
 
-class PyTensorOperation:
+class PyTensorOperation(Described):
     """The base of maps in Python: `execute_py`, `parse` or `__call__` gives the new value of a row."""
 
     implementation = None

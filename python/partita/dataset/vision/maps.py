@@ -93,7 +93,7 @@ class Normalize(ImageTransform):
 
 
 class HWC2CHW(ImageTransform):
-    """Channels first."""
+    """Moves the channels first: [h, w, c] becomes [c, h, w]."""
 
     def core(self, seed):
         return _data.hwc_to_chw()

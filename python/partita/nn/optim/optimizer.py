@@ -5,6 +5,7 @@ import numbers
 
 from partita import _core, _trace, context
 from partita._captured import signature
+from partita._described import options_text
 from partita._names import refuse_missing
 from partita._program import Program
 from partita._warnings import warn
@@ -116,7 +117,15 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
         "_group_rates",
     }
 
+    def extend_repr(self):
+        """The number of parameters, the rate (of several the first), and options that have not their defaults."""
+        rates, others = self.__dict__.get("learning_rates"), options_text(self, ("",))
+        first = rates[0] if isinstance(rates, (list, tuple)) and rates else rates
+        rate = f", learning_rate={first:g}" if isinstance(first, numbers.Real) else ""
+        return f"parameters={len(self.parameters)}{rate}" + (f", {others}" if others else "")
+
     def program_state(self):
+        """The options whose change makes another program of a step."""
         values = [(name, one) for name, one in self.__dict__.items() if name not in self._internals]
         return tuple((name, signature(one)) for name, one in values)
 

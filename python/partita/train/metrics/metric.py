@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from partita._described import Described
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -23,7 +24,7 @@ def rearrange_inputs(func):
     return update
 
 
-class Metric:
+class Metric(Described):
     """The base of metrics: `clear` begins, `update` takes the results of a batch, `eval` gives the metric of all
     batches. A call does the three for one batch. `measured` is what the library measures in place of the metric."""
 

@@ -1,0 +1,64 @@
+"""The cells and the parameters that a cell has."""
+
+from collections import OrderedDict
+
+
+class CellContents:
+    """Lists the cells and parameters of a cell: a part of `Cell`."""
+
+    def cells(self):
+        """The cells that are attributes of this one, in their order."""
+        return [cell for cell in self._cells.values() if cell is not None]
+
+    def name_cells(self):
+        """The cells that are attributes of this one, by their names."""
+        return OrderedDict((name, cell) for name, cell in self._cells.items() if cell is not None)
+
+    def cells_and_names(self, cells=None, name_prefix=""):
+        """(path, cell) of this cell and of all within it, each once."""
+        seen = set() if cells is None else cells
+        if self in seen:
+            return
+        seen.add(self)
+        yield name_prefix, self
+        for name, cell in self._cells.items():
+            if cell is not None:
+                yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+
+    def parameters_and_names(self, name_prefix="", expand=True):
+        """(path, parameter), each parameter once."""
+        seen = set()
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
+        for path, cell in cells:
+            for name, param in cell._params.items():
+                if param is not None and id(param) not in seen:
+                    seen.add(id(param))
+                    yield (f"{path}.{name}" if path else name), param
+
+    def get_parameters(self, expand=True):
+        """All parameters, in their order."""
+        return (param for _, param in self.parameters_and_names(expand=expand))
+
+    def trainable_params(self, recurse=True):
+        """The parameters that require a gradient."""
+        return [param for param in self.get_parameters(recurse) if param.requires_grad]
+
+    def untrainable_params(self, recurse=True):
+        """The parameters that optimizers do not update."""
+        return [param for param in self.get_parameters(recurse) if not param.requires_grad]
+
+    def parameters_dict(self, recurse=True):
+        """The parameters by their names."""
+        return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
+
+    def parameters_broadcast_dict(self, recurse=True):
+        """The parameters by their names: all of them are the same on every rank."""
+        return self.parameters_dict(recurse)
+
+    @property
+    def cls_name(self):
+        return type(self).__name__
+
+    @property
+    def param_prefix(self):
+        return self._scope_name
