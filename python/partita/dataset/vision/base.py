@@ -6,10 +6,10 @@ import numbers
 import numpy as np
 
 from partita.common.seed import get_seed, seed_or_default
+from partita.dataset.refused import is_named
 from partita.dataset.transforms import Transform
 from partita.dataset.vision.pillow import is_pil, to_pil
 
-_RAW = (TypeError, ValueError, IndexError, AttributeError, KeyError, ArithmeticError, OSError, MemoryError)
 _CALLS = itertools.count()  # of all drawn maps, where no seed was set
 
 
@@ -25,8 +25,8 @@ def guarded(where, function, *values):
     """function(*values) whose errors name the map and the value. Those that name one already stay as they are."""
     try:
         return function(*values)
-    except _RAW as error:
-        if str(error).startswith("["):
+    except Exception as error:
+        if is_named(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         text = str(error).rstrip(".") or type(error).__name__
