@@ -565,6 +565,36 @@ class Texts(Case):
         self.assertNotEqual(drawn(3), drawn(4))
         self.assertEqual(set(drawn(3)), {0, 1, 2, 10, 11, 12})
 
+    def test_maps_in_others_draw_by_the_row(self):
+        crop, image = ds.vision.RandomCrop, np.arange(30 * 31 * 3).reshape(30, 31, 3).astype("u1")
+        for inner in (
+            transforms.RandomChoice([crop(8), transforms.Compose([crop(20), crop(8)])]),
+            transforms.RandomApply([transforms.RandomOrder([crop(9), ds.vision.RandomVerticalFlip()])], 1.0),
+            ds.vision.UniformAugment([transforms.RandomApply([crop(9)], 1.0)], 1),
+        ):
+            data = ds.GeneratorDataset([(image,)] * 9, ["image"], shuffle=False).map(inner, "image")
+
+            def rows(data=data, begin=0):
+                data.reset()
+                data.set_init_step(begin)
+                every = [row for _ in range(2) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+                return [row[0].tobytes() for row in every]
+
+            whole = rows()
+            self.assertEqual(len(whole), 18)
+            self.assertGreater(len(set(whole)), 9)
+            self.assertEqual(rows(), whole)
+            self.assertEqual(rows(begin=4), whole[4:])
+
+    def test_calls_of_choices_follow_the_seed(self):
+        def drawn():
+            ms.set_seed(5)
+            choice = transforms.RandomOrder([lambda a: a + 1, lambda a: a * 2])
+            return [int(choice(np.array(3))) for _ in range(20)]
+
+        self.assertEqual(drawn(), drawn())
+        self.assertEqual(set(drawn()), {7, 8})
+
 
 class Converters(Files):
     def test_tables_and_images(self):

@@ -1,16 +1,14 @@
 """The base of maps of images: what they take, and how they say what is wrong."""
 
-import itertools
 import numbers
 
 import numpy as np
 
-from partita.common.seed import get_seed, seed_or_default
 from partita.dataset.refused import is_named
 from partita.dataset.transforms import Transform
+from partita.dataset.transforms.rows import generator_of_call
 from partita.dataset.vision.pillow import is_pil, to_pil
 
-_CALLS = itertools.count()  # of all drawn maps, where no seed was set
 
 
 def _text(value):
@@ -145,8 +143,7 @@ class Drawn:
 
     def __call__(self, *values):
         """Another draw in every call. After `set_seed` each map begins with the same ones."""
-        calls = _CALLS if get_seed() is None else self.__dict__.setdefault("_calls", itertools.count())
-        generator = np.random.default_rng([seed_or_default(), next(calls)])
+        generator = generator_of_call(self)
         if self.takes_columns:
             return self.drawn_columns(values, generator)
         if len(values) != 1:
