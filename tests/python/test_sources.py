@@ -78,6 +78,39 @@ class Rows(Files):
         late = ds.GeneratorDataset(late, ["x"], shuffle=False).map(lambda x: x + 1, "x")
         self.assertEqual([row["x"].shape[0] for row in self.rows(late)], [2] * 7 + [3] + [2] * 12)
 
+    def test_errors_say_where_they_were(self):
+        def fails(value):
+            if int(np.max(value)) >= 5:
+                raise KeyError("the error of a script")
+            return value
+
+        def batch(column, info):
+            return ([fails(one) for one in column],)
+
+        class Source:
+            def __len__(self):
+                return 9
+
+            def __getitem__(self, i):
+                return fails(i)
+
+        def unlike():
+            images = [np.zeros((8, 8, 3) if i < 6 else 8, "u1") for i in range(9)]
+            return ds.GeneratorDataset(images, ["a"], shuffle=False)
+
+        for make, kind, note in (
+            (lambda: self.numbers().map([lambda a: a, fails], "a"), KeyError, "fails, at row or batch 5 of epoch 1"),
+            (lambda: self.numbers().map(fails, "a").batch(4), KeyError, "fails, at row or batch 5 of epoch 1"),
+            (lambda: self.numbers().batch(2).map(fails, "a"), KeyError, "fails, at row or batch 2 of epoch 1"),
+            (lambda: self.numbers().filter(fails), KeyError, "[filter] in the predicate, at row or batch 5 of epoch 1"),
+            (lambda: self.numbers().batch(3, per_batch_map=batch), KeyError, "per_batch_map, at row or batch 1"),
+            (lambda: ds.GeneratorDataset(Source(), ["a"], shuffle=False), KeyError, "the source, at its row 5"),
+            (lambda: unlike().map([ds.vision.RandomCrop(4)], "a"), ValueError, "RandomCrop, at row or batch 6"),
+        ):
+            with self.subTest(note), self.assertRaises(kind) as caught:
+                self.rows(make())
+            self.assertIn(note, "; ".join(caught.exception.__notes__))
+
     def test_order_does_not_depend_on_workers(self):
         def pipeline(workers):
             ms.set_seed(5)

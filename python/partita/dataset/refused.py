@@ -12,6 +12,16 @@ def is_named(error):
 
 
 @contextlib.contextmanager
+def noting(text):
+    """Adds the note `text()`, of where it was, to any error of a `with` block, which stays what it is."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(text())
+        raise
+
+
+@contextlib.contextmanager
 def reading(where, what):
     """Raises ValueError that names the data set for any error of a `with` block that reads files."""
     try:
