@@ -1,6 +1,7 @@
 """Damaged files of data sets: cut, with other bytes, with huge numbers. All of it is an error of the library by name,
 and none needs much memory."""
 
+import gzip
 import importlib.util
 import json
 import os
@@ -206,6 +207,34 @@ class Damaged(Case):
         self.files.write("fashion/train-images-idx3-ubyte", source_files.idx(np.zeros((0, 28, 28), "u1")))
         self.files.write("fashion/train-labels-idx1-ubyte", source_files.idx(np.zeros(0, "u1")))
         self.refused("FashionMnist train", "no rows")
+
+    def test_files_to_convert(self):
+        record, path = ms.mindrecord, self.files.path
+        for number, (content, text) in enumerate((("", "a line with the names"), ("a,b\n1,2\n3\n", "got 1 fields"))):
+            self.files.write("table.csv", content)
+            with self.refuses(ValueError, "[CsvToMR] a damaged table", text):
+                record.CsvToMR(path("table.csv"), path(f"{number}.mindrecord")).transform()
+        for line in ("../../etc 3", "x", "x y", ".. 1"):
+            self.files.write("map.txt", line)
+            with self.refuses(ValueError, "[ImageNetToMR] a bad line"):
+                record.ImageNetToMR(path("map.txt"), path("classes"), path("x.mindrecord")).transform()
+
+    @unittest.skipUnless(importlib.util.find_spec("PIL"), "needs Pillow")
+    def test_compressed_files_to_convert(self):
+        images, labels = (source_files.idx(np.zeros((2, 28, 28)[:n], "u1")) for n in (3, 1))
+        good = {"images-idx3-ubyte": gzip.compress(images), "labels-idx1-ubyte": gzip.compress(labels)}
+        for name, data in (
+            ("images-idx3-ubyte", good["images-idx3-ubyte"][:-9]),
+            ("images-idx3-ubyte", gzip.compress(images[:-1])),
+            ("images-idx3-ubyte", gzip.compress(images + b"x")),
+            ("images-idx3-ubyte", b"none"),
+            ("labels-idx1-ubyte", gzip.compress(source_files.idx(np.zeros(3, "u1")))),
+        ):
+            for part in ("train", "t10k"):
+                for one, content in {**good, name: data}.items():
+                    self.files.write(f"zipped/{part}-{one}.gz", content)
+            with self.refuses(ValueError, "[MnistToMR] "):
+                ms.mindrecord.MnistToMR(self.files.path("zipped"), self.files.path("digits")).transform()
 
     def test_empty_sentences_keep_their_translations(self):
         self.files.write("multi30k/training/train.en", " e1 \n\n<e3>\n\n")
