@@ -208,6 +208,25 @@ class Damaged(Case):
         self.files.write("fashion/train-labels-idx1-ubyte", source_files.idx(np.zeros(0, "u1")))
         self.refused("FashionMnist train", "no rows")
 
+    def test_files_of_words_and_columns(self):
+        columns = json.dumps({"columns": {"a": {"type": "int8", "shape": [2]}, "b": {"type": "string"}}})
+        words = "the 0.5 1.5\nof 2.5 -1.5\n"
+        for name, content, read in (
+            ("schema.json", columns, lambda path: ds.Schema(path)),
+            ("a.vec", words, lambda path: ds.text.FastText.from_file(path)),
+            ("words.txt", words, lambda path: ds.text.Vocab.from_file(path)),
+        ):
+            failed = 0
+            for i in range(200):
+                damaged = _DAMAGES[i % len(_DAMAGES)](content.encode(), self.random)
+                self.files.write(name, damaged)
+                try:
+                    read(self.files.path(name))
+                except Exception as error:
+                    self.assertRegex(str(error), _NAMED, f"{name}: {type(error).__name__}, {damaged}")
+                    failed += 1
+            self.assertGreater(failed, 20, name)
+
     def test_files_to_convert(self):
         record, path = ms.mindrecord, self.files.path
         for number, (content, text) in enumerate((("", "a line with the names"), ("a,b\n1,2\n3\n", "got 1 fields"))):
