@@ -143,6 +143,11 @@ class Rows(Files):
                 skipped = [row["a"].tolist() for row in self.rows(data().skip(2))]
                 self.assertEqual(skipped, every[2:5])
 
+    def test_go_on_where_nothing_is_left(self):
+        data = self.numbers().filter(lambda a: a > 50)
+        data.set_init_step(2)
+        self.assertEqual(self.rows(data), [])
+
     def test_files_have_all_of_their_bytes_and_no_more(self):
         sizes = [os.path.getsize(self.files.path("voc", "JPEGImages", f"2007_00000{i}.jpg")) for i in (0, 2)]
         data = ds.VOCDataset(self.files.path("voc"), shuffle=False)
