@@ -33,7 +33,6 @@ LAYERS = (
 # Imports inside functions, each with its reason: (module, what it imports).
 LATE = {
     ("train.program", "networkx"): "optional, and only graphs that are asked for need it",
-    ("dataset.files", "PIL"): "optional, and only folders of images need it",
     ("dataset.image_sources", "scipy"): "optional, and only files of MATLAB need it",
     ("dataset.text.tokenizers", "jieba"): "optional, and only JiebaTokenizer needs it",
     ("dataset.text.tokenizers", "regex"): "optional, and only patterns with classes of Unicode need it",

@@ -82,8 +82,8 @@ from partita.version import __version__  # noqa: F401
 
 # Modules that are imported when they are asked for: with them an import of the package takes half as long again.
 _LATER = (
-    "amp boost dataset device_context experimental graph hal log mint multiprocessing numpy parallel profiler rewrite "
-    "runtime safeguard scipy tools train utils"
+    "amp boost dataset device_context experimental graph hal log mindrecord mint multiprocessing numpy parallel "
+    "profiler rewrite runtime safeguard scipy tools train utils"
 ).split()
 # Names of other modules, which are imported when they are asked for.
 _OF_MODULES = {

@@ -78,6 +78,39 @@ class Rows(Files):
         late = ds.GeneratorDataset(late, ["x"], shuffle=False).map(lambda x: x + 1, "x")
         self.assertEqual([row["x"].shape[0] for row in self.rows(late)], [2] * 7 + [3] + [2] * 12)
 
+    def test_errors_say_where_they_were(self):
+        def fails(value):
+            if int(np.max(value)) >= 5:
+                raise KeyError("the error of a script")
+            return value
+
+        def batch(column, info):
+            return ([fails(one) for one in column],)
+
+        class Source:
+            def __len__(self):
+                return 9
+
+            def __getitem__(self, i):
+                return fails(i)
+
+        def unlike():
+            images = [np.zeros((8, 8, 3) if i < 6 else 8, "u1") for i in range(9)]
+            return ds.GeneratorDataset(images, ["a"], shuffle=False)
+
+        for make, kind, note in (
+            (lambda: self.numbers().map([lambda a: a, fails], "a"), KeyError, "fails, at row or batch 5 of epoch 1"),
+            (lambda: self.numbers().map(fails, "a").batch(4), KeyError, "fails, at row or batch 5 of epoch 1"),
+            (lambda: self.numbers().batch(2).map(fails, "a"), KeyError, "fails, at row or batch 2 of epoch 1"),
+            (lambda: self.numbers().filter(fails), KeyError, "[filter] in the predicate, at row or batch 5 of epoch 1"),
+            (lambda: self.numbers().batch(3, per_batch_map=batch), KeyError, "per_batch_map, at row or batch 1"),
+            (lambda: ds.GeneratorDataset(Source(), ["a"], shuffle=False), KeyError, "the source, at its row 5"),
+            (lambda: unlike().map([ds.vision.RandomCrop(4)], "a"), ValueError, "RandomCrop, at row or batch 6"),
+        ):
+            with self.subTest(note), self.assertRaises(kind) as caught:
+                self.rows(make())
+            self.assertIn(note, "; ".join(caught.exception.__notes__))
+
     def test_order_does_not_depend_on_workers(self):
         def pipeline(workers):
             ms.set_seed(5)
@@ -109,6 +142,11 @@ class Rows(Files):
                 self.assertEqual([row["a"].tolist() for row in self.rows(resumed, 2)], every[7:])
                 skipped = [row["a"].tolist() for row in self.rows(data().skip(2))]
                 self.assertEqual(skipped, every[2:5])
+
+    def test_go_on_where_nothing_is_left(self):
+        data = self.numbers().filter(lambda a: a > 50)
+        data.set_init_step(2)
+        self.assertEqual(self.rows(data), [])
 
     def test_files_have_all_of_their_bytes_and_no_more(self):
         sizes = [os.path.getsize(self.files.path("voc", "JPEGImages", f"2007_00000{i}.jpg")) for i in (0, 2)]
@@ -564,6 +602,36 @@ class Texts(Case):
         self.assertEqual(drawn(3), drawn(3))
         self.assertNotEqual(drawn(3), drawn(4))
         self.assertEqual(set(drawn(3)), {0, 1, 2, 10, 11, 12})
+
+    def test_maps_in_others_draw_by_the_row(self):
+        crop, image = ds.vision.RandomCrop, np.arange(30 * 31 * 3).reshape(30, 31, 3).astype("u1")
+        for inner in (
+            transforms.RandomChoice([crop(8), transforms.Compose([crop(20), crop(8)])]),
+            transforms.RandomApply([transforms.RandomOrder([crop(9), ds.vision.RandomVerticalFlip()])], 1.0),
+            ds.vision.UniformAugment([transforms.RandomApply([crop(9)], 1.0)], 1),
+        ):
+            data = ds.GeneratorDataset([(image,)] * 9, ["image"], shuffle=False).map(inner, "image")
+
+            def rows(data=data, begin=0):
+                data.reset()
+                data.set_init_step(begin)
+                every = [row for _ in range(2) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+                return [row[0].tobytes() for row in every]
+
+            whole = rows()
+            self.assertEqual(len(whole), 18)
+            self.assertGreater(len(set(whole)), 9)
+            self.assertEqual(rows(), whole)
+            self.assertEqual(rows(begin=4), whole[4:])
+
+    def test_calls_of_choices_follow_the_seed(self):
+        def drawn():
+            ms.set_seed(5)
+            choice = transforms.RandomOrder([lambda a: a + 1, lambda a: a * 2])
+            return [int(choice(np.array(3))) for _ in range(20)]
+
+        self.assertEqual(drawn(), drawn())
+        self.assertEqual(set(drawn()), {7, 8})
 
 
 class Converters(Files):

@@ -145,7 +145,8 @@ class Dataset(Streamed, Readable):
     ):
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
         Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
-        batches, and give as many rows, or a multiple."""
+        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which
+        has no effect, and an error has a note with the operation and the row."""
         callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms

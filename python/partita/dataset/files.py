@@ -6,7 +6,9 @@ import os
 
 import numpy as np
 
+from partita.dataset.refused import reading
 from partita.dataset.sources import RowSource, Shuffle
+from partita.dataset.vision.pillow import pillow
 
 _CHOICES = ("shuffle", "num_shards", "shard_id", "num_samples", "sampler", "cache")
 # What signatures end with: of rows that are found by their number, and of lines of text.
@@ -15,14 +17,8 @@ LINES = "num_samples=None, num_parallel_workers=None, shuffle=GLOBAL, num_shards
 
 
 def opened(where, data, mode="RGB"):
-    """The bytes or the path of an image as an array of 8 bits. Raises ImportError without Pillow."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError(
-            f"[{where}] no reader of images, got no module PIL, expected Pillow: python3-pil or pip install pillow"
-        ) from None
-    with Image.open(io.BytesIO(data) if isinstance(data, bytes) else data) as image:
+    """The bytes of an image file as an array of 8 bits. Raises ImportError without Pillow."""
+    with pillow(where).open(io.BytesIO(data)) as image:
         return np.asarray(image if mode is None else image.convert(mode))
 
 
@@ -34,7 +30,8 @@ class File:
 
     def read(self, decode):
         if decode and self._is_image:
-            return opened("dataset", self.path, self._mode)
+            with open(self.path, "rb") as file:  # whole, since Pillow asks a file for as much as its chunks say
+                return opened("dataset", file.read(), self._mode)
         return np.fromfile(self.path, np.uint8)
 
     def size(self):
@@ -60,8 +57,8 @@ class ListedSource(RowSource):
         self._longest = {}
 
     def _row(self, number):
-        values = self._items[number]
-        return [one.read(self._decode) if hasattr(one, "read") else one for one in values]
+        with reading(type(self).__name__, f"row {number}"):
+            return [one.read(self._decode) if hasattr(one, "read") else one for one in self._items[number]]
 
     def _labels(self, column):
         if column not in self._names:
@@ -76,7 +73,8 @@ class ListedSource(RowSource):
         for column, value in enumerate(values):
             if self._are_bytes(column):
                 if column not in self._longest:
-                    self._longest[column] = max(row[column].size() for row in self._items)
+                    with reading(type(self).__name__, f"column '{self._names[column]}'"):
+                        self._longest[column] = max(row[column].size() for row in self._items)
                 values[column] = np.zeros(self._longest[column], np.uint8)
                 values[column][: len(value)] = value
         return values
@@ -106,7 +104,11 @@ def source_class(name, module, signature, doc, load, **attrs):
         if options.get("decrypt") is not None:
             raise NotImplementedError(f"[{name}] only plain files are supported, got decrypt, expected None")
         self._options = options
-        self._list(*load(options, name), options.get("decode"))
+        with reading(name, "the data set"):
+            names, rows = load(options, name)
+        if not rows:
+            raise ValueError(f"[{name}] no rows, got an empty data set, expected one or more")
+        self._list(names, rows, options.get("decode"))
 
     members = {"__init__": __init__, "__doc__": doc, "__module__": module, **attrs}
     made = type(name, (ListedSource,), members)
@@ -128,6 +130,14 @@ def file_of(where, *parts):
     if not os.path.isfile(path):
         raise ValueError(f"[{where}] no such file, got '{path}', expected one of the data set")
     return path
+
+
+def path_in(where, folder, *parts):
+    """A path of parts that a file says. Raises ValueError if it leads out of the folder."""
+    inner = os.path.normpath(os.path.join(*parts))
+    if os.path.isabs(inner) or inner.split(os.sep)[0] == os.pardir:
+        raise ValueError(f"[{where}] a file outside of the folder, got '{inner}', expected one in '{folder}'")
+    return os.path.join(folder, *parts)
 
 
 def listed(folder, extensions=None):

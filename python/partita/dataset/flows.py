@@ -8,6 +8,7 @@ import numpy as np
 
 from partita import _core
 from partita.dataset.batched import BatchInfo, stacked
+from partita.dataset.refused import noting
 from partita.dataset.transforms.rows import padded
 
 _data = _core.data
@@ -157,8 +158,10 @@ def filtered(flow, predicate, columns):
     places = [flow.names.index(name) for name in columns or flow.names]
 
     def epoch(number):
-        for row in flow.epoch(number):
-            if bool(value_of(predicate(*[row[place] for place in places]))):
+        for i, row in enumerate(flow.epoch(number)):
+            with noting(lambda: f"[filter] in the predicate, at row or batch {i} of epoch {number + 1}"):
+                keeps = bool(value_of(predicate(*[row[place] for place in places])))
+            if keeps:
                 yield row
 
     return flow.derived(epoch)

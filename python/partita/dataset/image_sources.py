@@ -1,10 +1,22 @@
 """Data sets of images in folders."""
 
+import math
 import os
 
 import numpy as np
 
-from partita.dataset.files import IMAGES, File, ListedSource, Made, file_of, folders, listed, one_of, source_class
+from partita.dataset.files import (
+    IMAGES,
+    File,
+    ListedSource,
+    Made,
+    file_of,
+    folders,
+    listed,
+    one_of,
+    path_in,
+    source_class,
+)
 from partita.dataset.sources import folder_of
 
 _CACHED = ", cache=None"
@@ -94,9 +106,9 @@ def _read_idx(where, *path):
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in kinds:
         raise ValueError(f"[{where}] not a file of MNIST's format, got {path}, expected another beginning")
     begin, kind = 4 + 4 * data[3], kinds[data[2]]
-    shape = np.frombuffer(data[4:begin], ">u4").astype(int)
-    if len(data) != begin + kind.itemsize * int(np.prod(shape)):
-        raise ValueError(f"[{where}] a damaged file, got {len(data)} bytes in {path}, expected {list(shape)}")
+    shape = np.frombuffer(data[4:begin], ">u4").tolist() if 4 < begin <= len(data) else []
+    if not shape or len(data) != begin + kind.itemsize * math.prod(shape):
+        raise ValueError(f"[{where}] a damaged file, got {len(data)} bytes in {path}, expected {shape}")
     return np.frombuffer(data[begin:], kind).reshape(shape)
 
 
@@ -182,6 +194,8 @@ def _stl10(options, where):
         labels = np.full(len(images), -1, np.int32)
         if usage != "unlabeled":
             labels = np.fromfile(file_of(where, folder, f"{usage}_y.bin"), np.uint8).astype(np.int32) - 1
+        if len(labels) != len(images):
+            raise ValueError(f"[{where}] other numbers of images and labels, got {len(images)} and {len(labels)}")
         rows += [[Made(_planes, image, 96, "F"), label] for image, label in zip(images, labels)]
     return ("image", "label"), rows
 
@@ -202,6 +216,8 @@ def _usps(options, where):
             for line in file:
                 label, *values = line.split()
                 numbers = np.array([float(one.split(":")[1]) for one in values])
+                if not np.all(abs(numbers) <= 1):
+                    raise ValueError(f"[{where}] bad pixels, got {line[:60]}.., expected numbers from -1 to 1")
                 pixels = ((numbers + 1) / 2 * 255).astype(np.uint8)
                 rows.append([pixels.reshape(16, 16, 1), np.array(int(label) - 1, np.uint32)])
     return ("image", "label"), rows
@@ -286,9 +302,7 @@ def _sun397(options, where):
     folder = folder_of(where, options["dataset_dir"])
     with open(file_of(where, folder, "ClassName.txt"), encoding="utf-8") as file:
         names = [line.strip().strip("/") for line in file if line.strip()]
-    found = [
-        (label, path) for label, name in enumerate(names) for path in listed(os.path.join(folder, *name.split("/")))
-    ]
+    found = [(label, path) for label, name in enumerate(names) for path in listed(path_in(where, folder, name))]
     return ("image", "label"), [[File(path), np.uint32(label)] for label, path in found]
 
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as xml
 
 import numpy as np
 
-from partita.dataset.files import IMAGES, File, Made, file_of, folders, listed, one_of, source_class
+from partita.dataset.files import IMAGES, File, Made, file_of, folders, listed, one_of, path_in, source_class
 from partita.dataset.image_sources import _matrices, _usages
 from partita.dataset.sources import folder_of
 
@@ -57,7 +57,7 @@ def _celeba(options, where):
     for line in _lines(where, folder, "list_attr_celeba.txt")[2:]:
         name, *values = line.split()
         if kept is None or name in kept:
-            rows.append([File(os.path.join(folder, name)), (np.array(values, int) == 1).astype(np.uint32)])
+            rows.append([File(path_in(where, folder, name)), (np.array(values, int) == 1).astype(np.uint32)])
     return ("image", "attr"), rows
 
 
@@ -66,7 +66,7 @@ def _flickr(options, where):
     for line in _lines(where, options["annotation_file"]):
         name, caption = line.split("\t", 1)
         found.setdefault(name.rsplit("#", 1)[0], []).append(caption)
-    rows = [[File(os.path.join(folder, name)), np.array(texts)] for name, texts in sorted(found.items())]
+    rows = [[File(path_in(where, folder, name)), np.array(texts)] for name, texts in sorted(found.items())]
     return ("image", "annotation"), rows
 
 
@@ -78,7 +78,7 @@ def _food101(options, where):
         for line in _lines(where, folder, "meta", f"{usage}.txt")
     ]
     return ("image", "label"), [
-        [File(os.path.join(folder, "images", *f"{name}.jpg".split("/"))), np.array(name.split("/")[0])]
+        [File(path_in(where, folder, "images", f"{name}.jpg")), np.array(name.split("/")[0])]
         for name in names
     ]
 
@@ -100,10 +100,10 @@ def _places365(options, where):
     usage = one_of(where, "usage", options["usage"] or "train-standard", ("train-standard", "train-challenge", "val"))
     kind = usage.split("-")[-1]
     lines = _lines(where, folder, f"places365_{usage.replace('-', '_')}.txt")
-    top = os.path.join(folder, f"val_{size}" if kind == "val" else f"data_{size}_{kind}")
+    top = f"val_{size}" if kind == "val" else f"data_{size}_{kind}"
     rows = [line.rsplit(" ", 1) for line in lines]
     return ("image", "label"), [
-        [File(os.path.join(top, *name.strip("/").split("/"))), np.uint32(label)] for name, label in rows
+        [File(path_in(where, folder, top, name.strip("/"))), np.uint32(label)] for name, label in rows
     ]
 
 
@@ -181,12 +181,18 @@ def _lfw(options, where):
     lines = [line.split() for usage in usages for line in _lines(where, folder, f"{task}{suffixes[usage]}.txt")]
 
     def face(name, number):
-        return File(os.path.join(folder, kind, name, f"{name}_{int(number):04}.jpg"))
+        return File(path_in(where, folder, kind, name, f"{name}_{int(number):04}.jpg"))
+
+    def faces(name, count):
+        there = len(listed(path_in(where, folder, kind, name)))
+        if count > there:
+            raise ValueError(f"[{where}] too many faces of {name}, got {count}, expected {there}")
+        return [face(name, i + 1) for i in range(count)]
 
     rows = []
     for line in (line for line in lines if not all(one.isdigit() for one in line)):
         if task == "people":
-            rows += [[face(line[0], i + 1), np.uint32(numbers[line[0]])] for i in range(int(line[1]))]
+            rows += [[one, np.uint32(numbers[line[0]])] for one in faces(line[0], int(line[1]))]
         else:
             one, other = (line[0], line[1]), (line[0], line[2]) if len(line) == 3 else (line[2], line[3])
             rows.append([face(*one), face(*other), np.uint32(len(line) == 3)])
@@ -292,10 +298,16 @@ _COCO = {
 }
 
 
+_MOST_POINTS = 1 << 24  # numbers of the outlines of an image, with those that fill up the shorter ones
+
+
 def _polygons(values):
     """Outlines as rows, with -1 after the shorter ones."""
     lines = [line for one in values for line in one]
-    made = np.full((len(lines), max(map(len, lines))), -1, np.float32)
+    longest = max(map(len, lines))
+    if len(lines) * longest > _MOST_POINTS:
+        raise ValueError(f"[CocoDataset] outlines too large, got {len(lines)} x {longest}, expected {_MOST_POINTS}")
+    made = np.full((len(lines), longest), -1, np.float32)
     for row, line in zip(made, lines):
         row[: len(line)] = line
     return made
@@ -322,7 +334,9 @@ def _coco(options, where):
         for one in found.get("categories", [])
     }
     paths = sorted(notes)
-    rows = [[File(os.path.join(folder, path)), *(_coco_value(name, notes[path]) for name in names)] for path in paths]
+    rows = [
+        [File(path_in(where, folder, path)), *(_coco_value(name, notes[path]) for name in names)] for path in paths
+    ]
     return _with_name(options, ("image", *names), rows, paths)
 
 
@@ -331,14 +345,14 @@ def _voc(options, where):
     task = one_of(where, "task", options["task"], ("Segmentation", "Detection"))
     kind = "Main" if task == "Detection" else task
     stems = [line.split()[0] for line in _lines(where, folder, "ImageSets", kind, f"{options['usage']}.txt")]
-    images = {stem: os.path.join(folder, "JPEGImages", f"{stem}.jpg") for stem in stems}
+    images = {stem: path_in(where, folder, "JPEGImages", f"{stem}.jpg") for stem in stems}
     if task == "Segmentation":
         rows = [
-            [File(path), File(os.path.join(folder, "SegmentationClass", f"{stem}.png"))]
+            [File(path), File(path_in(where, folder, "SegmentationClass", f"{stem}.png"))]
             for stem, path in images.items()
         ]
         return _with_name(options, ("image", "target"), rows, images)
-    notes = {stem: _objects(where, os.path.join(folder, "Annotations", f"{stem}.xml")) for stem in stems}
+    notes = {stem: _objects(where, path_in(where, folder, "Annotations", f"{stem}.xml")) for stem in stems}
     numbers = options["class_indexing"]
     if numbers is None:
         numbers = {name: i for i, name in enumerate(sorted({one["name"] for found in notes.values() for one in found}))}
@@ -393,7 +407,7 @@ def _wider(options, where):
     one_of(where, "usage", usage, ("train", "valid", "test", "all"))
 
     def image(part, name):
-        return File(os.path.join(folder, f"WIDER_{part}", "images", *name.strip().split("/")))
+        return File(path_in(where, folder, f"WIDER_{part}", "images", name.strip()))
 
     if usage == "test":
         names = _lines(where, folder, "wider_face_split", "wider_face_test_filelist.txt")

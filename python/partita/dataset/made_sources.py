@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.dataset.files import Made, source_class
+from partita.dataset.refused import reading
 from partita.dataset.sources import RowSource
 
 
@@ -15,7 +16,7 @@ class Schema:
     def __init__(self, schema_file=None):
         self.columns, self.dataset_type, self.num_rows = [], "", None
         if schema_file is not None:
-            with open(schema_file, encoding="utf-8") as file:
+            with reading("Schema", f"'{schema_file}'"), open(schema_file, encoding="utf-8") as file:
                 self.from_json(json.load(file))
 
     def add_column(self, name, de_type, shape=None):

@@ -7,6 +7,7 @@ from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import OfRows
 from partita.dataset.pictures import is_picture, with_pictures
+from partita.dataset.refused import noting
 
 _data = _core.data
 
@@ -27,6 +28,7 @@ class Mapping:
 
     def __init__(self, steps, inputs, outputs):
         self.steps, self.inputs, self.outputs = steps, inputs, outputs
+        self.names = [_name_of(step) for step in steps]
 
     def __call__(self, rows, seed):
         columns = list(rows.columns)
@@ -44,7 +46,7 @@ class Mapping:
             mapped = rows.map(inputs, _data.chain(steps))
             return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
         places, kept = _places(names, inputs)
-        function = _Applied(with_pictures(steps, self.steps, seed), places, len(outputs))
+        function = _Applied(with_pictures(steps, self.steps, seed), self.names, places, len(outputs))
         probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
         made = [(name, value.dtype, list(value.shape)) for name, value in zip(outputs, map(_core.Array, probe))]
         order = _order(names, places, outputs, kept, columns, made)
@@ -58,7 +60,7 @@ class Mapping:
         function, _ = self.of_batches(list(rows.columns), seed)
         numbers = sorted({len(rows) * i // 4 for i in range(4)})
         arrays = [np.asarray(one) for one in rows.read(0, numbers)]
-        return not flows.are_alike([function([one[i] for one in arrays], 0, i) for i in range(len(numbers))])
+        return not flows.are_alike([function([one[i] for one in arrays], 0, n) for i, n in enumerate(numbers)])
 
     def of_batches(self, columns, seed):
         """(function of the arrays of a batch, names of the columns that it gives)."""
@@ -69,7 +71,7 @@ class Mapping:
         outputs = self.outputs or inputs
         places, kept = _places(names, inputs)
         made = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
-        function = _Applied(with_pictures(made, self.steps, seed), places, len(outputs))
+        function = _Applied(with_pictures(made, self.steps, seed), self.names, places, len(outputs))
         order = _order(names, places, outputs, kept, columns, [(name,) for name in outputs])
         function.order = [source for _, source in order]
         return function, [column[0] for column, _ in order]
@@ -107,27 +109,40 @@ def _order(names, places, outputs, kept, columns, made):
     return [(column, ("made", i)) for i, column in enumerate(made)] + [(columns[c], ("kept", c)) for c in kept]
 
 
+def _name_of(step):
+    """How an error names a step of a map."""
+    if isinstance(step, OfRows):
+        return "per_batch_map"
+    return getattr(step, "__qualname__", None) or type(step).__name__
+
+
+def _made(step, values, epoch, sample):
+    """The columns that a step gives for a row."""
+    if isinstance(step, _data.Map):
+        return [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in values]
+    if isinstance(step, OfRows):
+        return step.batch_arrays(values, epoch, sample)
+    if hasattr(step, "apply_all"):
+        return step.apply_all(values, epoch, sample)
+    if hasattr(step, "apply"):
+        return [step.apply(one, epoch, sample) for one in values]
+    result = step(*values)
+    return list(result) if isinstance(result, tuple) else [result]
+
+
 class _Applied:
     """The steps of a map on the values of one row."""
 
-    def __init__(self, steps, places, outputs):
+    def __init__(self, steps, names, places, outputs):
         self.steps, self.places, self.outputs, self.order = steps, places, outputs, None
+        self._names = names  # of the steps, for errors
 
     def __call__(self, values, epoch, sample):
         current = [flows.value_of(values[place]) for place in self.places]
-        for step in self.steps:
-            if isinstance(step, _data.Map):
-                made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
-            elif isinstance(step, OfRows):
-                made = step.batch_arrays(current, epoch, sample)
-            elif hasattr(step, "apply_all"):
-                made = step.apply_all(current, epoch, sample)
-            elif hasattr(step, "apply"):
-                made = [step.apply(one, epoch, sample) for one in current]
-            else:
-                result = step(*current)
-                made = list(result) if isinstance(result, tuple) else [result]
-            current = [one if is_picture(one) else flows.value_of(one) for one in made]
+        for number, step in enumerate(self.steps):
+            with noting(lambda: f"[map] in {self._names[number]}, at row or batch {sample} of epoch {epoch + 1}"):
+                made = _made(step, current, epoch, sample)
+                current = [one if is_picture(one) else flows.value_of(one) for one in made]
         current = [flows.value_of(one) for one in current]
         if len(current) != self.outputs:
             raise ValueError(f"[map] wrong number of columns, got {len(current)}, expected {self.outputs}")

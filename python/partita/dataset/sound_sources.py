@@ -6,7 +6,7 @@ import wave
 
 import numpy as np
 
-from partita.dataset.files import Made, file_of, folders, listed, one_of, source_class
+from partita.dataset.files import Made, file_of, folders, listed, one_of, path_in, source_class
 from partita.dataset.image_sources import _CACHED, _PLAIN
 from partita.dataset.sources import folder_of
 
@@ -19,11 +19,13 @@ def read_wave(path):
     try:
         with wave.open(path, "rb") as file:
             rate, channels, width = file.getframerate(), file.getnchannels(), file.getsampwidth()
-            data = file.readframes(file.getnframes())
+            data = file.readframes(min(file.getnframes(), os.path.getsize(path) // (channels * width)))
     except (wave.Error, EOFError) as error:
         raise ValueError(f"[dataset] not a .wav file, got {path}: {error}, expected one: FLAC is not read") from None
     if width != 2:
         raise ValueError(f"[dataset] a sound of other samples, got {8 * width} bits in {path}, expected 16")
+    if len(data) % (channels * width):
+        raise ValueError(f"[dataset] a damaged file, got {len(data)} bytes of sound in {path}, expected whole samples")
     return np.frombuffer(data, "<i2").reshape(-1, channels).T.astype(np.float32) / np.float32(32767), rate
 
 
@@ -54,7 +56,8 @@ def _lj_speech(options, where):
     with open(file_of(where, folder, "metadata.csv"), encoding="utf-8") as file:
         for line in filter(None, (line.rstrip("\r\n") for line in file)):
             name, said, normal = line.split("|")
-            rows.append(_row(os.path.join(folder, "wavs", f"{name}.wav"), np.int32, np.array(said), np.array(normal)))
+            path = path_in(where, folder, "wavs", f"{name}.wav")
+            rows.append(_row(path, np.int32, np.array(said), np.array(normal)))
     return ("waveform", "sample_rate", "transcription", "normalized_transcription"), rows
 
 

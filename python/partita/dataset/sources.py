@@ -13,6 +13,7 @@ from partita.dataset import flows
 from partita.dataset.batched import PythonSampler
 from partita.dataset.engine import Dataset
 from partita.dataset.flows import value_of as _plain
+from partita.dataset.refused import noting
 
 _data = _core.data
 
@@ -328,7 +329,8 @@ class GeneratorDataset(RowSource):
         return values
 
     def _row(self, number):
-        return self._typed(self._python_source[number])
+        with noting(lambda: f"[GeneratorDataset] in the source, at its row {number}"):
+            return self._typed(self._python_source[number])
 
     def _by_number(self, shard):
         return super()._by_number(shard) if self._random and self._batches_of_rows is None else None

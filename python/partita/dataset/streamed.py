@@ -215,9 +215,10 @@ class Streamed:
     def _begin_epoch(self):
         """How many rows or batches the next epoch leaves out."""
         begin, self._begin = self._begin, 0
-        if not begin:
+        size = self.get_dataset_size() if begin else 0
+        if size == 0:
             return 0
-        epoch, skipped = divmod(begin, self.get_dataset_size())
+        epoch, skipped = divmod(begin, size)
         self._epoch = epoch
         return skipped
 

@@ -247,7 +247,10 @@ def _tagged(names, files, delimiter):
         for path in _parts(where, options, files):
             groups = itertools.groupby(_lines(path), bool)
             sentences = ([line.split(delimiter) for line in lines] for is_there, lines in groups if is_there)
-            rows += [[np.array(column) for column in zip(*words)] for words in sentences]
+            for words in sentences:
+                if any(len(word) != len(names) for word in words):
+                    raise ValueError(f"[{where}] a bad line in {path}, got one of {words}, expected {', '.join(names)}")
+                rows.append([np.array(column) for column in zip(*words)])
         return names, rows
 
     return load
@@ -278,21 +281,22 @@ _define(
 # Two languages.
 
 
-def _pairs(where, pairs):
-    """Rows of pairs of files with a sentence in each line that is not markup."""
+def _pairs(where, pairs, sentences):
+    """Rows of pairs of files, of which `sentences(path)` gives those that belong together by their numbers. One of a
+    pair may be empty."""
     rows = []
     for pair in pairs:
-        one, other = ([_sentence(line) for line in _lines(file_of(where, path))] for path in pair)
-        one, other = ([line for line in lines if line] for lines in (one, other))
-        rows += [[_text(a), _text(b)] for a, b in zip(one, other)]
+        one, other = (sentences(file_of(where, path)) for path in pair)
+        rows += [[_text(a), _text(b)] for a, b in zip(one, other) if a or b]
     return ["text", "translation"], rows
 
 
-def _sentence(line):
-    found = re.fullmatch(r"\s*<seg[^>]*>(.*)</seg>\s*", line)
-    if found:
-        return html.unescape(found.group(1)).strip()
-    return "" if line.lstrip().startswith("<") else line.strip()
+def _sentences(path):
+    """The sentences of a file with markup: those of its segments, or else its lines that are no markup."""
+    if path.endswith(".xml"):
+        found = (re.fullmatch(r"\s*<seg[^>]*>(.*)</seg>\s*", line) for line in _lines(path))
+        return [html.unescape(one.group(1)).strip() for one in found if one]
+    return [line.strip() for line in _lines(path) if not line.lstrip().startswith("<")]
 
 
 def _multi30k(options, where):
@@ -303,7 +307,7 @@ def _multi30k(options, where):
     if sorted(languages) != ["de", "en"]:
         raise ValueError(f"[{where}] bad language_pair, got {languages}, expected en and de")
     names = parts.values() if usage == "all" else [parts[usage]]
-    return _pairs(where, [[os.path.join(folder, f"{name}.{one}") for one in languages] for name in names])
+    return _pairs(where, [[os.path.join(folder, f"{name}.{one}") for one in languages] for name in names], _lines)
 
 
 def _iwslt(release, folders, default_sets):
@@ -318,7 +322,8 @@ def _iwslt(release, folders, default_sets):
         names = {"train": f"train.tags.{pair}.{{}}"}
         names.update({one: f"IWSLT{release}.TED.{sets[one]}.{pair}.{{}}.xml" for one in sets})
         wanted = names.values() if usage == "all" else [names[usage]]
-        return _pairs(where, [[os.path.join(inner, name.format(one)) for one in languages] for name in wanted])
+        files = [[os.path.join(inner, name.format(one)) for one in languages] for name in wanted]
+        return _pairs(where, files, _sentences)
 
     return load
 

@@ -4,12 +4,14 @@ import csv
 import gzip
 import io
 import os
+import zlib
 
 import numpy as np
 
 from partita._names import absent_all
 from partita.mindrecord.filewriter import FileWriter
 
+_MOST_BYTES = 1 << 30  # that a compressed file may become; MNIST has 47 million
 SUCCESS, FAILED = "SUCCESS", "FAILED"
 
 
@@ -46,7 +48,13 @@ class CsvToMR(_Converter):
     def run(self):
         """Does what `transform` does."""
         with open(self._source, encoding="utf-8", newline="") as file:
-            names, *lines = [row for row in csv.reader(file) if row]
+            names, *lines = [row for row in csv.reader(file) if row] or [[]]
+        for row in [names, *lines]:
+            if not row or len(row) != len(names):
+                raise ValueError(
+                    f"[CsvToMR] a damaged table, got {len(row)} fields in a line of {self._source}, expected "
+                    f"{len(names) or 'a line with the names of columns'}"
+                )
         chosen = list(self._columns or names)
         for name in chosen:
             if name not in names:
@@ -87,7 +95,13 @@ class ImageNetToMR(_Converter):
         with open(self._map_file, encoding="utf-8") as file:
             classes = [line.split() for line in file if line.strip()]
         rows = []
-        for name, label in classes:
+        for line in classes:
+            if len(line) != 2 or not line[1].isdecimal() or os.path.basename(line[0]) != line[0] or line[0] == "..":
+                raise ValueError(
+                    f"[ImageNetToMR] a bad line of {self._map_file}, got {line}, expected the name of a folder and a "
+                    "number"
+                )
+            name, label = line
             folder = os.path.join(self._folder, name)
             for one in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
                 if one.endswith(("JPEG", "jpg")):
@@ -108,10 +122,18 @@ class MnistToMR(_Converter):
     def __init__(self, source, destination, partition_number=1):
         self._source, self._destination, self._shards = source, destination, partition_number
 
-    def _read(self, name, begin):
+    def _read(self, name, size, begin):
+        """The elements u8[n,size] of a file after its first bytes, of which 4 to 8 say n."""
         path = _require_file("MnistToMR", os.path.join(self._source, name))
-        with gzip.open(path, "rb") as file:
-            return np.frombuffer(file.read()[begin:], np.uint8)
+        try:
+            with gzip.open(path, "rb") as file:
+                count = int.from_bytes(file.read(begin)[4:8], "big")
+                data = file.read(min(count * size, _MOST_BYTES) + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"[MnistToMR] a damaged file, got {path}: {error}, expected one of MNIST") from None
+        if not count or len(data) != count * size:
+            raise ValueError(f"[MnistToMR] a damaged file, got other bytes in {path}, expected {count} x {size}")
+        return np.frombuffer(data, np.uint8).reshape(count, size)
 
     def run(self):
         """Does what `transform` does."""
@@ -122,9 +144,13 @@ class MnistToMR(_Converter):
                 "[MnistToMR] no writer of images, got no module PIL, expected pip install pillow"
             ) from None
         for part, name in (("train", "train"), ("test", "t10k")):
-            images = self._read(f"{name}-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)
-            rows = []
-            for pixels, label in zip(images, self._read(f"{name}-labels-idx1-ubyte.gz", 8)):
+            images = self._read(f"{name}-images-idx3-ubyte.gz", 28 * 28, 16).reshape(-1, 28, 28)
+            labels, rows = self._read(f"{name}-labels-idx1-ubyte.gz", 1, 8).reshape(-1), []
+            if len(images) != len(labels):
+                raise ValueError(
+                    f"[MnistToMR] other numbers of images and labels, got {len(images)} and {len(labels)}"
+                )
+            for pixels, label in zip(images, labels):
                 data = io.BytesIO()
                 Image.fromarray(pixels).save(data, "jpeg", quality=95)
                 rows.append({"label": int(label), "data": data.getvalue()})

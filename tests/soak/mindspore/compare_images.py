@@ -123,6 +123,31 @@ files("whole windows", lambda v, t, ms: [
 files("types", lambda v, t, ms: [v.Decode(), v.Resize((12, 14)), v.ToType(np.float32), t.TypeCast(ms.float16)])
 files("equalized and inverted", lambda v, t, ms: [
     v.Decode(), v.Resize((12, 14)), v.RandomEqualize(1.0), v.RandomInvert(1.0), v.RandomAutoContrast(prob=1.0)])
+
+
+def chain(name, change, decode=lambda v: v.Decode()):
+    """A pipeline of several calls of `map`, between which images have unlike sizes."""
+
+    def make(ds, vision, system):
+        data = ds.ImageFolderDataset(FOLDER, shuffle=False).map(decode(vision), "image")
+        return change(data, vision, ds.transforms, system)
+
+    case(f"chain: {name}", make)
+
+
+chain("sizes and crops", lambda data, v, t, ms: data.map(v.Resize(30), "image").map(
+    [v.CenterCrop((24, 28)), v.ToTensor()], "image").batch(3))  # fmt: skip
+chain("a function, sizes, numbers", lambda data, v, t, ms: data.map(lambda image: image[::2].copy(), "image").map(
+    v.Resize((17, 19)), "image").map([v.Normalize(MEAN, STD), v.HWC2CHW()], "image").batch(4))  # fmt: skip
+chain("Pillow until the last call", lambda data, v, t, ms: data.map(v.Resize((20, 22)), "image").map(
+    v.ToTensor(), "image").batch(2), lambda v: v.Decode(to_pil=True))  # fmt: skip
+chain("two columns", lambda data, v, t, ms: data.map(v.Pad(3), "image").map(
+    lambda image, label: (image[:25, :25].copy(), label + 1), ["image", "label"]).map(
+    t.TypeCast(ms.float32), "label").batch(5, True))  # fmt: skip
+chain("filter and repeat", lambda data, v, t, ms: data.filter(lambda image, label: image.shape[0] > 48).map(
+    v.Rescale(1 / 255, 0.0), "image").map(v.Resize((12, 12)), "image").repeat(2).batch(3))  # fmt: skip
+chain("padded", lambda data, v, t, ms: data.map(v.Resize(20), "image").padded_batch(
+    4, pad_info={"image": ([None, None, 3], 7)}).repeat(2))  # fmt: skip
 case("patches", lambda ds, v, ms: ds.NumpySlicesDataset(EQUAL.copy(), ["image"], shuffle=False).map(
     v.SlicePatches(2, 2), "image", ["a", "b", "c", "d"]))  # fmt: skip
 images("erased", lambda v, t, ms: [v.Erase(3, 4, 10, 12, (9, 8, 7)), v.HorizontalFlip()])

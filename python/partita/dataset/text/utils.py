@@ -6,6 +6,7 @@ import enum
 import numpy as np
 
 from partita._names import refuse_missing
+from partita.dataset.refused import reading
 
 
 class NormalizeForm(enum.IntEnum):
@@ -57,7 +58,7 @@ class Vocab:
         the first `vocab_size` lines, or all."""
         if vocab_size is not None and vocab_size < 1:
             raise ValueError(f"[Vocab] bad vocab_size, got {vocab_size}, expected an integer from 1")
-        with open(file_path, encoding="utf-8") as file:
+        with reading("Vocab", f"'{file_path}'"), open(file_path, encoding="utf-8") as file:
             lines = [line.rstrip("\r\n") for line in file]
         words = [line.split(delimiter)[0] if delimiter else line for line in lines]
         return cls.from_list([word for word in words if word][:vocab_size], special_tokens, special_first)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from partita.dataset.refused import reading
 from partita.dataset.text.tokenizers import _texts
 from partita.dataset.transforms import Implementation, PyTensorOperation
 
@@ -26,7 +27,7 @@ class Vectors:
         if max_vectors is not None and (not isinstance(max_vectors, int) or max_vectors < 0):
             raise ValueError(f"[{cls.__name__}] bad max_vectors, got {max_vectors!r}, expected an integer from 0")
         numbers = {}
-        with open(file_path, encoding="utf-8") as file:
+        with reading(cls.__name__, f"'{file_path}'"), open(file_path, encoding="utf-8") as file:
             for i, line in enumerate(file):
                 word, *values = line.rstrip().split(" ")
                 if i == 0 and len(values) == 1:

@@ -11,6 +11,7 @@ from partita._names import absent, refuse_missing
 from partita.common import dtype as mstype
 from partita.common.seed import seed_or_default
 from partita.dataset.transforms.rows import (  # noqa: F401
+    Compose,
     Concatenate,
     Fill,
     Mask,
@@ -76,21 +77,6 @@ class OneHot:
         if not self.smoothing_rate:
             return made
         return (1.0 - self.smoothing_rate) * made + self.smoothing_rate / self.num_classes
-
-
-class Compose:
-    """Several maps, one after the other."""
-
-    def __init__(self, transforms):
-        if not isinstance(transforms, (list, tuple)) or not transforms:
-            raise TypeError(f"[Compose] not a list of transforms, got {transforms!r}, expected one or more in a list")
-        self.transforms = list(transforms)
-
-    def __call__(self, *values):
-        for one in self.transforms:
-            made = one(*values)
-            values = made if isinstance(made, tuple) else (made,)
-        return values if len(values) > 1 else values[0]
 
 
 class Duplicate:

@@ -1,10 +1,14 @@
 """Maps of rows of any type, and choices among maps."""
 
 import enum
+import itertools
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.seed import get_seed, seed_or_default
+
+_CALLS = itertools.count()  # of all drawn maps outside of `map`, where no seed was set
 
 
 class Relational(enum.IntEnum):
@@ -130,6 +134,54 @@ class Unique:
         return found.reshape(-1)[first[order]], numbers.astype(np.int32), counts[order].astype(np.int32)
 
 
+def generator_of_call(step):
+    """The random numbers of a call outside of `map`: others in every call. After `set_seed` each map begins with the
+    same ones."""
+    calls = _CALLS if get_seed() is None else step.__dict__.setdefault("_calls", itertools.count())
+    return np.random.default_rng([seed_or_default(), next(calls)])
+
+
+def _through(maps, values, generator):
+    """The columns, as a tuple, that maps give one after the other. Those with random numbers take them from the
+    generator, wherever they stand in others."""
+    for one in maps:
+        if isinstance(one, Compose):
+            values = _through(one.transforms, values, generator)
+            continue
+        if isinstance(one, _Drawn):
+            values = _through(one.chosen(generator), values, generator)
+            continue
+        if getattr(one, "takes_columns", False):
+            made = one.drawn_columns(values, generator)
+        elif hasattr(one, "drawn_of") and len(values) == 1:
+            made = one.drawn_of(values[0], generator)
+        else:
+            made = one(*values)
+        values = made if isinstance(made, tuple) else (made,)
+    return values
+
+
+def applied(step, value, generator):
+    """The value, or the tuple of columns, that a map, drawn or not, or a function gives."""
+    made = _through([step], (value,), generator)
+    return made if len(made) > 1 else made[0]
+
+
+class Compose:
+    """Several maps, one after the other."""
+
+    def __init__(self, transforms):
+        if not isinstance(transforms, (list, tuple)) or not transforms:
+            raise TypeError(f"[Compose] not a list of transforms, got {transforms!r}, expected one or more in a list")
+        self.transforms = list(transforms)
+
+    def __call__(self, *values):
+        for one in self.transforms:
+            made = one(*values)
+            values = made if isinstance(made, tuple) else (made,)
+        return values if len(values) > 1 else values[0]
+
+
 class _Drawn:
     """Maps that are chosen at random for each row."""
 
@@ -139,7 +191,7 @@ class _Drawn:
             raise TypeError(f"[{where}] not a list of transforms, got {transforms!r}, expected one or more in a list")
         if not all(callable(one) for one in transforms):
             raise TypeError(f"[{where}] a transform is not a function, got {transforms!r}, expected transforms")
-        self.transforms, self._generator = list(transforms), np.random.default_rng()
+        self.transforms = list(transforms)
 
     def seeded(self, seed):
         """The same maps, whose choices follow from a seed, an epoch and a row."""
@@ -150,14 +202,8 @@ class _Drawn:
         raise NotImplementedError
 
     def __call__(self, *values):
-        return _through(self.chosen(self._generator), values)
-
-
-def _through(maps, values):
-    for one in maps:
-        made = one(*values)
-        values = made if isinstance(made, tuple) else (made,)
-    return values if len(values) > 1 else values[0]
+        made = _through([self], values, generator_of_call(self))
+        return made if len(made) > 1 else made[0]
 
 
 class _OfSeed:
@@ -166,8 +212,7 @@ class _OfSeed:
 
     def apply_all(self, values, epoch, row):
         """The columns of a row."""
-        made = _through(self._maps.chosen(np.random.default_rng((self._seed, epoch, row))), tuple(values))
-        return list(made) if isinstance(made, tuple) else [made]
+        return list(_through([self._maps], tuple(values), np.random.default_rng((self._seed, epoch, row))))
 
     def __call__(self, *values):
         return self._maps(*values)

@@ -1,16 +1,14 @@
 """The base of maps of images: what they take, and how they say what is wrong."""
 
-import itertools
 import numbers
 
 import numpy as np
 
-from partita.common.seed import get_seed, seed_or_default
+from partita.dataset.refused import is_named
 from partita.dataset.transforms import Transform
+from partita.dataset.transforms.rows import generator_of_call
 from partita.dataset.vision.pillow import is_pil, to_pil
 
-_RAW = (TypeError, ValueError, IndexError, AttributeError, KeyError, ArithmeticError, OSError, MemoryError)
-_CALLS = itertools.count()  # of all drawn maps, where no seed was set
 
 
 def _text(value):
@@ -25,8 +23,8 @@ def guarded(where, function, *values):
     """function(*values) whose errors name the map and the value. Those that name one already stay as they are."""
     try:
         return function(*values)
-    except _RAW as error:
-        if str(error).startswith("["):
+    except Exception as error:
+        if is_named(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         text = str(error).rstrip(".") or type(error).__name__
@@ -145,8 +143,7 @@ class Drawn:
 
     def __call__(self, *values):
         """Another draw in every call. After `set_seed` each map begins with the same ones."""
-        calls = _CALLS if get_seed() is None else self.__dict__.setdefault("_calls", itertools.count())
-        generator = np.random.default_rng([seed_or_default(), next(calls)])
+        generator = generator_of_call(self)
         if self.takes_columns:
             return self.drawn_columns(values, generator)
         if len(values) != 1:

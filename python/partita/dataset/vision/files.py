@@ -91,7 +91,7 @@ def read_image(filename, mode=ImageReadMode.UNCHANGED):
                 image.draft("L", image.size)
             keeps_gray = mode == ImageReadMode.UNCHANGED and image.mode in ("L", "1")
             made = np.asarray(image.convert("L" if is_gray or keeps_gray else "RGB"))
-    except (OSError, ValueError, SyntaxError) as error:
+    except Exception as error:  # of Pillow, which has many kinds
         raise RuntimeError(f"[read_image] no image, got '{filename}': {error}, expected a JPEG, PNG, .. file") from None
     return made[..., None] if made.ndim == 2 else made
 

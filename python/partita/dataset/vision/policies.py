@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from partita.dataset.transforms import Compose
+from partita.dataset.transforms import rows
 from partita.dataset.vision import adjusted
 from partita.dataset.vision.base import Drawn, array_of, require_colors, require_integer, require_kind, require_number
 from partita.dataset.vision.enhanced import AutoContrast, Equalize, Invert, _bytes_of
@@ -179,13 +179,7 @@ class TrivialAugmentWide(_Policy):
 
 def applied(step, image, generator):
     """The image that a map, drawn or not, or a function gives."""
-    if isinstance(step, Compose):
-        for one in step.transforms:
-            image = applied(one, image, generator)
-        return image
-    if hasattr(step, "drawn_of"):
-        return step.drawn_of(image, generator)
-    made = step(image)
+    made = rows.applied(step, image, generator)
     return made if is_pil(made) else array_of(made)
 
 
