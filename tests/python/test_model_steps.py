@@ -159,6 +159,35 @@ class Statistics(Case):
                 self.assertFalse(net[0].training)
 
 
+    def test_move_in_a_loss_of_the_network_and_in_a_loss_function(self):
+        x = rows()[0]
+        for ranks in (1, 2):
+            for place in ("network", "auto_prefix", "loss"):
+                ms.set_context(mode=ms.PYNATIVE_MODE, ranks=ranks, batch_norm="global")
+                ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+                norm, dense = nn.BatchNorm1d(4, momentum=0.5), nn.Dense(4, 3)
+                net = nn.SequentialCell(norm, dense)
+                optimizer = nn.SGD(dense.trainable_params(), 0.1)
+                if place == "loss":
+                    model = train.Model(nn.Identity(), nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+                else:
+                    model = train.Model(_Criterion(net, place == "auto_prefix"), optimizer=optimizer)
+                model.train(1, _data(12))
+                expected = x[:12].mean(0) * 0.25 + x[12:].mean(0) * 0.5
+                self.close(norm.moving_mean, expected, 1e-5)
+
+
+class _Criterion(nn.Cell):
+    """A network with its loss, as scripts write it for a Model without a loss function."""
+
+    def __init__(self, net, auto_prefix):
+        super().__init__(auto_prefix=auto_prefix)
+        self.net, self.loss = net, nn.CrossEntropyLoss()
+
+    def construct(self, x, y):
+        return self.loss(self.net(x), y)
+
+
 class Models(Case):
     def test_an_optimizer_of_its_own_with_a_loss(self):
         managers = train.FixedLossScaleManager(256.0), train.DynamicLossScaleManager(2.0**10, 2, 1000)

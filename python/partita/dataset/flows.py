@@ -251,7 +251,7 @@ class Padding:
     def _padded(self, name, values):
         if self._info and name not in self._info or isinstance(values[0], dict):
             return values
-        shape, value = self._info.get(name, (None, None)) if self._info else (None, None)
+        shape, value = (self._info.get(name) if self._info else None) or (None, None)
         ranks = {one.ndim for one in values}
         if shape is not None:
             ranks.add(len(shape))
