@@ -177,6 +177,55 @@ class Statistics(Case):
                 self.close(norm.moving_mean, expected, 1e-5)
 
 
+class _Measured(nn.Cell):
+    """A network for evaluations: gives loss, output and label, from other columns than trainings have."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def construct(self, x):
+        return 0, self.net(x), x
+
+
+class _Mean(nn.Metric):
+    """The mean of the outputs."""
+
+    def clear(self):
+        self.found = []
+
+    def update(self, *inputs):
+        self.found.append(self._convert_data(inputs[0]))
+
+    def eval(self):
+        return float(np.concatenate(self.found).mean())
+
+
+class Fits(Case):
+    def test_evaluate_by_a_network_of_their_own(self):
+        x = rows()[0]
+        valid = ds.NumpySlicesDataset({"x": x}, shuffle=False).batch(5)
+        for frequency in (1, 2):
+            for own in (False, True):
+                net, seen = network(), []
+                loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
+                optimizer = (OwnAdamW if own else nn.SGD)(net.trainable_params(), 0.1)
+                model = train.Model(loss, None, optimizer, {"mean": _Mean()}, _Measured(net), [0, 1, 2])
+
+                class Keeps(train.Callback):
+                    def on_train_epoch_end(self, run_context):
+                        args = run_context.original_args()
+                        if args.cur_epoch_num % frequency == 0:
+                            seen.append((args.eval_results["mean"], float(net(Tensor(x)).mean())))
+
+                stop = train.EarlyStopping("mean", patience=9)
+                model.fit(4, _data(12), valid, valid_frequency=frequency, callbacks=[Keeps(), stop])
+                self.assertEqual(len(seen), 4 // frequency)
+                for got, expected in seen:
+                    self.assertAlmostEqual(got, expected, 5)
+                self.assertAlmostEqual(model.eval(valid)["mean"], seen[-1][1], 5)
+
+
 class _Criterion(nn.Cell):
     """A network with its loss, as scripts write it for a Model without a loss function."""
 
