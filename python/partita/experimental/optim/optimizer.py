@@ -173,6 +173,13 @@ class Updated(Optimizer):
                 f"[{type(self).__name__}] wrong number of gradients, got {len(gradients)}, expected "
                 f"{len(self.parameters)}"
             )
+        for one, gradient in zip(self.parameters, gradients):
+            if tuple(gradient.shape) != tuple(one.shape):
+                raise ValueError(
+                    f"[{type(self).__name__}] a gradient has the wrong shape, got {tuple(gradient.shape)} for "
+                    f"'{one.name}', expected {tuple(one.shape)}: gradients in the order of optimizer.parameters, which "
+                    "groups change"
+                )
         F.assign_add(self.step_count, 1)
         step = F.cast(self.step_count, mstype.float32)
         for k, group in enumerate(self.param_groups):
