@@ -1,4 +1,4 @@
-"""Burgers' equation by a network: the residual has first and second derivatives by the inputs, loss terms are its own."""
+"""Burgers' equation: the residual has first and second derivatives by the inputs, and terms of its own."""
 
 import mindspore as ms
 import numpy as np
