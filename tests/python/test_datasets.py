@@ -194,6 +194,11 @@ class Rows(Case):
         rows = [np.zeros(2, "f4"), np.zeros(2, "f4"), np.zeros(3, "f4")]
         with self.refuses(RuntimeError, "the rows of a batch differ in column 'x', got (2,), (3,)", "padded_batch"):
             list(ds.GeneratorDataset(rows, "x", shuffle=False).batch(3))
+        padded = ds.GeneratorDataset(rows, "x", shuffle=False).padded_batch(3, pad_info={"x": None})
+        self.assertEqual(next(padded.create_tuple_iterator(output_numpy=True))[0].tolist(), [[0.0] * 3] * 3)
+        for info, error in ((3, TypeError), (([5],), ValueError), (([5], 0, 0), ValueError), ((5, 0), ValueError)):
+            with self.refuses(error, "no padding of column 'x'", "expected (shape, value)"):
+                ds.GeneratorDataset(rows, "x", shuffle=False).padded_batch(3, pad_info={"x": info})
         with self.refuses(TypeError, "differs in type from the first row", "row 2"):
             ds.GeneratorDataset(rows, "x", shuffle=False).rows().read(0, [2])
         with self.refuses(RuntimeError, "empty source"):

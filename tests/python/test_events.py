@@ -97,6 +97,18 @@ class Events(Case):
             ):
                 model.train(5, rows(), callbacks=[train.EarlyStopping()])
 
+    def test_monitors_wait_for_the_next_evaluation(self):
+        """Epochs without an evaluation do not count, as there."""
+        net, epochs = Net(), []
+        model = train.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.0), metrics={"acc"})
+        keep = AtEvents(lambda name, args: epochs.append(args.cur_epoch_num) if name == "epoch" else None)
+        stop = train.EarlyStopping("acc", patience=2)
+        plateau = train.ReduceLROnPlateau("eval_loss", patience=1, factor=0.5)
+        model.fit(9, rows(), rows(), valid_frequency=2, callbacks=[keep, stop, plateau])
+        self.assertEqual((epochs[-1], stop.stopped_epoch), (6, 6))  # evaluated after 2, 4 and 6
+        with self.assertRaisesRegex(ValueError, "got 'f1', expected one of"):
+            model.fit(4, rows(), rows(), valid_frequency=2, callbacks=[train.EarlyStopping("f1")])
+
     def test_read_parameters_that_are_cut(self):
         net, seen = Net(), []
         zero = {"parallel_optimizer_threshold": 0, "optimizer_level": "level3"}

@@ -216,6 +216,9 @@ class Groups(Made):
             optim.RMSprop(groups)((Tensor(self.gradients[0]),))
         with self.refuses(TypeError, "[Adam]", "not a tensor", "NoneType", "'b'"):
             optim.Adam(self.make())((Tensor(self.gradients[0]), None))
+        mixed = Tensor(np.ones((2, 7), "f4")), Tensor(self.gradients[1])
+        with self.refuses(ValueError, "[AdamW] a gradient has the wrong shape, got (2, 7) for 'a'", ".parameters"):
+            optim.AdamW(groups)(mixed)
         with self.refuses(TypeError, "[StepLR]", "Momentum"):
             lr_scheduler.StepLR(nn.Momentum(self.parameters, 0.1, 0.9), 2)
         with self.refuses(AttributeError, "lr_schedulers", "did you mean 'lr_scheduler'"):

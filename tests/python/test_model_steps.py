@@ -159,6 +159,84 @@ class Statistics(Case):
                 self.assertFalse(net[0].training)
 
 
+    def test_move_in_a_loss_of_the_network_and_in_a_loss_function(self):
+        x = rows()[0]
+        for ranks in (1, 2):
+            for place in ("network", "auto_prefix", "loss"):
+                ms.set_context(mode=ms.PYNATIVE_MODE, ranks=ranks, batch_norm="global")
+                ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+                norm, dense = nn.BatchNorm1d(4, momentum=0.5), nn.Dense(4, 3)
+                net = nn.SequentialCell(norm, dense)
+                optimizer = nn.SGD(dense.trainable_params(), 0.1)
+                if place == "loss":
+                    model = train.Model(nn.Identity(), nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+                else:
+                    model = train.Model(_Criterion(net, place == "auto_prefix"), optimizer=optimizer)
+                model.train(1, _data(12))
+                expected = x[:12].mean(0) * 0.25 + x[12:].mean(0) * 0.5
+                self.close(norm.moving_mean, expected, 1e-5)
+
+
+class _Measured(nn.Cell):
+    """A network for evaluations: gives loss, output and label, from other columns than trainings have."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def construct(self, x):
+        return 0, self.net(x), x
+
+
+class _Mean(nn.Metric):
+    """The mean of the outputs."""
+
+    def clear(self):
+        self.found = []
+
+    def update(self, *inputs):
+        self.found.append(self._convert_data(inputs[0]))
+
+    def eval(self):
+        return float(np.concatenate(self.found).mean())
+
+
+class Fits(Case):
+    def test_evaluate_by_a_network_of_their_own(self):
+        x = rows()[0]
+        valid = ds.NumpySlicesDataset({"x": x}, shuffle=False).batch(5)
+        for frequency in (1, 2):
+            for own in (False, True):
+                net, seen = network(), []
+                loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
+                optimizer = (OwnAdamW if own else nn.SGD)(net.trainable_params(), 0.1)
+                model = train.Model(loss, None, optimizer, {"mean": _Mean()}, _Measured(net), [0, 1, 2])
+
+                class Keeps(train.Callback):
+                    def on_train_epoch_end(self, run_context):
+                        args = run_context.original_args()
+                        if args.cur_epoch_num % frequency == 0:
+                            seen.append((args.eval_results["mean"], float(net(Tensor(x)).mean())))
+
+                stop = train.EarlyStopping("mean", patience=9)
+                model.fit(4, _data(12), valid, valid_frequency=frequency, callbacks=[Keeps(), stop])
+                self.assertEqual(len(seen), 4 // frequency)
+                for got, expected in seen:
+                    self.assertAlmostEqual(got, expected, 5)
+                self.assertAlmostEqual(model.eval(valid)["mean"], seen[-1][1], 5)
+
+
+class _Criterion(nn.Cell):
+    """A network with its loss, as scripts write it for a Model without a loss function."""
+
+    def __init__(self, net, auto_prefix):
+        super().__init__(auto_prefix=auto_prefix)
+        self.net, self.loss = net, nn.CrossEntropyLoss()
+
+    def construct(self, x, y):
+        return self.loss(self.net(x), y)
+
+
 class Models(Case):
     def test_an_optimizer_of_its_own_with_a_loss(self):
         managers = train.FixedLossScaleManager(256.0), train.DynamicLossScaleManager(2.0**10, 2, 1000)

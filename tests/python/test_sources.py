@@ -397,6 +397,8 @@ class Described(Files):
         )
         folder = ds.ImageFolderDataset(self.files.path("classes"), class_indexing={"b": 7, "a": 3})
         self.assertEqual((folder.num_classes(), folder.get_class_indexing()), (2, {"b": 7, "a": 3}))
+        view = folder.map(lambda image: image, "image").shuffle(4).take(3)
+        self.assertEqual((view.num_classes(), view.get_class_indexing()), (2, {"b": 7, "a": 3}))
         voc = ds.VOCDataset(self.files.path("voc"), "Detection")
         self.assertEqual(voc.get_class_indexing(), {"cat": 0, "train": 1})
         coco = ds.CocoDataset(self.files.path("coco/images"), self.files.path("coco/boxes.json"))

@@ -245,7 +245,15 @@ class Padding:
     """Rows padded to one shape: {column: (shape, value)}; None stands for the largest of the rows, {} for all of it."""
 
     def __init__(self, info):
-        self._info = info
+        """Raises TypeError or ValueError for an entry that is no pair of a shape and a value."""
+        self._info = {name: (None, None) if one is None else one for name, one in (info or {}).items()}
+        for name, one in self._info.items():
+            pair = isinstance(one, (tuple, list))
+            if not pair or len(one) != 2 or not isinstance(one[0], (tuple, list, type(None))):
+                raise (ValueError if pair else TypeError)(
+                    f"[padded_batch] no padding of column '{name}' in pad_info, got {one!r}, expected (shape, value), "
+                    "such as ([None, 8], 0)"
+                )
 
     def __call__(self, names, rows):
         columns = zip(names, map(list, zip(*rows)))
@@ -254,7 +262,7 @@ class Padding:
     def _padded(self, name, values):
         if self._info and name not in self._info or isinstance(values[0], dict):
             return values
-        shape, value = self._info.get(name, (None, None)) if self._info else (None, None)
+        shape, value = self._info.get(name, (None, None))
         ranks = {one.ndim for one in values}
         if shape is not None:
             ranks.add(len(shape))

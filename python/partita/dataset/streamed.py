@@ -58,12 +58,12 @@ class Streamed:
         return [np.dtype(mstype.of_core(core).numpy) for _, core, _ in self.rows().columns]
 
     def num_classes(self):
-        """Number of classes of labels; None where they are not classes."""
-        return None
+        """Number of classes of labels in the source of the rows; None where they are not classes."""
+        return next((found for one in self._parents if (found := one.num_classes()) is not None), None)
 
     def get_class_indexing(self):
-        """Names of classes and their numbers."""
-        return {}
+        """Names of classes and their numbers, in the source of the rows; {} where there are none."""
+        return next((found for one in self._parents if (found := one.get_class_indexing())), {})
 
     def is_sharded(self):
         """Whether the rows are one of several shards."""

@@ -33,7 +33,7 @@ class _Conv(Cell):
     ):
         super().__init__()
         dtype, where = self._with_masters(dtype), type(self).__name__
-        require_channels(where, in_channels, out_channels, group, pad_mode)
+        require_channels(where, in_channels, out_channels, group, pad_mode, padding)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, tuple(kernel_size)
         self.stride, self.pad_mode, self.padding, self.dilation = stride, pad_mode, padding, dilation
         self.group, self.has_bias, self.format = group, bool(has_bias), data_format

@@ -2,14 +2,27 @@
 
 import math
 
+import numpy as np
+
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 
 
-def require_channels(where, in_channels, out_channels, group, pad_mode):
-    """Raises ValueError for channels that do not divide into the groups, and for an unknown way to pad."""
+def require_padding(where, pad_mode, padding):
+    """Raises ValueError for a padding that no pad_mode but `pad` has."""
+    if pad_mode != "pad" and np.any(padding):
+        raise ValueError(
+            f"[{where}] padding would have no effect, got padding={padding!r} with pad_mode={pad_mode!r}, expected "
+            "pad_mode='pad'"
+        )
+
+
+def require_channels(where, in_channels, out_channels, group, pad_mode, padding=0):
+    """Raises ValueError for channels that do not divide into the groups, for an unknown way to pad, and for a padding
+    without effect."""
     if pad_mode not in ("same", "valid", "pad"):
         raise ValueError(f"[{where}] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
+    require_padding(where, pad_mode, padding)
     if in_channels % group or out_channels % group:
         raise ValueError(
             f"[{where}] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected "

@@ -11,7 +11,7 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn import activations
 from partita.nn.cell import Cell
-from partita.nn.convolution_parts import biases, filters, require_channels
+from partita.nn.convolution_parts import biases, filters, require_channels, require_padding
 from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
 from partita.ops import functional as F
 from partita.ops import primitives as P
@@ -135,7 +135,7 @@ class Conv2d(Cell):
         self.in_channels = _positive("Conv2d", "in_channels", in_channels)
         self.out_channels = _positive("Conv2d", "out_channels", out_channels)
         self.group = _positive("Conv2d", "group", group)
-        require_channels("Conv2d", in_channels, out_channels, group, pad_mode)
+        require_channels("Conv2d", in_channels, out_channels, group, pad_mode, padding)
         self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
         self.stride = tuple(F.pair("Conv2d", "stride", stride))
         self.dilation = tuple(F.pair("Conv2d", "dilation", dilation))
@@ -166,6 +166,7 @@ class _Pool2d(Cell):
         super().__init__()
         where = type(self).__name__
         F.require_nchw(where, data_format)
+        require_padding(where, pad_mode, padding)
         if pad_mode != "pad" and (return_indices or F.pair(where, "dilation", dilation) != [1, 1]):
             raise ValueError(
                 f"[{where}] options of pad_mode='pad', got dilation={dilation!r} and return_indices={return_indices} "

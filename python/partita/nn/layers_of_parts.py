@@ -82,7 +82,7 @@ class Conv1d(Cell):
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
-        require_channels("Conv1d", in_channels, out_channels, group, pad_mode)
+        require_channels("Conv1d", in_channels, out_channels, group, pad_mode, padding)
         self.in_channels, self.out_channels, self.has_bias = in_channels, out_channels, bool(has_bias)
         self.options = (1, stride), pad_mode, (0, 0, padding, padding), (1, dilation), group
         shape = [out_channels, in_channels // group, 1, kernel_size]

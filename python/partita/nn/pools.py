@@ -1,5 +1,6 @@
 """Layers of windows of lines, images and volumes."""
 
+from partita.nn.convolution_parts import require_padding
 from partita.nn.made import cell, cell_of
 from partita.ops import functional as F
 from partita.ops.pools import pooled_volume
@@ -46,6 +47,7 @@ def AvgPool3d(
 ):
     """The mean of each window of x[n, c, d, h, w], or of x[c, d, h, w]; with `same`, of its elements that are in the
     volume."""
+    require_padding("AvgPool3d", str(pad_mode).lower(), padding)
     options = pad_mode, padding, ceil_mode, count_include_pad, divisor_override or 0
     return lambda x: pooled_volume("AvgPool3d", "avg_pool", x, kernel_size, stride, *options)
 

@@ -32,7 +32,7 @@ class Conv3d(Cell):
         dtype = self._with_masters(dtype)
         if data_format != "NCDHW":
             raise ValueError(f"[Conv3d] this order of dimensions is not there, got {data_format!r}, expected 'NCDHW'")
-        require_channels("Conv3d", in_channels, out_channels, group, pad_mode)
+        require_channels("Conv3d", in_channels, out_channels, group, pad_mode, padding)
         self.in_channels, self.out_channels, self.group = in_channels, out_channels, group
         self.kernel_size = tuple(_several("Conv3d", "kernel_size", kernel_size, 3))
         self.stride = tuple(_several("Conv3d", "stride", stride, 3))
@@ -72,7 +72,7 @@ class Conv3dTranspose(Cell):
         dtype, where = self._with_masters(dtype), "Conv3dTranspose"
         if data_format != "NCDHW":
             raise ValueError(f"[{where}] this order of dimensions is not there, got {data_format!r}, expected 'NCDHW'")
-        require_channels(where, in_channels, out_channels, group, pad_mode)
+        require_channels(where, in_channels, out_channels, group, pad_mode, padding)
         self.in_channels, self.out_channels, self.group = in_channels, out_channels, group
         self.kernel_size, self.stride, self.dilation = (
             tuple(_several(where, name, value, 3))

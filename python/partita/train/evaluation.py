@@ -47,7 +47,11 @@ def validated(model, dataset, epochs, callbacks):
     made = []
 
     def validate(args):
-        if not epochs(args.cur_epoch_num):
+        args["_has_no_evaluation"] = not epochs(args.cur_epoch_num)
+        if args["_has_no_evaluation"]:
+            return
+        if model._eval_network is not None:
+            args.metrics = args.eval_results = model.eval(dataset, callbacks)
             return
         if not made:
             made.append(Evaluation(model, dataset))

@@ -192,7 +192,7 @@ class Model(stepping.SteppedModel):
                 self._after_training(callbacks)
                 return
             # The library evaluates within its training where nobody hears of it.
-            within = validation is not None and not sink_size and frequency == 1
+            within = validation is not None and not sink_size and frequency == 1 and self._eval_network is None
             within = within and not self._called_metrics() and not hear_evaluations(callbacks)
             job, rows, rows_of_batch = self._training_job(where, dataset, within)
             valid_rows = validation.rows().rename(job.columns) if within else None

@@ -45,10 +45,13 @@ class Monitored(Callback):
         return value > best + self.min_delta if self.rises else value < best - self.min_delta
 
     def _value(self, run_context):
-        """The monitored number. Raises ValueError if the epoch had none."""
+        """The monitored number; None after an epoch without an evaluation in a training that evaluates after others.
+        Raises ValueError if there is no such number."""
         args = run_context.original_args()
         found = args.eval_results or {}
         value = args.loss_value if self.monitor == "loss" else found.get(self.monitor)
+        if value is None and args.get("_has_no_evaluation"):
+            return None
         if value is None:
             more = "" if found else ", or an evaluation after each epoch: Model.fit(.., valid_dataset)"
             raise ValueError(
@@ -89,6 +92,8 @@ class EarlyStopping(Monitored):
 
     def on_train_epoch_end(self, run_context):
         args, value = run_context.original_args(), self._value(run_context)
+        if value is None:
+            return
         self.wait += 1
         improved = self.is_improvement(value, self.best)
         if improved:
@@ -154,6 +159,8 @@ class ReduceLROnPlateau(Monitored):
                 "learning_rate=0.1 or the like"
             )
         value = self._value(run_context)
+        if value is None:
+            return
         if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
             self.wait = 0

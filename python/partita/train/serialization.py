@@ -299,7 +299,13 @@ def _prefix_in(given, own):
 
 
 def _fitted(one, given, strict_load):
-    """The value of a file for a parameter. Raises RuntimeError if it is only a part, or of another shape or type."""
+    """The value of a file for a parameter. Raises RuntimeError if it is only a part, or of another shape or type, and
+    TypeError if it is no tensor."""
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            f"[load_param_into_net] not a parameter, got {type(given).__name__} for '{one.name}', expected a "
+            "Parameter, as load_checkpoint gives, or Parameter(Tensor(array))"
+        )
     if is_part(given):
         raise RuntimeError(
             f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "

@@ -10,7 +10,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILE = os.path.join(HERE, "losses.txt")
 SCRIPTS = """
-    fcn ssd unet vae dcgan diffusion lstm_crf seq2seq gcn simclr distill mobilenetv3
+    fcn ssd unet vae dcgan diffusion lstm_crf seq2seq gcn simclr distill mobilenetv3 pinn elbo
     """.split()
 TOLERANCE = 1e-4
 _LINE = re.compile(r"(step|value|weight) .*")

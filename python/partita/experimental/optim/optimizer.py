@@ -207,6 +207,11 @@ class Updated(Optimizer):
                     f"[{where}] a gradient is not a tensor, got {type(one).__name__}, expected one for "
                     f"'{parameter.name}'"
                 )
+            if tuple(one.shape) != tuple(parameter.shape):
+                raise ValueError(
+                    f"[{where}] a gradient has the wrong shape, got {tuple(one.shape)} for '{parameter.name}', expected "
+                    f"{tuple(parameter.shape)}: gradients in the order of optimizer.parameters, which groups change"
+                )
 
     def updated_all(self, settings, parameters, states, count, gradients, rates):
         """The new (parameters, {name: {number of a parameter: state}}, number of steps)."""

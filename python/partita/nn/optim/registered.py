@@ -99,7 +99,11 @@ def _constructor_of(description):
     signature = inspect.Signature(parameters)
 
     def __init__(self, *args, **kwargs):
-        given = signature.bind(self, *args, **kwargs)
+        try:
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            names = ", ".join(list(signature.parameters)[1:])
+            raise TypeError(f"[{type(self).__name__}] {error}, expected arguments of ({names})") from None
         given.apply_defaults()
         self._take_arguments(given.arguments)
 
