@@ -12,6 +12,7 @@ here, with how many scripts and which libraries use them."""
 import argparse
 import collections
 import glob
+import importlib
 import json
 import os
 import re
@@ -25,8 +26,6 @@ sys.path[:0] = [TESTS, os.path.join(HERE, "..", "mindspore")]
 import count_names  # noqa: E402
 
 _CALLED = re.compile(r"\b(?:ms|mnp|ops|nn|msd|msb|linalg)\.[A-Za-z_.0-9]+|\)\.([a-z_0-9]+)\(")
-_SHORT = {"mnp": "numpy", "msd": "nn.probability.distribution", "msb": "nn.probability.bijector",
-          "linalg": "scipy.linalg"}  # fmt: skip
 
 
 def scripts_of(folder):
@@ -43,21 +42,40 @@ def scripts_of(folder):
     return found
 
 
+def object_of(system, name):
+    """The object with a dotted name, as `from MODULE import NAME` finds it: the longest module that there is, and the
+    rest as attributes. Raises ImportError or AttributeError if there is none."""
+    parts = [system, *name.split(".")]
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return found
+    raise ImportError(f"[names] no such name, got {name!r}, expected one of {system}")
+
+
+def print_there(system):
+    """Prints those of the names on standard input that are there; those of `partita` under the name of the other."""
+    if system == "partita":
+        importlib.import_module("partita.msrun").install()
+    found = []
+    for name in json.load(sys.stdin):
+        try:
+            object_of("mindspore", name)
+        except Exception:  # of either system: a name that cannot be used
+            continue
+        found.append(name)
+    print(json.dumps(found))
+
+
 def there_in(system, names):
-    """Those of the names that a system has, asked in a process of its own."""
-    text = (
-        "import json, sys, count_names\n"
-        "def there(name):\n"
-        "    try:\n"
-        f"        return count_names.is_there(name, {system!r})\n"
-        "    except Exception:\n"
-        "        return False\n"
-        "print(json.dumps([name for name in json.load(sys.stdin) if there(name)]))"
-    )
-    path = os.pathsep.join([TESTS, os.environ.get("PYTHONPATH", "")])
+    """Returns those of the names that a system has, asked in a process of its own."""
     made = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", text], input=json.dumps(sorted(names)), capture_output=True, text=True,
-        check=True, env={**os.environ, "PYTHONPATH": path, "GLOG_v": "3"},
+        [sys.executable, "-W", "ignore", __file__, "--there", system], input=json.dumps(sorted(names)),
+        capture_output=True, text=True, check=True, env={**os.environ, "GLOG_v": "3"},
     )  # fmt: skip
     return set(json.loads(made.stdout.splitlines()[-1]))
 
@@ -67,11 +85,9 @@ def compared_names():
     import common_names
 
     recorded, drawn = set(), set()
-    for file in glob.glob(os.path.join(TESTS, "surface", "*.txt")) + [os.path.join(TESTS, "surface_calls.txt")]:
-        if os.path.exists(file):
-            with open(file) as lines:
-                for found in _CALLED.finditer(lines.read()):
-                    recorded.add((found[1] or found[0]).split(".")[-1])
+    for file in glob.glob(os.path.join(TESTS, "surface", "*.txt")):
+        with open(file) as lines:
+            recorded.update((found[1] or found[0]).split(".")[-1] for found in _CALLED.finditer(lines.read()))
     for names in common_names.covered_names().values():
         drawn |= names
     return recorded, drawn
@@ -82,7 +98,7 @@ def share(part, whole):
 
 
 class Counts:
-    """What the scripts of one or more libraries use."""
+    """The names that the scripts of one or more libraries use."""
 
     def __init__(self, scripts):
         self.scripts = scripts
@@ -140,11 +156,15 @@ def main():
             scripts = {f"{one} {path}": used for one in members for path, used in libraries[one].scripts.items()}
             print(Counts(scripts).row(title, documented, here, recorded | drawn))
     callable_here = {name.split(".")[-1] for name in documented & here}
-    print(f"\n{len(callable_here)} last parts of names here: {len(callable_here & recorded)} in recorded calls, "
-          f"{len(callable_here & drawn)} in random calls, {len(callable_here & (recorded | drawn))} in either")  # fmt: skip
+    print(
+        f"\n{len(callable_here)} last parts of names here: {len(callable_here & recorded)} in recorded calls, "
+        f"{len(callable_here & drawn)} in random calls, {len(callable_here & (recorded | drawn))} in either"
+    )
     if options.missing:
         write_missing(options.missing, libraries, documented, here)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1:2] == ["--there"]:
+    print_there(sys.argv[2])
+elif __name__ == "__main__":
     main()

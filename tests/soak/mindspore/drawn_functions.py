@@ -4,10 +4,6 @@ _TILTED = "{g:3,3} + ms.Tensor(np.eye(3, dtype='f4') * 7)"
 _DEFINITE = "(lambda a: a @ a.T + ms.Tensor(np.eye(3, dtype='f4')))({g:3,3})"
 _LOWER = "ops.tril({g:3,3}) + ms.Tensor(np.eye(3, dtype='f4') * 4)"
 _REDUCED = "[?, reduction='{mean|sum|none}']"
-_UNARY = "{abs|asinh|atan|ceil|cos|cosh|exp|expm1|floor|neg|relu|relu6|round|sigmoid|sin|sinh|softsign|square|tan|tanh}"
-_COO = "ms.COOTensor(t([[0, 1], [1, {0|2}]]), {g:2}, (2, 3))"
-_CSR = "ms.CSRTensor(t([0, {1|2}, 3]), t([0, 2, 1]), {g:3}, (2, 3))"
-_NAMES = "abs asinh atan ceil cos cosh exp expm1 floor neg relu relu6 round sigmoid sin sinh softsign square tan tanh"
 
 ROWS = [
     ("ops", "addbmm", ["{g:n,m}, {g:q,n,k}, {g:q,k,m}[?, beta={0.5|2}][?, alpha={1.5|3}]"]),
@@ -19,7 +15,7 @@ ROWS = [
     ("ops", "atleast_1d atleast_2d", ["{x}"]),
     ("ops", "bartlett_window blackman_window", ["ms.Tensor({1..8})[?, periodic=False]"]),
     ("ops", "hamming_window hann_window kaiser_window", ["{1..8}[?, periodic=False]"]),
-    ("ops", "batch_norm", ["{g:n,k,4}, {g:k}, {p:k}.astype(ms.float32), {g:k}, {g:k}[?, training=False][?, eps=0.1]"]),
+    ("ops", "batch_norm", ["{g:n,k,4}, {g:k}, ops.abs({g:k}) + 0.5, {g:k}, {g:k}[?, eps=0.1]"]),
     ("ops", "bessel_y1 digamma", ["{p}"]),
     ("ops", "bincount", ["{ids:6<5}[?, minlength={3|7}]", "{ids:6<5}, {g:6}"]),
     ("ops", "bool_and bool_or bool_eq", ["{True|False}, {True|False}"]),
@@ -34,25 +30,6 @@ ROWS = [
     ("ops", "cholesky_solve", ["{g:3,k}, " + _LOWER]),
     ("ops", "conv1d", ["{g:n,k,6}, {g:m,k,{1|2|3}}[?, stride={1|2}][?, pad_mode='same']"]),
     ("ops", "conv_transpose2d", ["{g:n,k,3,4}, {g:k,m,2,2}[?, stride={1|2}]"]),
-    ("text", "ops.coo2csr ops.csr2coo", [
-        "ops.csr2coo(t([0, {1|2}, 3]), 3)", "ops.coo2csr(t([0, {0|1}, 1]), 2)",
-    ]),
-    ("text", " ".join(f"ops.coo_{one}" for one in _NAMES.split()), ["ops.coo_" + _UNARY + "(" + _COO + ").values"]),
-    ("text", "ops.coo_add", ["ops.coo_add(" + _COO + ", " + _COO + ", ms.Tensor(0.0)).values"]),
-    ("text", "ops.coo_concat", ["ops.coo_concat((" + _COO + ", " + _COO + "), {0|1}).indices"]),
-    ("text", "ops.coo_tensor_get_values ops.coo_tensor_get_indices ops.coo_tensor_get_dense_shape", [
-        "ops.coo_tensor_get_{values|indices|dense_shape}(" + _COO + ")",
-    ]),
-    ("text", " ".join(f"ops.csr_{one}" for one in _NAMES.split()), ["ops.csr_" + _UNARY + "(" + _CSR + ").values"]),
-    ("text", "ops.csr_add", ["ops.csr_add(" + _CSR + ", " + _CSR + ", ms.Tensor(1.0), ms.Tensor(2.0)).values"]),
-    ("text", "ops.csr_to_coo", ["ops.csr_to_coo(" + _CSR + ").{indices|values}"]),
-    ("text", "ops.csr_tensor_get_values ops.csr_tensor_get_indices ops.csr_tensor_get_indptr", [
-        "ops.csr_tensor_get_{values|indices|indptr|dense_shape}(" + _CSR + ")",
-    ]),
-    ("text", "ops.dense_to_sparse_coo ops.dense_to_sparse_csr", [
-        "ops.dense_to_sparse_coo({g:n,k}).{indices|values}", "ops.dense_to_sparse_csr({g:n,k}).{indptr|indices|values}",
-    ]),
-    ("text", "ops.make_coo_tensor", ["ops.make_coo_tensor(t([[0, 1], [1, {0|2}]]), {g:2}, (2, 3)).to_dense()"]),
     ("ops", "ctc_greedy_decoder", ["{g:4,2,3}, t([{1..4}, 4])[?, merge_repeated=False]"]),
     ("ops", "cross", ["{g:n,3}, {g:n,3}[?, dim={1|-1}]", "{g:3,n}, {g:3,n}, dim=0"]),
     ("ops", "crop_and_resize", [
@@ -67,8 +44,6 @@ ROWS = [
     ("ops", "floor_divide floordiv floormod", ["{g}, {p}", "{g}, {2.0|1.5}", "{i}, {2|3}"]),
     ("ops", "fmin", ["{a}, {a:~}"]),
     ("ops", "fftfreq rfftfreq", ["{1..7}[?, {0.5|2.0}]"]),
-    ("text", "ops.rfft ops.fft", ["abs(ops.{rfft|fft}({g:n,6}).asnumpy())"]),
-    ("text", "ops.irfft ops.hfft", ["ops.{irfft|hfft}({g:n,4}[?, {4|6|7}])"]),
     ("ops", "geqrf", ["{g:3,2}"]),
     ("ops", "i0", ["{g}"]),
     ("ops", "index_add", ["ms.Parameter({g:3,k}), t([{0|1}, 2]), {g:2,k}, 0"]),
@@ -83,7 +58,6 @@ ROWS = [
     ("ops", "matrix_diag", ["{g:n,3}[?, k={0|1|-1}]"]),
     ("ops", "matrix_diag_part", ["{g:n,3,4}[?, k={0|1|-1}]"]),
     ("ops", "matrix_set_diag", ["{g:n,3,4}, {g:n,3}[?, k={0|1}]"]),
-    ("ops", "eigvals", ["ops.diag({g:3})"]),
     ("ops", "lstsq", ["{g:4,3}, {g:4,2}"]),
     ("ops", "lu_solve", ["{g:3,2}, " + _TILTED + ", t([1, 2, 3])"]),
     ("ops", "orgqr", ["{g:3,2}, {u:2}.astype(ms.float32)"]),
@@ -106,7 +80,6 @@ ROWS = [
     ("ops", "rrelu", ["{p}"]),
     ("ops", "searchsorted", ["t([0, 1, 2, 4]), t([{0..5}, {0..5}])[?, right=True]"]),
     ("ops", "sequence_mask", ["t([1, {0..4}, 3])[?, {4|5}]"]),
-    ("ops", "stft", ["{g:2,16}, 8[?, hop_length={2|4}][?, center=False], onesided=True, return_complex=False"]),
     ("ops", "strided_slice", ["{x:4,4}, (0, {0|1}), ({2|4}, 4), (1, {1|2})"]),
     ("ops", "string_eq string_concat", ["'a', '{a|b}'"]),
     ("ops", "swiglu", ["{g:n,4}[?, dim={1|-1}]"]),
