@@ -30,7 +30,8 @@ def bincount(input, weights=None, minlength=0):
     if weights is None:
         return Tensor(np.bincount(values, None, minlength).astype(np.float32))
     size = len(np.bincount(values, _values("bincount", weights)[0], minlength))
-    return unsorted_segment_sum(cast(as_tensor(weights, "bincount"), mstype.float32), Tensor(values.astype(np.int32)), size)
+    shares = cast(as_tensor(weights, "bincount"), mstype.float32)
+    return unsorted_segment_sum(shares, Tensor(values.astype(np.int32)), size)
 
 
 def _kind(where, dtype):
