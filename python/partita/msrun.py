@@ -22,6 +22,8 @@ OF_LAYERS = (
     "activation basic channel_shuffle combined container dense embedding image math normalization padding pooling"
     " timedistributed"
 )
+# Modules of `ops.function`, each with the ending _func, whose names are in `ops.functional` here.
+OF_FUNCTIONS = "array clip debug grad image linalg math nn other parameter random"
 # Modules whose names are in another one here.
 PLACES = {
     "common.sparse_tensor": "common.sparse",
@@ -37,6 +39,7 @@ PLACES = {
     "nn.metrics": "train.metrics",
     "nn.wrap.grad_reducer": "nn.reducer",
     "ops.function": "ops.functional",
+    **{f"ops.function.{name}_func": "ops.functional" for name in OF_FUNCTIONS.split()},
     "ops.operations.array_ops": "ops.operations",
     "ops.operations.comm_ops": "ops.communication",
     "parallel.shard": "parallel",

@@ -11,14 +11,21 @@ def _typed(x, dtype):
     return x if dtype is None else F.cast(x, dtype)
 
 
+def _times(other, alpha, input):
+    """alpha other; that of bools has the element type of the tensor that it is added to."""
+    made = other if alpha == 1 else F.mul(other, alpha)
+    is_bool = getattr(other, "dtype", None) == mstype.bool_ and hasattr(input, "dtype")
+    return F.cast(made, input.dtype) if is_bool and alpha != 1 else made
+
+
 def add(input, other, *, alpha=1):
     """input + alpha other."""
-    return F.add(input, other if alpha == 1 else F.mul(other, alpha))
+    return F.add(input, _times(other, alpha, input))
 
 
 def sub(input, other, *, alpha=1):
     """input - alpha other."""
-    return F.sub(input, other if alpha == 1 else F.mul(other, alpha))
+    return F.sub(input, _times(other, alpha, input))
 
 
 def equal(input, other):

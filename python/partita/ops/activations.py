@@ -135,4 +135,6 @@ def prelu(x, weight):
     x, weight = as_tensor(x, "prelu"), as_tensor(weight, "prelu")
     if x.ndim > 1 and weight.size > 1:
         weight = weight.reshape([weight.size] + [1] * (x.ndim - 2))
+    if x.ndim == 0 and weight.size == 1:
+        weight = weight.reshape([])
     return select(greater(x, 0.0), x, mul(x, weight))

@@ -6,7 +6,9 @@ from partita import _core
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
+from partita.ops.elementwise import cast
 from partita.ops.picked import require_known
+from partita.ops.segments import unsorted_segment_sum
 from partita.ops.support import as_tensor
 
 __all__ = "bincount bucketize randperm searchsorted unique".split()
@@ -25,8 +27,11 @@ def bincount(input, weights=None, minlength=0):
         raise TypeError(f"[bincount] no row of integers, got {values.dtype} {values.shape}, expected one dimension")
     if values.size and values.min() < 0:
         raise ValueError(f"[bincount] an integer is below 0, got {values.min()}, expected integers from 0")
-    shares = None if weights is None else _values("bincount", weights)[0]
-    return Tensor(np.bincount(values, shares, minlength).astype(np.float32))
+    if weights is None:
+        return Tensor(np.bincount(values, None, minlength).astype(np.float32))
+    size = len(np.bincount(values, _values("bincount", weights)[0], minlength))
+    shares = cast(as_tensor(weights, "bincount"), mstype.float32)
+    return unsorted_segment_sum(shares, Tensor(values.astype(np.int32)), size)
 
 
 def _kind(where, dtype):

@@ -38,14 +38,14 @@ def _length(where, window_length):
     return int(size)
 
 
-def _window(where, of, window_length, periodic, dtype):
+def _window(where, of, window_length, periodic, dtype, short=None):
     """The first elements of a window of one element more if it is periodic, else the window itself. `of` gives that of
-    places between 0 and 1."""
+    places between 0 and 1; `short` is the element type of windows of less than 2 elements, where it is another."""
     size, kind = _length(where, window_length), mstype.to_dtype(dtype or mstype.float32)
     if not mstype.is_float(kind):
         raise TypeError(f"[{where}] dtype is not a type of floats, got {kind}, expected one")
     if size < 2:
-        return Tensor(np.ones(size), kind)
+        return Tensor(np.ones(size), short or kind)
     places = np.arange(size, dtype=np.float64) / (size if periodic else size - 1)
     return Tensor(of(places), kind)
 
@@ -70,7 +70,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     def of(t):
         return alpha - beta * np.cos(2 * np.pi * t)
 
-    return _window("hamming_window", of, window_length, periodic, dtype)
+    return _window("hamming_window", of, window_length, periodic, dtype, mstype.float64)
 
 
 def hann_window(window_length, periodic=True, *, dtype=None):
@@ -85,7 +85,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     def of(t):
         return np.i0(beta * np.sqrt(np.maximum(0, 1 - (2 * t - 1) ** 2))) / np.i0(beta)
 
-    return _window("kaiser_window", of, window_length, periodic, dtype or mstype.float64)
+    return _window("kaiser_window", of, window_length, periodic, dtype or mstype.float64, mstype.float64)
 
 
 def logspace(start, end, steps, base=10, *, dtype=mstype.float32):

@@ -58,8 +58,8 @@ def covered_names():
     found = {space: set() for space in SPACES}
     for space, name in random_calls.Calls(1).covered():
         if space == "text":
-            space, _, name = name.partition(".")
-        found[written.get(space, space)].add(name.partition(".")[0])
+            space, _, name = name.rpartition(".")
+        found.setdefault(written.get(space, space), set()).add(name.partition(".")[0])
     return found
 
 

@@ -5,13 +5,15 @@ import random
 import drawn_angles
 import drawn_arrays
 import drawn_elements
+import drawn_functions
 import drawn_layers
+import drawn_matrices
 import drawn_mint
 import drawn_more_elements
 import drawn_names
-import drawn_windows
+import drawn_objects
 import drawn_places
-import drawn_matrices
+import drawn_windows
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
 
@@ -471,10 +473,11 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_names,
             drawn_windows,
             drawn_places,
+            drawn_matrices,
+            drawn_functions,
+            drawn_objects,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)
-        rows = [*drawn_elements.ROWS, *drawn_arrays.ROWS, *drawn_layers.ROWS]
-        self.use_table([*rows, *drawn_matrices.ROWS], only)
         self._kinds = [
             (self.unary, 5),
             (self.binary, 8),
