@@ -2,6 +2,7 @@
 names are those of the modules."""
 
 import os
+import pkgutil
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ from support import Case
 
 import partita as ms
 from partita import nn, ops
-from partita.ops import functional
+from partita.ops import functional, later
 
 TOOL = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "later_names.py")
 
@@ -31,6 +32,12 @@ class Later(Case):
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_no_name_is_that_of_a_module(self):
+        for package, tables in ((ops, (later.FUNCTIONS, later.OBJECTS)), (nn, (nn.later.LAYERS,))):
+            modules = {one.name for one in pkgutil.iter_modules(package.__path__)}
+            names = {name for table in tables for names in table.values() for name in names.split()}
+            self.assertEqual(modules & names, set())  # an imported module would stand in the name's place
 
     def test_a_name_is_one_object(self):
         for name in ("scatter_nd", "cholesky", "ctc_loss"):

@@ -592,8 +592,7 @@ def get_activation(name, prim_name=None):
         return name
     found = _ACTIVATIONS.get(name) or activations.BY_NAME.get(name)
     if found is None:
-        names = [*_ACTIVATIONS, *activations.BY_NAME]
-        near = _core.nearest(str(name), names)
+        near = _core.nearest(str(name), names := [*_ACTIVATIONS, *activations.BY_NAME])
         raise KeyError(
             f"[activation] unknown name, got '{name}', expected one of {names}"
             + (f", did you mean '{near}'?" if near else "")

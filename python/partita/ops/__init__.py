@@ -272,6 +272,7 @@ from partita.ops.primitive import Primitive
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
+from partita.ops.older_names import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403

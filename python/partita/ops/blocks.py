@@ -7,7 +7,7 @@ import numpy as np
 
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
-from partita.ops.padding import pad
+from partita.ops.pads import pad
 from partita.ops.shapes import concat, gather, reshape, sliced, transpose
 from partita.ops.support import as_tensor
 

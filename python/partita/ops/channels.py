@@ -7,7 +7,7 @@ from partita.ops.blocks import shuffled, unshuffled
 from partita.ops.creation import ones, zeros_like
 from partita.ops.elementwise import add, cast, mul, pow, rsqrt, square, sub
 from partita.ops.layers import _pool, dropout
-from partita.ops.padding import pad
+from partita.ops.pads import pad
 from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import reshape, transpose
 from partita.ops.support import as_tensor

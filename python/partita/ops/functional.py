@@ -21,7 +21,7 @@ from partita.ops.drawn import *  # noqa: F401,F403
 from partita.ops.lines import *  # noqa: F401,F403
 from partita.ops.older_names import *  # noqa: F401,F403
 from partita.ops.other_losses import *  # noqa: F401,F403
-from partita.ops.padding import *  # noqa: F401,F403
+from partita.ops.pads import *  # noqa: F401,F403
 from partita.ops.patches import *  # noqa: F401,F403
 from partita.ops.picked import *  # noqa: F401,F403
 from partita.ops.program_tools import *  # noqa: F401,F403

@@ -5,7 +5,7 @@ import numpy as np
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, bias_add
 from partita.ops.layers import conv2d
-from partita.ops.padding import pad
+from partita.ops.pads import pad
 from partita.ops.shapes import gather, reshape, sliced, transpose
 from partita.ops.support import as_tensor
 

@@ -1,7 +1,7 @@
 """Transposed convolutions, by convolutions of images with zeros between their elements."""
 
 from partita.ops.layers import conv2d
-from partita.ops.padding import pad
+from partita.ops.pads import pad
 from partita.ops.reversal import reversed_along
 from partita.ops.shapes import reshape, transpose
 

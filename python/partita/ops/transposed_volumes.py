@@ -8,7 +8,7 @@ from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, bias_add, mul
 from partita.ops.grids import sampled
 from partita.ops.layers import matmul
-from partita.ops.padding import pad
+from partita.ops.pads import pad
 from partita.ops.patches import conv3d
 from partita.ops.reversal import reversed_along
 from partita.ops.shapes import broadcast_to, expand_dims, reshape, transpose

@@ -209,8 +209,9 @@ class Updated(Optimizer):
                 )
             if tuple(one.shape) != tuple(parameter.shape):
                 raise ValueError(
-                    f"[{where}] a gradient has the wrong shape, got {tuple(one.shape)} for '{parameter.name}', expected "
-                    f"{tuple(parameter.shape)}: gradients in the order of optimizer.parameters, which groups change"
+                    f"[{where}] a gradient has the wrong shape, got {tuple(one.shape)} for '{parameter.name}', "
+                    f"expected {tuple(parameter.shape)}: gradients in the order of optimizer.parameters, which groups "
+                    "change"
                 )
 
     def updated_all(self, settings, parameters, states, count, gradients, rates):
