@@ -6,7 +6,8 @@ namespace partita {
 
 std::vector<OpDef> acosh_ops() {
   OpDef op = slope_op(
-      "acosh", "inverse hyperbolic cosine of x, which is at least 1", {}, [](auto x) { return acosh_of(x); },
+      "acosh", "inverse hyperbolic cosine of x, which is at least 1", ReduceSet{.min = true},
+      [](auto x) { return acosh_of(x); },
       [](const GradCall& call) {
         const Value sine = call.apply("sinh", {call.outputs[0]});  // NaN where there is no result
         return call.apply("pow", {sine}, PowAttrs{-1});

@@ -6,7 +6,7 @@ namespace partita {
 
 std::vector<OpDef> asinh_ops() {
   OpDef op = slope_op(
-      "asinh", "inverse hyperbolic sine of x", {}, [](auto x) { return asinh_of(x); },
+      "asinh", "inverse hyperbolic sine of x", kMaxMin, [](auto x) { return asinh_of(x); },
       [](const GradCall& call) {
         const Value sum =
             call.apply("scale", {call.apply("square", {call.inputs[0]})}, ScaleAttrs{.scale = 1, .bias = 1});

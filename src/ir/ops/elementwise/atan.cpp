@@ -6,7 +6,7 @@ namespace partita {
 
 std::vector<OpDef> atan_ops() {
   OpDef op = slope_op(
-      "atan", "angle from -pi / 2 to pi / 2 whose tangent is x", {}, [](auto x) { return atan_of(x); },
+      "atan", "angle from -pi / 2 to pi / 2 whose tangent is x", kMaxMin, [](auto x) { return atan_of(x); },
       [](const GradCall& call) {
         const Value sum =
             call.apply("scale", {call.apply("square", {call.inputs[0]})}, ScaleAttrs{.scale = 1, .bias = 1});

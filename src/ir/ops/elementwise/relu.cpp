@@ -18,9 +18,10 @@ OpDef relu_grad_op() {
                           [](auto d_y, auto y) { return select_of(y <= 0, decltype(d_y)(0), d_y); });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
-    return {call.apply("relu_grad", {call.d_outputs[0], call.inputs[1]}), Value()};  // the slope is constant
+    const Value d = call.apply("relu_grad", {call.d_outputs[0], call.inputs[1]});
+    return {sum_to(call, d, call.inputs[0].type()), Value()};  // the slope is constant
   };
-  op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}};
+  op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({3, 1}), sample_of({4, 3, 5})}}};
   return op;
 }
 
