@@ -396,7 +396,8 @@ TEST(TrainingErrors, RowsOfAnotherKind) {
   expect_refusal({"train", "gpt", "--data", "mnist:/nowhere"}, ExitCode::usage,
                  {"[--data] the model cannot read these rows, got mnist, expected text:FILE"});
   expect_refusal({"train", "lenet", "--data", "text:/nowhere"}, ExitCode::usage,
-                 {"[--data] the model cannot read these rows, got text, expected mnist:DIR, cifar10:DIR or images:DIR"});
+                 {"[--data] the model cannot read these rows, got text, expected mnist:DIR, cifar10:DIR or "
+                  "images:DIR"});
   expect_refusal({"train", "gpt", "--data", "text:/no/where"}, ExitCode::missing_file, {"/no/where"});
   expect_refusal({"train", "gpt", "--resize", "8"}, ExitCode::usage, {"[--resize] gpt reads no images"});
 }
