@@ -9,8 +9,9 @@ std::vector<OpDef> acosh_ops() {
       "acosh", "inverse hyperbolic cosine of x, which is at least 1", ReduceSet{.min = true},
       [](auto x) { return acosh_of(x); },
       [](const GradCall& call) {
-        const Value sine = call.apply("sinh", {call.outputs[0]});  // NaN where there is no result
-        return call.apply("pow", {sine}, PowAttrs{-1});
+        const Value below = call.apply("scale", {call.inputs[0]}, ScaleAttrs{.scale = 1, .bias = -1});
+        const Value above = call.apply("scale", {call.inputs[0]}, ScaleAttrs{.scale = 1, .bias = 1});
+        return call.apply("mul", {call.apply("rsqrt", {below}), call.apply("rsqrt", {above})});  // NaN below 1
       },
       Fill::above_one);
   op.flops_per_point = 20;
