@@ -1,10 +1,12 @@
 """Random calls of documented functions in both systems.
 
-compare_calls.py [--seed N] [--calls N] [--show] [--kept FOLDER] [--only NAMES]
+compare_calls.py [--seed N] [--calls N | --each N] [--show] [--kept FOLDER] [--only NAMES] [--equal FILE]
 
 Counts calls that MindSpore carries out: those with an equal result, those that are refused here, listed deviations of
 tests/python/mindspore_deviations.txt, and those that are silently different, which are printed. Ends with 1 when one is
 silently different, or when less than 98 % of those that both carry out are equal, or more than 12 % are refused here.
+With --each N every name with a template has N calls. --equal writes the calls that are equal to a file, from which
+../clients/names.py counts names.
 
 Each system has processes of its own, of 300 calls each; a call that ends its process counts as refused. Results of
 MindSpore are kept in FOLDER, from which a second comparison takes them."""
@@ -12,6 +14,7 @@ MindSpore are kept in FOLDER, from which a second comparison takes them."""
 import argparse
 import collections
 import hashlib
+import itertools
 import os
 import pickle
 import re
@@ -110,8 +113,8 @@ class Comparison:
 
     def __init__(self, listed, shows_refused):
         self._listed, self._shows_refused = listed, shows_refused
-        self.counts, self.names, self.used = collections.Counter(), set(), collections.Counter()
-        self.gradients = []
+        self.counts, self.used = collections.Counter(), collections.Counter()
+        self.gradients, self.equal = [], []
 
     def add(self, call, expected, got):
         (made_there, refused_there), (made, refused) = expected, got
@@ -120,12 +123,13 @@ class Comparison:
         else:
             digits = _TOLERANCE[np.dtype(np.float16)] if '"f2"' in call else None
             kind = "refused" if refused else "equal" if same(made, made_there, digits) else "different"
-            self.names.update(re.findall(r"(?:ops|nn|mint|numpy|\))\.[A-Za-z]\w*", call))
         matching = [one.pattern for one in self._listed if one.search(call)] if kind == "different" else []
         if matching:
             kind = "listed"
             self.used[matching[0]] += 1
         self.counts[kind] += 1
+        if kind == "equal":
+            self.equal.append(call)
         if kind == "refused" and self._shows_refused:
             print(f"refused: {call}\n    {refused}")
         if kind == "listed" and self._shows_refused:
@@ -172,6 +176,13 @@ class Comparison:
         return counts["different"] == 0 and counts["equal"] / both >= 0.98 and refused <= 0.12
 
 
+def chunks_of(drawn, each):
+    """Lists of calls: without end, or `each` calls of every name."""
+    calls = drawn.each(each) if each else iter(drawn.draw, None)
+    while chunk := list(itertools.islice(calls, CHUNK)):
+        yield chunk
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
@@ -179,18 +190,24 @@ def main():
     parser.add_argument("--show", action="store_true", help="print refused and listed calls, too")
     parser.add_argument("--kept", help="folder of results of MindSpore")
     parser.add_argument("--only", help="names that calls are drawn of, as a regular expression, such as ^numpy")
+    parser.add_argument("--each", type=int, help="number of calls of every name with a template, instead of --calls")
+    parser.add_argument("--equal", help="file for the calls that are equal")
     options = parser.parse_args()
-    calls, found = random_calls.Calls(options.seed, options.only), Comparison(deviations(), options.show)
+    drawn, found = random_calls.Calls(options.seed, options.only), Comparison(deviations(), options.show)
     with tempfile.TemporaryDirectory() as made:
         folder = options.kept or made
-        while found.carried_out < options.calls:
-            chunk = [calls.draw() for _ in range(CHUNK)]
+        for chunk in chunks_of(drawn, options.each):
             there, here = (evaluated(system, chunk, folder) for system in ("mindspore", "partita"))
             for call, expected, got in zip(chunk, there, here):
-                if found.carried_out < options.calls:
+                if options.each or found.carried_out < options.calls:
                     found.add(call, expected, got)
             sys.stdout.flush()
+            if not options.each and found.carried_out >= options.calls:
+                break
         found.check_gradients(folder)
+    if options.equal:
+        with open(options.equal, "w") as out:
+            out.writelines(call + "\n" for call in found.equal)
     sys.exit(0 if found.summary(f"random calls, seed {options.seed}") else 1)
 
 

@@ -158,7 +158,16 @@ class TemplateCalls:
             self._waiting = sorted(self._templates)
             self.shuffle(self._waiting)
         space, name = self._waiting.pop()
-        text = Template(self, self.pick(*self._templates[space, name]), self.TYPES).text()
-        call = call_of(space, name, text)
-        wanted = gradient_of(call) if self.chance(0.4) else None
+        return self._of_template(space, name, self.pick(*self._templates[space, name]), self.chance(0.4))
+
+    def each(self, number):
+        """`number` calls of each name, of its templates in turn; gradients and calls by turns where there are both."""
+        for space, name in sorted(self._templates):
+            templates = self._templates[space, name]
+            for i in range(number):
+                yield self._of_template(space, name, templates[i % len(templates)], i % 2)
+
+    def _of_template(self, space, name, template, wants_gradient):
+        call = call_of(space, name, Template(self, template, self.TYPES).text())
+        wanted = gradient_of(call) if wants_gradient else None
         return wanted or call
