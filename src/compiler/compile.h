@@ -1,6 +1,8 @@
 #pragma once
 // Compiles a forward graph to the programs of all ranks.
 
+#include <utility>
+
 #include "base/passes.h"
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/plan/follow_stages.h"
@@ -51,14 +53,22 @@ struct Program {
   std::vector<std::string> warnings;
   std::vector<PassTime> times;
 
-  /// Return the plan, the local graph or the schedule of the only stage, or (`only`) the stage itself. Each throws
-  /// InternalError unless the program has exactly one stage.
-  const Plan& plan() const { return only().plan; }
-  const LocalGraph& local() const { return only().local; }
-  const Schedule& schedule() const { return only().schedule; }
-  const StageProgram& only() const {
+  /// Return the plan, the local graph or the schedule of the only stage, or (`only`) the stage itself; of a temporary
+  /// program, which ends before a loop over a reference begins, they move them out. Each throws InternalError unless
+  /// the program has exactly one stage.
+  const Plan& plan() const& { return only().plan; }
+  const LocalGraph& local() const& { return only().local; }
+  const Schedule& schedule() const& { return only().schedule; }
+  const StageProgram& only() const& {
     PARTITA_CHECK(stages.size() == 1, "a program of {} stages, not of one", stages.size());
     return stages.front();
+  }
+  Plan plan() && { return std::move(*this).only().plan; }
+  LocalGraph local() && { return std::move(*this).only().local; }
+  Schedule schedule() && { return std::move(*this).only().schedule; }
+  StageProgram only() && {
+    static_cast<void>(std::as_const(*this).only());
+    return std::move(stages.front());
   }
 };
 
