@@ -20,14 +20,15 @@ _TEXTS = {
     "log1p": "log(1 + x) of each element, precise near 0; NaN below -1.",
     "erfc": "1 minus the error function of each element.",
     "erfinv": "The number whose error function each element is; NaN beyond -1 and 1.",
-    "lgamma": "The logarithm of the magnitude of the gamma function; infinite at 0 and the negative integers.",
-    "digamma": "The derivative of lgamma; NaN at the negative integers.",
+    "lgamma": (
+        "The logarithm of the magnitude of the gamma function of each element; infinite at 0 and the negative integers."
+    ),
+    "digamma": "The derivative of lgamma at each element; NaN at the negative integers.",
 }
 _OLDER = {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 
 for _name, _text in _TEXTS.items():
-    globals()[_name] = unary(_name)
-    globals()[_name].__doc__ = _text
+    globals()[_name] = unary(_name, _text)
 for _name, _of in _OLDER.items():
     globals()[_name] = globals()[_of]
 

@@ -17,7 +17,9 @@ class Custom(Primitive):
     """`func(*arrays)` on NumPy arrays as an op: it gives an array, or a tuple of them. `out_shape` and `out_dtype` are
     those of the results, or functions of those of the operands. `bprop(*inputs, out, dout)` is made of ops and gives
     the gradients of the inputs; without it there is none. Every rank calls the function with whole operands or, by a
-    `rule` with a letter for each dimension ("nk,k->nk"), with its part of the dimensions that all results have."""
+    `rule` with a letter for each dimension ("nk,k->nk"), with its part of the dimensions that all results have. Raises
+    TypeError for what is no function, NotImplementedError for another `func_type` than "pyfunc", ValueError for shapes
+    and types that are not as many."""
 
     def __init__(
         self, func, out_shape=None, out_dtype=None, func_type="hybrid", bprop=None, reg_info=None, rule="", name=None

@@ -71,14 +71,17 @@ for _name, _function in _PLAIN.items():
 
 
 class SigmoidCrossEntropyWithLogits(Primitive):
-    """The binary cross entropy of each logit with its label, which has no gradient."""
+    """SigmoidCrossEntropyWithLogits()(logits, label): the binary cross entropy of each logit with its label, which has
+    no gradient, in the broadcast shape. Raises ValueError for shapes that do not broadcast, TypeError where both are
+    integers."""
 
     def compute(self, logits, label):
         return F.binary_cross_entropy_with_logits(logits, F.stop_gradient(label), reduction="none")
 
 
 class Addcmul(Primitive):
-    """input + value * x1 * x2."""
+    """Addcmul()(input, x1, x2, value): input + value * x1 * x2 of each element, broadcast. Raises ValueError for shapes
+    that do not broadcast."""
 
     def __init__(self):
         super().__init__()
@@ -88,8 +91,9 @@ class Addcmul(Primitive):
 
 
 class BatchNorm(Primitive):
-    """(x[n, c, ..], gamma, beta, mean, variance) gives (normalized x, mean, variance, mean, variance): by the given
-    statistics, or with `is_training` by those of the batch, whose share `momentum` the given ones take."""
+    """(x[n, c, ..], gamma, beta, mean, variance), the last four [c], gives (normalized x, mean, variance, mean,
+    variance): by the given statistics, or with `is_training` by those of the batch, whose share `momentum` the given
+    ones take. Raises ValueError for another order of dimensions than "NCHW"."""
 
     def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
         super().__init__()
@@ -106,7 +110,9 @@ class BatchNorm(Primitive):
 
 
 class Conv2DTranspose(Primitive):
-    """(gradient of the result, filters, shape of the images): the gradient of the images of a convolution."""
+    """(gradient of the result [n, out, rows, columns], filters [out, c / group, kh, kw], shape of the images): the
+    gradient of the images of a convolution, [n, c, h, w]. Raises ValueError for another pad_mode, or another order of
+    dimensions than "NCHW"."""
 
     def __init__(
         self,
@@ -149,7 +155,8 @@ Conv2DBackpropInput = Conv2DTranspose
 
 
 class Einsum(Primitive):
-    """Sums of products of the tensors in a tuple, whose dimensions an equation names."""
+    """Einsum(equation)(tensors): sums of products of the tensors in a tuple, whose dimensions an equation names. Shapes
+    and errors are those of `ops.einsum`."""
 
     def __init__(self, equation):
         super().__init__()
@@ -160,7 +167,8 @@ class Einsum(Primitive):
 
 
 class Elu(Primitive):
-    """x above 0, else exp(x) - 1."""
+    """Elu(alpha)(x): x above 0, else alpha (exp(x) - 1), of each element, in the shape of x; integers become float32.
+    Raises TypeError for what holds no numbers."""
 
     def __init__(self, alpha=1.0):
         super().__init__()
@@ -171,7 +179,8 @@ class Elu(Primitive):
 
 
 class Eye(Primitive):
-    """(rows, columns, element type): a matrix with 1 on its diagonal."""
+    """Eye()(rows, columns, element type): a matrix of this shape with 1 on its diagonal. Raises ValueError for a size
+    below 0."""
 
     def __init__(self):
         super().__init__()
@@ -181,7 +190,7 @@ class Eye(Primitive):
 
 
 class DType(Primitive):
-    """The element type of a tensor."""
+    """DType()(x): the element type of a tensor of any shape."""
 
     def __init__(self):
         super().__init__()
@@ -191,8 +200,9 @@ class DType(Primitive):
 
 
 class KLDivLoss(Primitive):
-    """target * (log(target) - x) of the elements, or ("mean", "batchmean", "sum") their mean, their sum over the rows,
-    or their sum. Elements whose target is 0 count 0."""
+    """target * (log(target) - x) of the elements, of one shape, or ("mean", "batchmean", "sum") their mean, their sum
+    over the rows, or their sum. Elements whose target is 0 count 0. Raises ValueError for another reduction, or shapes
+    that do not broadcast."""
 
     def __init__(self, reduction="mean"):
         super().__init__()
@@ -214,7 +224,8 @@ class KLDivLoss(Primitive):
 
 
 class L2Normalize(Primitive):
-    """x over the root of the sum of squares along an axis, which is at least that of epsilon."""
+    """L2Normalize(axis, epsilon)(x): x over the root of the sum of squares along an axis, which is at least that of
+    epsilon, in the shape of x. Raises ValueError for an axis that x has not."""
 
     def __init__(self, axis=0, epsilon=1e-4):
         super().__init__()
@@ -227,7 +238,9 @@ class L2Normalize(Primitive):
 
 
 class LpNorm(Primitive):
-    """The root of degree p of the sum of |x|^p over dimensions, at least epsilon."""
+    """LpNorm(axis, p, keep_dims, epsilon)(x): the root of degree p of the sum of |x|^p over dimensions, at least
+    epsilon. These dimensions are left out, or with `keep_dims` of size 1. Raises TypeError for a p that is no integer,
+    ValueError for one below 1, or an axis that x has not."""
 
     def __init__(self, axis, p=2, keep_dims=False, epsilon=1e-12):
         super().__init__()
@@ -248,7 +261,8 @@ class LpNorm(Primitive):
 
 class LSTM(Primitive):
     """(x[steps, n, input_size], h, c, weights in one row) gives (states of all steps, last h, last c) and two tensors
-    of one element, where the documented system keeps what its gradient needs."""
+    of one element, where the documented system keeps what its gradient needs. Raises ValueError for several layers,
+    dropouts and projections."""
 
     def __init__(self, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
         super().__init__()
@@ -272,7 +286,8 @@ class LSTM(Primitive):
 
 
 class Meshgrid(Primitive):
-    """The coordinates of the points of a grid, from a tuple of those along each of its dimensions."""
+    """Meshgrid(indexing)(vectors): the coordinates of the points of a grid, from a tuple of those along each of its
+    dimensions. Shapes and errors are those of `ops.meshgrid`."""
 
     def __init__(self, indexing="xy"):
         super().__init__()
@@ -283,7 +298,8 @@ class Meshgrid(Primitive):
 
 
 class Pad(Primitive):
-    """Zeros around a tensor: (elements before, elements after) for each dimension, the first one first."""
+    """Pad(paddings)(x): zeros around a tensor: (elements before, elements after) for each dimension, the first one
+    first. Raises ValueError unless there is a pair for each dimension."""
 
     def __init__(self, paddings):
         super().__init__()
@@ -296,7 +312,8 @@ class Pad(Primitive):
 
 
 class NLLLoss(Primitive):
-    """(log-probabilities, classes, weights of the classes) gives (the loss, the sum of the weights that count)."""
+    """(log-probabilities [n, c], classes [n], weights of the classes [c]) gives (the loss, the sum of the weights that
+    count). Raises ValueError for other shapes, IndexError for a known class outside of the classes."""
 
     def __init__(self, reduction="mean", ignore_index=-100):
         super().__init__()
@@ -310,7 +327,7 @@ class NLLLoss(Primitive):
 
 
 class Partial(Primitive):
-    """(function, first arguments): the function of the others."""
+    """Partial()(function, first arguments): the function of the other arguments, whatever their shapes."""
 
     def __init__(self):
         super().__init__()
@@ -323,7 +340,7 @@ class Partial(Primitive):
 
 
 class ScalarToTensor(Primitive):
-    """(number, element type): the number as a tensor."""
+    """ScalarToTensor()(number, element type): the number as a tensor without dimensions, of float32 without a type."""
 
     def __init__(self):
         super().__init__()
@@ -350,7 +367,8 @@ class ImageSummary(ScalarSummary):
 
 
 class Sort(Primitive):
-    """(elements in rising order along an axis, where they were, as int32)."""
+    """Sort(axis, descending)(x) gives (elements in rising order along an axis, where they were, as int32), both in the
+    shape of x. Raises ValueError for an axis that x has not."""
 
     def __init__(self, axis=-1, descending=False):
         super().__init__()
@@ -362,7 +380,8 @@ class Sort(Primitive):
 
 
 class SplitWithSize(Primitive):
-    """(x, sizes, dimension): parts of the sizes along a dimension."""
+    """SplitWithSize()(x, sizes, dimension): parts of the sizes along a dimension, in a tuple. Raises ValueError for
+    sizes that do not add up, or a dimension that x has not."""
 
     def __init__(self):
         super().__init__()
@@ -372,7 +391,8 @@ class SplitWithSize(Primitive):
 
 
 class StandardNormal(Primitive):
-    """Numbers of the standard normal distribution, of a shape."""
+    """StandardNormal()(shape): numbers of the standard normal distribution, of a shape, as float32. The seeds have no
+    effect: draws follow from `set_seed`. Raises ValueError for sizes below 1."""
 
     def __init__(self, seed=0, seed2=0):
         super().__init__()
@@ -382,7 +402,8 @@ class StandardNormal(Primitive):
 
 
 class Tril(Primitive):
-    """The elements of matrices on and below a diagonal, and 0 above it."""
+    """Tril(diagonal)(x): the elements of matrices, the last two dimensions, on and below a diagonal, and 0 above it.
+    Raises ValueError for less than two dimensions."""
 
     def __init__(self, diagonal=0):
         super().__init__()
@@ -393,7 +414,8 @@ class Tril(Primitive):
 
 
 class UniformReal(Primitive):
-    """Numbers from 0 to 1, of a shape."""
+    """UniformReal()(shape): numbers from 0 to 1, of a shape, as float32. The seeds have no effect: draws follow from
+    `set_seed`. Raises ValueError for sizes below 1."""
 
     def __init__(self, seed=0, seed2=0):
         super().__init__()
@@ -403,7 +425,8 @@ class UniformReal(Primitive):
 
 
 class Unstack(Primitive):
-    """The slices along a dimension, as a tuple; `num` is their number where it is said."""
+    """Unstack(axis, num)(x): the slices along a dimension, without it, as a tuple; `num` is their number where it is
+    said. Raises ValueError for another number, or an axis that x has not."""
 
     def __init__(self, axis=0, num=None):
         super().__init__()

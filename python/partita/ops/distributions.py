@@ -2,6 +2,10 @@
 Those that are computed from uniform numbers are there within programs; those that NumPy draws (Poisson, gamma, and
 choices) only where Python runs in every step."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import zlib
 
 import numpy as np
@@ -17,7 +21,7 @@ from partita.ops.picked import require_known
 from partita.ops.reductions import amax
 from partita.ops.searched import randperm
 from partita.ops.shapes import gather, split
-from partita.ops.support import as_tensor, is_number
+from partita.ops.support import as_tensor, broadcast_shape, is_number
 
 __all__ = (
     "bernoulli bernoulli_ext cauchy choice_with_mask gamma laplace multinomial_with_replacement normal poisson"
@@ -32,7 +36,7 @@ def _shape(where, shape):
 
 def _broadcast(where, shape, *operands):
     """The sizes of numbers of a shape, broadcast with the operands."""
-    return list(np.broadcast_shapes(tuple(_shape(where, shape)), *[getattr(one, "shape", ()) for one in operands]))
+    return list(broadcast_shape(where, tuple(_shape(where, shape)), *[getattr(one, "shape", ()) for one in operands]))
 
 
 def _generator(where, *operands):
@@ -70,13 +74,17 @@ def _laplace(sizes):
     return select(less(share, 0.0), size, neg(size))
 
 
-def standard_laplace(shape, seed=None):
-    """Numbers of the distribution of Laplace with mean 0 and scale 1."""
+def standard_laplace(shape: int | Sequence[int], seed: int | None = None) -> Tensor:
+    """Numbers of the distribution of Laplace with mean 0 and scale 1, in a shape, as float32. Raises ValueError for
+    sizes below 1."""
     return _laplace(_shape("standard_laplace", shape))
 
 
-def laplace(shape, mean, lambda_param, seed=None):
-    """Numbers of the distribution of Laplace; the shape is broadcast with the means and the scales."""
+def laplace(
+    shape: int | Sequence[int], mean: Tensor | float, lambda_param: Tensor | float, seed: int | None = None
+) -> Tensor:
+    """Numbers of the distribution of Laplace, as float32; the shape is broadcast with the means and the scales. Raises
+    ValueError where it does not, and for sizes below 1."""
     return add(mul(_laplace(_broadcast("laplace", shape, mean, lambda_param)), lambda_param), mean)
 
 
@@ -86,8 +94,10 @@ def cauchy(shape, median=0.0, sigma=1.0):
     return add(mul(tan(turn), float(sigma)), float(median))
 
 
-def normal(shape, mean, stddev, seed=None):
-    """Numbers of a normal distribution; the shape is broadcast with the means and the deviations."""
+def normal(shape: int | Sequence[int], mean: Tensor | float, stddev: Tensor | float, seed: int | None = None) -> Tensor:
+    """Numbers of a normal distribution, as float32; the shape is broadcast with the means and the deviations. `seed`
+    has no effect: draws follow from `set_seed`. Raises ValueError where it does not broadcast, and for sizes below 1.
+    """
     return add(mul(_drawn("normal", _broadcast("normal", shape, mean, stddev)), stddev), mean)
 
 
@@ -102,9 +112,16 @@ def truncated_normal(shape, dtype=mstype.float32):
     return cast(clip(found, -2.0, 2.0).reshape(sizes), dtype)
 
 
-def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
+def uniform(
+    shape: int | Sequence[int],
+    minval: Tensor | float,
+    maxval: Tensor | float,
+    seed: int | None = None,
+    dtype: mstype.DType | str | type = mstype.float32,
+) -> Tensor:
     """Numbers between two others, the second excluded, as floats, or as int32 or int64; the shape is broadcast with
-    both."""
+    both. `seed` has no effect: draws follow from `set_seed`. Raises ValueError where it does not broadcast, and for
+    sizes below 1, TypeError for other types."""
     kind = mstype.to_dtype(dtype)
     sizes = _broadcast("uniform", shape, minval, maxval)
     if mstype.is_float(kind):
@@ -142,9 +159,10 @@ def random_poisson(shape, rate, seed=None, dtype=mstype.float32):
     return Tensor(draws.poisson(_values(x), [*_shape("random_poisson", shape), *x.shape]), dtype)
 
 
-def gamma(shape, alpha, beta, seed=None):
-    """Numbers of the gamma distribution, of shape alpha and rate beta, as float32; the shape is broadcast with
-    both."""
+def gamma(shape: int | Sequence[int], alpha: Tensor | float, beta: Tensor | float, seed: int | None = None) -> Tensor:
+    """Numbers of the gamma distribution, of shape alpha and rate beta, as float32; the sizes of `shape` are broadcast
+    with both. Raises ValueError where they do not, and for sizes below 1, NotImplementedError in a network that is
+    compiled once."""
     a, b = as_tensor(alpha, "gamma"), as_tensor(beta, "gamma")
     draws = _generator("gamma", a, b)
     found = draws.gamma(_values(a), 1 / _values(b), _broadcast("gamma", shape, a, b))
@@ -159,8 +177,11 @@ def random_gamma(shape, alpha, seed=None):
     return Tensor(draws.gamma(_values(x), 1.0, [*_shape("random_gamma", shape), *x.shape]), x.dtype)
 
 
-def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):
-    """Classes, drawn by the logits of each row of a matrix."""
+def random_categorical(
+    logits: Tensor | float, num_sample: int, seed: int = 0, dtype: mstype.DType | str | type = mstype.int64
+) -> Tensor:
+    """Classes, drawn by the logits of each row of a matrix [n, c], as [n, num_sample]. Raises ValueError for other
+    dimensions, or less than one sample."""
     x = as_tensor(logits, "random_categorical")
     if x.ndim != 2:
         raise ValueError(f"[random_categorical] not a matrix, got shape {x.shape}, expected two dimensions")
@@ -173,8 +194,9 @@ def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False)
     return cast(multinomial(x, numsamples, bool(replacement)), mstype.int64)
 
 
-def shuffle(x, seed=None):
-    """The slices along the first dimension in an order that is drawn."""
+def shuffle(x: Tensor | float, seed: int | None = None) -> Tensor:
+    """The slices along the first dimension in an order that is drawn, in the shape of `x`. Raises NotImplementedError
+    in a network that is compiled once."""
     x = as_tensor(x, "shuffle")
     require_known("shuffle")
     return gather(x, randperm(x.shape[0]), 0) if x.ndim else x

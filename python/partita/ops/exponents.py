@@ -1,5 +1,7 @@
 """Logarithms and powers of other bases, and products with them."""
 
+from __future__ import annotations
+
 import math
 
 from partita.common import dtype as mstype
@@ -41,20 +43,23 @@ def _float(input, where):
     return as_float(as_tensor(input, where))
 
 
-def log2(input):
-    """The logarithm of base 2, of integers as float32."""
+def log2(input: Tensor | float) -> Tensor:
+    """The logarithm of base 2 of each element, in the shape of `input`; of integers as float32, and NaN below 0. Raises
+    TypeError for what holds no numbers."""
     x = _float(input, "log2")
     return typed(div(log(wide(x)), math.log(2.0)), x.dtype)
 
 
-def log10(input):
-    """The logarithm of base 10, of integers as float32."""
+def log10(input: Tensor | float) -> Tensor:
+    """The logarithm of base 10 of each element, in the shape of `input`; of integers as float32, and NaN below 0.
+    Raises TypeError for what holds no numbers."""
     x = _float(input, "log10")
     return typed(div(log(wide(x)), math.log(10.0)), x.dtype)
 
 
-def exp2(input):
-    """2 to the power of each element, of integers as float32."""
+def exp2(input: Tensor | float) -> Tensor:
+    """2 to the power of each element, in the shape of `input`; of integers as float32. Raises TypeError for what holds
+    no numbers."""
     x = _float(input, "exp2")
     return typed(pow(2.0, wide(x)), x.dtype)
 
@@ -97,8 +102,9 @@ def ldexp(x, other):
     return mul(x if is_number(x) else _float(x, "ldexp"), power)
 
 
-def xlogy(input, other):
-    """input log(other), broadcast, of integers as float32; 0 where `input` is 0 and `other` is a number."""
+def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """input log(other) of each pair of elements, broadcast, of integers as float32; 0 where `input` is 0 and `other` is
+    a number. Raises ValueError for shapes that do not broadcast."""
     a, b = floats("xlogy", input, other)
     usual = logical_and(greater(b, 0.0), less(b, math.inf))
     return mul(a, log(_or_one(logical_and(equal(a, 0.0), logical_not(usual)), b)))
@@ -116,9 +122,10 @@ def xdivy(x, y):
     return div(select(none, Tensor(0.0, a.dtype), a), _or_one(none, b))
 
 
-def logit(input, eps=None):
+def logit(input: Tensor | float, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)) of elements from 0 to 1, which are first moved between `eps` and 1 - eps if it is given; of
-    others NaN."""
+    others NaN. The result has the shape of `input`; integers become float32. Raises TypeError for what holds no
+    numbers."""
     x = _float(input, "logit")
     z = wide(x)
     if eps is not None and eps >= 0:
@@ -141,11 +148,11 @@ def hypot(input, other):
     return typed(select(infinite, Tensor(math.inf, found.dtype), found), a.dtype)
 
 
-def deg2rad(x):
-    """Degrees as radians."""
+def deg2rad(x: Tensor | float) -> Tensor:
+    """Degrees as radians, in the shape of `x`; integers become float32. Raises TypeError for what holds no numbers."""
     return mul(_float(x, "deg2rad"), math.pi / 180)
 
 
-def rad2deg(x):
-    """Radians as degrees."""
+def rad2deg(x: Tensor | float) -> Tensor:
+    """Radians as degrees, in the shape of `x`; integers become float32. Raises TypeError for what holds no numbers."""
     return mul(_float(x, "rad2deg"), 180 / math.pi)

@@ -1,5 +1,7 @@
 """Elements in the stead of those along an axis, of a slice, a diagonal or a mask; and parts in reverse."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
@@ -16,7 +18,7 @@ from partita.ops.reductions import cumsum
 from partita.ops.scattered import added_at
 from partita.ops.segments import combined, counted
 from partita.ops.shapes import broadcast_to, gather, reshape, stack, swapaxes
-from partita.ops.support import F, as_tensor, attributes, axis_of, is_number, run
+from partita.ops.support import F, as_tensor, attributes, axis_of, broadcast_shape, is_number, run
 
 __all__ = (
     "diagonal_scatter gather_d index_fill inplace_index_add put_ reverse_sequence scatter select_scatter"
@@ -97,7 +99,7 @@ def index_put(input, indices, values, accumulate=False):
         parts += nonzero(one, as_tuple=True) if one.dtype == mstype.bool_ else [one]
     if not 0 < len(parts) <= x.ndim:
         raise ValueError(f"[index_put] bad number of indices, got {len(parts)}, expected 1 to {x.ndim}")
-    shape = np.broadcast_shapes(*(one.shape for one in parts))
+    shape = broadcast_shape("index_put", *(one.shape for one in parts))
     ids = [cast(broadcast_to(_from_front(one, n), shape), mstype.int64) for one, n in zip(parts, x.shape)]
     wide = broadcast_to(cast(values, x.dtype), (*shape, *x.shape[len(parts) :]))
     return placed("index_put", "add" if accumulate else "update", x, stack(ids, -1), wide)
@@ -165,9 +167,13 @@ def scatter_along(where, kind, input, axis, index, src):
     return swapaxes(made, axis, last) if axis != last else made
 
 
-def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none"):
+def tensor_scatter_elements(
+    input_x: Tensor | float, indices: Tensor | float, updates: Tensor | float, axis: int = 0, reduction: str = "none"
+) -> Tensor:
     """The tensor with elements at places along an axis replaced by updates, the last one where places are equal, or
-    ("add") with the updates added."""
+    ("add") with the updates added. Indices and updates have one shape, which is within that of `input_x`. Raises
+    ValueError for other shapes, or another reduction, TypeError for updates of another type, IndexError for a known
+    place outside."""
     if reduction not in ("none", "add"):
         raise ValueError(f"[tensor_scatter_elements] unknown reduction, got {reduction!r}, expected none or add")
     kind = "add" if reduction == "add" else "update"
@@ -198,14 +204,15 @@ def _along_last(where, kind, x, ids, new):
     return reshape(made, x.shape)
 
 
-def gather_d(x, dim, index):
-    """The elements at places along a dimension: the result has the shape of the indices."""
+def gather_d(x: Tensor | float, dim: int, index: Tensor | float) -> Tensor:
+    """The elements at places along a dimension: the result has the shape of the indices. Shapes and errors are those of
+    `gather_elements`."""
     return gather_elements(x, dim, index)
 
 
-def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
-    """The tensor whose first seq_lengths[b] slices along `seq_dim` are in reverse order, for each b along
-    `batch_dim`."""
+def reverse_sequence(x: Tensor | float, seq_lengths: Tensor | float, seq_dim: int, batch_dim: int = 0) -> Tensor:
+    """The tensor, in its shape, whose first seq_lengths[b] slices along `seq_dim` are in reverse order, for each b
+    along `batch_dim`. Raises ValueError unless there is one length for each, and for one dimension twice."""
     x, lengths = as_tensor(x, "reverse_sequence"), as_tensor(seq_lengths, "reverse_sequence")
     seq, batch = (axis_of("reverse_sequence", one, x.ndim) for one in (seq_dim, batch_dim))
     if seq == batch or lengths.ndim != 1 or lengths.shape[0] != x.shape[batch]:

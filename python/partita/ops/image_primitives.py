@@ -172,8 +172,9 @@ def ResizeNearestNeighborV2(align_corners=False, half_pixel_centers=False):
 
 @op
 def ResizeNearestNeighbor(size, align_corners=False, half_pixel_centers=False):
-    """Images x[n, c, h, w] of another size, of the nearest elements. With `align_corners` the corners of both are the
-    same, with `half_pixel_centers` the middles."""
+    """ResizeNearestNeighbor(size)(x): images x[n, c, h, w] of another size, (rows, columns), of the nearest elements.
+    With `align_corners` the corners of both are the same, with `half_pixel_centers` the middles. Raises ValueError for
+    both of them."""
     resize = _nearest(align_corners, half_pixel_centers)
     call = _resized("ResizeNearestNeighbor", align_corners, half_pixel_centers, resize)
     return lambda input_x: call(input_x, size)

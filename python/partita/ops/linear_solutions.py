@@ -14,7 +14,7 @@ from partita.ops.elementwise import add, log, mul, neg, sub
 from partita.ops.hosted import hosted, matrices
 from partita.ops.layers import matmul
 from partita.ops.shapes import broadcast_to, concat, expand_dims, sliced, swapaxes
-from partita.ops.support import as_tensor
+from partita.ops.support import as_tensor, broadcast_shape
 from partita.ops.triangles import eye, tril, triu
 
 __all__ = (
@@ -130,7 +130,7 @@ def _triangle(a, lower, unit):
 def solve_triangle(a, b, lower=True, transposed=False, unit=False):
     """The solutions of A X = B, or A^T X = B, where A is a triangle of the matrices `a`; `unit`: with ones on its
     diagonal. The dimensions before those of the matrices are broadcast."""
-    around = list(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+    around = list(broadcast_shape("solve", a.shape[:-2], b.shape[:-2]))
     a, b = (broadcast_to(one, around + list(one.shape[-2:])) for one in (a, b))
     return _solve(_triangle(a, lower, unit), b, bool(transposed))
 

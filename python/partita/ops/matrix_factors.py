@@ -5,8 +5,11 @@ The gradients of QR are by H.-J. Liao and others, "Differentiable programming te
 Axelsson and others as in "Differentiation of matrix factorizations" of M. Giles (2008), of singular values by J.
 Townsend, "Differentiating the singular value decomposition" (2016)."""
 
+from __future__ import annotations
+
 import numpy as np
 
+from partita.common.tensor import Tensor
 from partita.ops.creation import zeros_like
 from partita.ops.elementwise import add, cast, div, equal, mul, select, sub
 from partita.ops.hosted import hosted, matrices
@@ -124,10 +127,13 @@ _sizes = hosted(
 )
 
 
-def svd(input, full_matrices=False, compute_uv=True):
+def svd(
+    input: Tensor | float, full_matrices: bool = False, compute_uv: bool = True
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
     """(s, U, V) of matrices x[.., m, n]: x = U diag(s) V^T, the singular values s falling, or s alone without
     `compute_uv`. Columns of U and V may have the other sign. With `full_matrices` they have m and n columns. The
-    gradients of U and V need different singular values."""
+    gradients of U and V need different singular values. Raises ValueError for less than two dimensions, TypeError for
+    integers and bools."""
     x = matrices("svd", input)
     return _svd(x, bool(full_matrices)) if compute_uv else _sizes(x)
 

@@ -97,7 +97,7 @@ def _of_tensors(kind):
         return placed(f"tensor_scatter_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The tensor with its slices at places indices[.., q] {_WORDS[kind]}. The updates have the shape
-    indices.shape[:-1] + input_x.shape[q:]. Raises IndexError for places outside."""
+    indices.shape[:-1] + input_x.shape[q:]. Raises IndexError for places outside, ValueError for other shapes."""
     return call
 
 
@@ -106,7 +106,8 @@ def _of_parameters(kind):
         return change_rows(f"scatter_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The parameter with its slices of some numbers {_WORDS[kind]}: it has these values from then on.
-    The updates have the shape indices.shape + input_x.shape[1:]."""
+    The updates have the shape indices.shape + input_x.shape[1:]. Raises IndexError for numbers outside, ValueError for
+    other shapes."""
     return call
 
 
@@ -115,7 +116,8 @@ def _of_both(kind):
         return change(f"scatter_nd_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The parameter with its slices at places indices[.., q] {_WORDS[kind]}: it has these values from
-    then on. `use_locking` has no effect."""
+    then on. The updates have the shape indices.shape[:-1] + input_x.shape[q:]. `use_locking` has no effect. Raises
+    IndexError for places outside, ValueError for other shapes."""
     return call
 
 

@@ -78,7 +78,8 @@ for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in _OF_NUMBERS)
 Zeros.__doc__, Ones.__doc__ = F.zeros.__doc__, F.ones.__doc__  # noqa: F821
-AddN.__doc__ = "The sum of a list of tensors of one shape."  # noqa: F821
+AddN.__doc__ = """AddN()(tensors): the sum of a tuple or list of tensors of one shape, of each element. Raises
+    ValueError for shapes that do not broadcast."""  # noqa: F821
 
 
 def _sum_of(inputs):
@@ -89,14 +90,17 @@ def _sum_of(inputs):
 
 
 class GeLU(Primitive):
-    """GPT-2's form, with tanh."""
+    """GPT-2's form, with tanh, of each element, in the shape and the type of x. Raises TypeError for integers and
+    bools."""
 
     def compute(self, x):
         return F.gelu(x, "tanh")
 
 
 class MatMul(Primitive):
-    """Product of matrices."""
+    """MatMul(transpose_a, transpose_b)(a, b): the product of matrices [m, k] and [k, n], whose dimensions are exchanged
+    first where that is said. Raises ValueError for shapes that do not fit, TypeError for operands of different types,
+    or of bools."""
 
     def __init__(self, transpose_a=False, transpose_b=False):
         super().__init__()
@@ -107,7 +111,9 @@ class MatMul(Primitive):
 
 
 class BatchMatMul(MatMul):
-    """Products of the matrices of two batches.
+    """BatchMatMul(transpose_a, transpose_b)(a, b): products of the matrices of two batches, [.., m, k] and [.., k, n],
+    as [.., m, n]; the dimensions before broadcast. Raises ValueError for shapes that do not fit, TypeError for operands
+    of different types, or of bools.
 
     >>> ops.BatchMatMul(transpose_b=True)(ops.ones((2, 1, 3)), ops.ones((2, 4, 3))).shape
     (2, 1, 4)
@@ -115,7 +121,7 @@ class BatchMatMul(MatMul):
 
 
 class Flatten(Primitive):
-    """[n, a, b, ..] -> [n, a b ..], [n] -> [n, 1]."""
+    """[n, a, b, ..] -> [n, a b ..], [n] -> [n, 1]; a tensor without dimensions has one then."""
 
     def __init__(self):
         super().__init__()
@@ -125,7 +131,8 @@ class Flatten(Primitive):
 
 
 class Softmax(Primitive):
-    """Softmax(axis)(x): exp(x) over its sum along an axis."""
+    """Softmax(axis)(x): exp(x) over its sum along an axis, in the shape of x; integers become float32. Raises
+    ValueError for an axis that x has not."""
 
     def __init__(self, axis=-1):
         super().__init__()
@@ -136,14 +143,17 @@ class Softmax(Primitive):
 
 
 class LogSoftmax(Softmax):
-    """LogSoftmax(axis)(x): log(softmax(x)) along an axis."""
+    """LogSoftmax(axis)(x): log(softmax(x)) along an axis, in the shape of x; integers become float32. Raises ValueError
+    for an axis that x has not."""
 
     def compute(self, x):
         return F.log_softmax(x, self.axis)
 
 
 class Concat(Primitive):
-    """Concat(axis)(tensors): the tensors one after the other along an axis."""
+    """Concat(axis)(tensors): the tensors one after the other along an axis; the other sizes are equal. Raises TypeError
+    unless they are in a tuple or list that is not empty, ValueError for shapes that differ, or an axis that they have
+    not."""
 
     def __init__(self, axis=0):
         super().__init__()
@@ -154,14 +164,16 @@ class Concat(Primitive):
 
 
 class Stack(Concat):
-    """Stack(axis)(tensors): tensors of one shape along a new axis."""
+    """Stack(axis)(tensors): tensors of one shape along a new axis. Raises TypeError unless they are in a tuple or list
+    that is not empty, ValueError for shapes that differ."""
 
     def compute(self, tensors):
         return F.stack(tensors, self.axis)
 
 
 class Split(Primitive):
-    """Split(axis, output_num)(x): a tuple of as many parts of equal size along an axis."""
+    """Split(axis, output_num)(x): a tuple of as many parts of equal size along an axis. Raises ValueError if the size
+    of the axis is not divisible by their number, IndexError for an axis that x has not."""
 
     def __init__(self, axis=0, output_num=1):
         super().__init__()
@@ -173,7 +185,8 @@ class Split(Primitive):
 
 
 class Squeeze(Primitive):
-    """Squeeze(axis)(x): the tensor without dimensions of one element, all of them where no axis is given."""
+    """Squeeze(axis)(x): the tensor without dimensions of one element, all of them where no axis is given; dimensions of
+    another size stay. Raises ValueError for an axis that x has not."""
 
     def __init__(self, axis=()):
         super().__init__()
@@ -184,7 +197,8 @@ class Squeeze(Primitive):
 
 
 class BroadcastTo(Primitive):
-    """BroadcastTo(shape)(x): the elements repeated along dimensions of one element; -1 keeps a size."""
+    """BroadcastTo(shape)(x): the elements repeated along dimensions of one element; -1 keeps a size. Raises ValueError
+    where another size than 1 would change."""
 
     def __init__(self, shape):
         super().__init__()
@@ -195,7 +209,9 @@ class BroadcastTo(Primitive):
 
 
 class Gather(Primitive):
-    """Slices of a tensor along an axis: (params, indices, axis)."""
+    """Gather(batch_dims)(params, indices, axis): slices of a tensor along an axis, by their numbers, in int32 or int64;
+    shapes are those of `ops.gather`. Raises IndexError for a known number outside, TypeError for numbers of other
+    types, ValueError for an axis that the tensor has not."""
 
     def __init__(self, batch_dims=0):
         super().__init__()
@@ -206,8 +222,10 @@ class Gather(Primitive):
 
 
 class OneHot(Primitive):
-    """(indices, depth, on_value, off_value). The first entry of a strategy has the dimensions of the result, or those
-    of the indices."""
+    """OneHot(axis)(indices, depth, on_value, off_value): `on_value` at each index along a dimension of size `depth`
+    that is added at `axis`, else `off_value`. The first entry of a strategy has the dimensions of the result, or those
+    of the indices. Raises TypeError for indices that are not int32 or int64, or two types of values, ValueError for a
+    `depth` below 1."""
 
     _numbers = True
 
@@ -230,8 +248,9 @@ class OneHot(Primitive):
 
 
 class Tile(Primitive):
-    """(x, copies along each dimension). A strategy has the dimensions of the result; it cuts the copies where there are
-    several, else the elements."""
+    """Tile()(x, copies along each dimension): the tensor as often along each; see `ops.tile`. A strategy has the
+    dimensions of the result; it cuts the copies where there are several, else the elements. Raises TypeError unless the
+    copies are a tuple or list of integers, ValueError for one below 0."""
 
     def __init__(self):
         super().__init__()
@@ -253,7 +272,8 @@ class Tile(Primitive):
 
 
 class Dropout(Primitive):
-    """(what is kept, scaled; what of it was kept)."""
+    """Dropout(keep_prob)(x) gives (what is kept, over keep_prob; 1 where something was kept), both in the shape of x.
+    Raises ValueError unless 0 < keep_prob <= 1. The seeds have no effect: draws follow from `set_seed`."""
 
     def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
         super().__init__()
@@ -265,7 +285,8 @@ class Dropout(Primitive):
 
 
 class LayerNorm(Primitive):
-    """(x, gamma, beta) gives (normalized, mean, variance) over the dimensions from `begin_norm_axis` on."""
+    """LayerNorm(begin_norm_axis, ..)(x, gamma, beta) gives (normalized, mean, variance) over the dimensions from
+    `begin_norm_axis` on; these have size 1 in the last two. Raises ValueError unless `gamma` has these dimensions."""
 
     def __init__(self, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
         super().__init__()
@@ -285,7 +306,8 @@ class LayerNorm(Primitive):
 
 
 class RmsNorm(Primitive):
-    """(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension."""
+    """RmsNorm(epsilon)(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension, which has size 1 in the
+    second. Raises ValueError unless `gamma` has one element for each of this dimension."""
 
     def __init__(self, epsilon=1e-6):
         super().__init__()
@@ -332,7 +354,9 @@ for _name, _function in {
 
 
 class ReduceSum(_Reduce):
-    """ReduceSum(keep_dims, skip_mode)(x, axis); in skip mode no axes leave the tensor as it is."""
+    """ReduceSum(keep_dims, skip_mode)(x, axis): the sum over dimensions, or of all elements, in the type of x; in skip
+    mode no axes leave the tensor as it is. The result has the shape without these dimensions, or with `keep_dims` with
+    size 1 there. Raises ValueError for an axis that x has not, IndexError for one that stands twice."""
 
     function = staticmethod(F.reduce_sum)
 
@@ -345,7 +369,8 @@ class ReduceSum(_Reduce):
 
 
 class Argmax(Primitive):
-    """Argmax(axis, output_type)(x): where the largest element along an axis is, the first of equal ones."""
+    """Argmax(axis, output_type)(x): where the largest element along an axis is, the first of equal ones, in the shape
+    without the axis. Raises ValueError for an axis that x has not."""
 
     def __init__(self, axis=-1, output_type=mstype.int32):
         super().__init__()
@@ -356,7 +381,9 @@ class Argmax(Primitive):
 
 
 class CumSum(Primitive):
-    """CumSum(exclusive, reverse)(x, axis): sums of the elements up to each one; `exclusive` leaves it out."""
+    """CumSum(exclusive, reverse)(x, axis): sums of the elements up to each one along an axis, in the shape of x;
+    `exclusive` leaves it out, `reverse` begins at the end. Raises IndexError for an axis that x has not, TypeError for
+    bools."""
 
     def __init__(self, exclusive=False, reverse=False):
         super().__init__()
@@ -367,7 +394,8 @@ class CumSum(Primitive):
 
 
 class TopK(Primitive):
-    """TopK(sorted)(x, k) gives (values, places) of the k largest elements of the last dimension, the largest first."""
+    """TopK(sorted)(x, k) gives (values, places) of the k largest elements of the last dimension, the largest first;
+    both have size k there, and places are int32. Raises ValueError for a k below 1 or above the size."""
 
     def __init__(self, sorted=True):
         super().__init__()
@@ -377,8 +405,9 @@ class TopK(Primitive):
 
 
 class StridedSlice(Primitive):
-    """(x, begin, end, strides). Bits of the masks name places: whose begin or end does not count, of an ellipsis, of a
-    new dimension, of one element whose dimension is left out."""
+    """StridedSlice(masks ..)(x, begin, end, strides): the elements of x[begin:end:strides] of each of the first
+    dimensions. Bits of the masks name places: whose begin or end does not count, of an ellipsis, of a new dimension, of
+    one element whose dimension is left out. Raises ValueError for a stride of 0."""
 
     def __init__(self, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
         super().__init__()
@@ -389,14 +418,17 @@ class StridedSlice(Primitive):
 
 
 class Slice(Primitive):
-    """Slice()(x, begin, size): as many elements of each dimension from a place on; a size of -1 takes the rest."""
+    """Slice()(x, begin, size): as many elements of each dimension from a place on; a size of -1 takes the rest. The
+    result has the shape `size`, less where the tensor ends."""
 
     def compute(self, x, begin, size):
         return F.tensor_index(x, tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)))
 
 
 class Conv2D(Primitive):
-    """Conv2D(out_channel, kernel_size, ..)(x[n, c, h, w], weight[out, c / group, kh, kw]) gives y[n, out, h, w]."""
+    """Conv2D(out_channel, kernel_size, ..)(x[n, c, h, w], weight[out, c / group, kh, kw]) gives y[n, out, h, w]. Sizes
+    are pixels, or (rows, columns). Raises ValueError for another order of dimensions than "NCHW" and shapes that do not
+    fit, TypeError for integers, and operands of two types."""
 
     def __init__(
         self,
@@ -419,7 +451,9 @@ class Conv2D(Primitive):
 
 
 class MaxPool(Primitive):
-    """MaxPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the largest element of each window."""
+    """MaxPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the largest element of each window, as [n, c, rows,
+    columns]. Sizes are pixels, or (rows, columns). Raises ValueError for other shapes, or a window larger than the
+    image, TypeError for integers."""
 
     def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
         super().__init__()
@@ -431,14 +465,17 @@ class MaxPool(Primitive):
 
 
 class AvgPool(MaxPool):
-    """AvgPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the mean of each window, padding left out."""
+    """AvgPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the mean of each window, padding left out, as [n, c,
+    rows, columns]. Sizes are pixels, or (rows, columns). Raises ValueError for other shapes, or a window larger than
+    the image, TypeError for integers."""
 
     def compute(self, x):
         return F.avg_pool2d(x, self.kernel_size, self.strides, count_include_pad=False, pad_mode=self.pad_mode)
 
 
 class SparseSoftmaxCrossEntropyWithLogits(Primitive):
-    """The mean over the batch."""
+    """The mean over the batch of the softmax cross entropy of logits [n, c] with classes [n]. Raises IndexError for a
+    known class outside of 0 to c - 1, ValueError for other shapes."""
 
     def __init__(self, is_grad=False):
         super().__init__()
@@ -450,7 +487,8 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
-    """(losses of the samples, their gradients): one-hot or soft labels, which have no gradient."""
+    """(losses of the samples [n], their gradients [n, c]) of logits [n, c] with one-hot or soft labels [n, c], which
+    have no gradient. Raises ValueError for shapes that differ."""
 
     def compute(self, logits, labels):
         labels = F.stop_gradient(labels)
@@ -462,7 +500,7 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class Print(Primitive):
-    """Prints what is known: values outside of networks, types within them."""
+    """Prints what is known: values outside of networks, types and shapes within them. Gives what it was given."""
 
     def compute(self, *args):
         print(*args, flush=True)
@@ -470,7 +508,7 @@ class Print(Primitive):
 
 
 class Depend(Primitive):
-    """The first operand; the order of ops follows from their operands."""
+    """Depend()(value, expr): the first operand, of any shape; the order of ops follows from their operands."""
 
     def compute(self, value, expr):
         return value

@@ -1,5 +1,7 @@
 """Places in an order: of labels among classes, of values in rows that rise, and of choices by a mask."""
 
+from __future__ import annotations
+
 import functools
 
 import numpy as np
@@ -17,14 +19,16 @@ from partita.ops.support import as_tensor
 __all__ = "argwhere intopk sparse_segment_mean unique_with_pad".split()
 
 
-def argwhere(input):
-    """The places of the elements other than 0, a row for each."""
+def argwhere(input: Tensor | float) -> Tensor:
+    """The places of the elements other than 0, a row for each: [count, dimensions] of int64. Raises NotImplementedError
+    in a network that is compiled once."""
     return nonzero(input)
 
 
-def intopk(x1, x2, k):
-    """Whether labels x2[n] are among the k largest of x1[n, classes]: fewer than k classes have a larger number. False
-    where the number of the label is not finite."""
+def intopk(x1: Tensor | float, x2: Tensor | float, k: int) -> Tensor:
+    """Whether labels x2[n] are among the k largest of x1[n, classes], as bools [n]: fewer than k classes have a larger
+    number. False where the number of the label is not finite. Raises ValueError for other shapes, IndexError for a
+    label outside of the classes."""
     x, labels = as_tensor(x1, "intopk"), as_tensor(x2, "intopk")
     if x.ndim != 2 or labels.shape != x.shape[:1]:
         raise ValueError(f"[intopk] the shapes do not fit, got {x.shape} and {labels.shape}, expected [n, k] and [n]")

@@ -1,5 +1,7 @@
 """Functions of numbers of Python, and sums of tensors, under the names of the module of functions."""
 
+from __future__ import annotations
+
 import math
 import operator
 
@@ -89,8 +91,9 @@ def scalar_cast(input_x, input_y):
     return bool(input_x) if kind == mstype.bool_ else float(input_x) if mstype.is_float(kind) else int(input_x)
 
 
-def numel(input):
-    """The number of elements."""
+def numel(input: Tensor) -> int:
+    """The number of elements, the product of the sizes, an integer of Python. Raises TypeError for what is no tensor.
+    """
     if not isinstance(input, Tensor):
         raise TypeError(f"[numel] operand is not a tensor, got {type(input).__name__}, expected a Tensor")
     return input.size

@@ -1,5 +1,7 @@
 """Signs, remainders, and the larger and smaller of numbers of which some are none."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -59,8 +61,9 @@ def real(input):
     return as_tensor(input, "real")
 
 
-def conj(input):
-    """The conjugate: the tensor itself, there are no complex types."""
+def conj(input: Tensor | float) -> Tensor:
+    """The conjugate: the tensor itself, in its shape, there are no complex types. Raises TypeError for what holds no
+    numbers."""
     return as_tensor(input, "conj")
 
 
@@ -159,16 +162,20 @@ def rint(x):
     return round(x)
 
 
-def inv(x):
-    """1 / x; of integers an integer, rounded towards 0, and 0 of 0."""
+def inv(x: Tensor | float) -> Tensor:
+    """1 / x of each element, in the shape and the type of `x`; of integers rounded towards 0, and 0 of 0. Raises
+    TypeError for what holds no numbers."""
     x = as_tensor(x, "inv")
     if mstype.is_float(x.dtype):
         return div(1.0, x)
     return sub(cast(equal(x, 1), x.dtype), cast(equal(x, -1), x.dtype))
 
 
-def nan_to_num(input, nan=None, posinf=None, neginf=None):
-    """Numbers in place of NaN (0 without one) and of the infinities (the largest ones of the type)."""
+def nan_to_num(
+    input: Tensor | float, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers in place of NaN (0 without one) and of the infinities (the largest ones of the type), in the shape and
+    the type of `input`. Raises TypeError for what holds no numbers."""
     x = as_tensor(input, "nan_to_num")
     if not mstype.is_float(x.dtype):
         return x
@@ -225,8 +232,11 @@ def approximate_equal(x, y, tolerance=1e-05):
     return less(abs(sub(a, b)), tolerance)
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether |input - other| <= atol + rtol |other| for all elements: a bool, within a network a tensor."""
+def allclose(
+    input: Tensor | float, other: Tensor | float, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool | Tensor:
+    """Whether |input - other| <= atol + rtol |other| for all elements, broadcast: a bool, within a network a tensor.
+    Raises ValueError for shapes that do not broadcast."""
     found, build = all(isclose(input, other, rtol, atol, equal_nan)), _trace.current()
     return bool(found) if build is None or build.is_recorded else found
 
@@ -248,16 +258,17 @@ def mul_no_nan(x, y):
     return mul(select(infinite, Tensor(0.0, a.dtype), a), b)
 
 
-def div_no_nan(x, y):
-    """x / y, broadcast; 0 where y is 0, whatever x is. Of integers an integer, rounded towards 0."""
+def div_no_nan(x: Tensor | float, y: Tensor | float) -> Tensor:
+    """x / y of each pair of elements, broadcast; 0 where y is 0, whatever x is. Of integers an integer, rounded towards
+    0. Raises ValueError for shapes that do not broadcast."""
     a, b = pair("div_no_nan", x, y)
     none = equal(b, 0)
     zero, over = Tensor(0, a.dtype), select(none, Tensor(1, b.dtype), b)
     return select(none, zero, real_div(select(none, zero, a), over))
 
 
-def squared_difference(x, y):
-    """(x - y)^2, broadcast."""
+def squared_difference(x: Tensor | float, y: Tensor | float) -> Tensor:
+    """(x - y)^2 of each pair of elements, broadcast. Raises ValueError for shapes that do not broadcast."""
     gap = sub(*pair("squared_difference", x, y))
     return mul(gap, gap)
 

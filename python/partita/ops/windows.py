@@ -1,5 +1,7 @@
 """Tensors of windows, of ranges and of places, which NumPy makes: their sizes are known when a network is built."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
@@ -88,17 +90,20 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     return _window("kaiser_window", of, window_length, periodic, dtype or mstype.float64, mstype.float64)
 
 
-def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
-    """Powers of the base: the exponents are `steps` numbers from `start` to `end` at equal distances."""
+def logspace(
+    start: float, end: float, steps: int, base: float = 10, *, dtype: mstype.DType | str | type = mstype.float32
+) -> Tensor:
+    """Powers of the base, in one dimension: the exponents are `steps` numbers from `start` to `end` at equal distances.
+    Raises ValueError for a number of steps that is no integer from 0."""
     first, last = (_known_number("logspace", one) for one in (start, end))
     if isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 0:
         raise ValueError(f"[logspace] bad steps, got {steps!r}, expected an integer from 0")
     return Tensor(np.power(float(base), np.linspace(first, last, int(steps))), dtype)
 
 
-def range(start, end, step, maxlen=1000000):
-    """Numbers from `start` to before `end`: int64, or float32 if one of them is a float. Raises ValueError for more
-    than `maxlen` of them."""
+def range(start: float, end: float, step: float, maxlen: int = 1000000) -> Tensor:
+    """Numbers from `start` to before `end`, in one dimension: int64, or float32 if one of them is a float. Raises
+    ValueError for more than `maxlen` of them, or a step of 0."""
     first, last, by = (_known_number("range", one) for one in (start, end, step))
     if by == 0:
         raise ValueError("[range] bad step, got 0, expected another number")
