@@ -120,7 +120,7 @@ def refuses(value: object) -> bool:
 
 
 def faults_of_op(name: str) -> Iterator[str]:
-    """What the docstring and the annotations of a function or an op of tensors lack."""
+    """The findings of the docstring and the annotations of a function or an op of tensors."""
     value = found(name)
     text = docstring_of(value)
     if not SHAPES.search(text):
