@@ -1,5 +1,7 @@
 """Functions of angles, hyperbolic and special functions, each an op of the library. Integers become float32."""
 
+from __future__ import annotations
+
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import as_float, unary
 from partita.ops.support import F, as_tensor, is_number, number_dtype, run
@@ -35,7 +37,7 @@ for _name, _of in _OLDER.items():
 __all__ = [*_TEXTS, *_OLDER, "arctan2", "atan2", "polygamma"]
 
 
-def atan2(input, other):
+def atan2(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The angle from -pi to pi of the point (other, input), broadcast. input, other: tensors or numbers; integers
     become float32."""
     if is_number(input):
@@ -49,7 +51,7 @@ def atan2(input, other):
 arctan2 = atan2
 
 
-def polygamma(n, input):
+def polygamma(n: int, input: Tensor | float) -> Tensor:
     """The derivative of order n of digamma; digamma itself for 0. n: an int, or an integer tensor of one element.
     Raises ValueError for a negative order, or one above 100."""
     order = int(n)

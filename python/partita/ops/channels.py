@@ -54,7 +54,14 @@ def instance_norm(x, weight=None, bias=None, eps=1e-5):
     return _scaled_channels(reshape(rows, x.shape), weight, bias)
 
 
-def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+def lrn(
+    x: Tensor | float,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    norm_region: str = "ACROSS_CHANNELS",
+) -> Tensor:
     """x[n, c, h, w] over (bias + alpha times the sum of squares of the channels within a radius)^beta: A. Krizhevsky,
     I. Sutskever, G. Hinton, ImageNet classification with deep convolutional neural networks, 2012."""
     x = as_tensor(x, "lrn")
@@ -116,7 +123,7 @@ def pixel_unshuffle(input: Tensor | float, downscale_factor: int) -> Tensor:
     return unshuffled("pixel_unshuffle", input, downscale_factor, channel_first=True)
 
 
-def channel_shuffle(x, groups):
+def channel_shuffle(x: Tensor | float, groups: int) -> Tensor:
     """x[n, c, ..] with the channels of its groups one after the other: the first of each, then the second of each."""
     x = as_tensor(x, "channel_shuffle")
     if x.ndim < 3 or groups < 1 or x.shape[1] % groups:

@@ -171,7 +171,9 @@ def ctc_loss(
     return reduced(losses, reduction), logs
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+def ctc_greedy_decoder(
+    inputs: Tensor | float, sequence_length: Tensor | float, merge_repeated: bool = True
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The likeliest class of each step of inputs[t, n, classes], without the last one, which is the blank, and without
     those equal to the one before. Returns (places [sample, number], classes, (samples, maximum length), -sums of the
     largest inputs), the first three as int64."""

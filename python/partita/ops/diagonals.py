@@ -1,6 +1,9 @@
 """Matrices by their diagonals."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,7 +27,7 @@ def _chosen(x, sources, shape, padding=None):
     return reshape(select(broadcast_to(mask, taken.shape), taken, other), [*x.shape[:-1], *shape])
 
 
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+def diag_embed(input: Tensor | float, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The elements of the last dimension on a diagonal of two dimensions, with 0 elsewhere."""
     x = as_tensor(input, "diag_embed")
     count = x.shape[-1] if x.ndim else 1
@@ -41,12 +44,12 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return made if wanted == list(range(rank)) else transpose(made, wanted)
 
 
-def diagflat(input, offset=0):
+def diagflat(input: Tensor | float, offset: int = 0) -> Tensor:
     """A matrix with the elements on a diagonal, else 0."""
     return diag_embed(reshape(as_tensor(input, "diagflat"), [-1]), offset)
 
 
-def diag(input):
+def diag(input: Tensor | float) -> Tensor:
     """A tensor of shape input.shape + input.shape that has the elements where both places are the same, else 0."""
     x = as_tensor(input, "diag")
     if x.ndim == 0:
@@ -76,7 +79,7 @@ def fill_diagonal(input, fill_value, wrap=False):
     return select(Tensor(mask), full(x.shape, fill_value, dtype=x.dtype), x)
 
 
-def matrix_band_part(x, lower, upper):
+def matrix_band_part(x: Tensor | float, lower: int, upper: int) -> Tensor:
     """The elements of matrices up to `lower` places below the diagonal and `upper` above it, else 0; all of a side for
     a number below 0."""
     x = as_tensor(x, "matrix_band_part")
@@ -118,7 +121,14 @@ def _rows_of_diagonals(where, rows, columns, low, high, align):
     return found
 
 
-def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+def matrix_diag(
+    x: Tensor | float,
+    k: int | Sequence[int] = 0,
+    num_rows: int = -1,
+    num_cols: int = -1,
+    padding_value: Tensor | float = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
     """Matrices with the elements of x[.., k, n], or x[.., n] of one, on diagonals from k[0] to k[1], the highest first,
     and the padding elsewhere. `align` says on which side shorter diagonals above and below stand in their rows."""
     x = as_tensor(x, "matrix_diag")
@@ -143,7 +153,9 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
     return _chosen(flat_x, sources, (rows, columns), padding)
 
 
-def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
+def matrix_diag_part(
+    x: Tensor | float, k: int | Sequence[int], padding_value: Tensor | float, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """The diagonals from k[0] to k[1] of matrices, the highest first, one a row, with padding where they are shorter
     than the longest; without this dimension for one diagonal."""
     x = as_tensor(x, "matrix_diag_part")
@@ -154,7 +166,9 @@ def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
     return _chosen(flat, places, places.shape[1:] if low == high else places.shape, padding)
 
 
-def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
+def matrix_set_diag(
+    x: Tensor | float, diagonal: Tensor | float, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """Matrices with their diagonals from k[0] to k[1], the highest first in `diagonal`, replaced."""
     x, new = as_tensor(x, "matrix_set_diag"), as_tensor(diagonal, "matrix_set_diag")
     low, high = _diagonals_of("matrix_set_diag", k)

@@ -51,7 +51,7 @@ def _values(x):
     return as_tensor(x).asnumpy().astype(np.float64)
 
 
-def bernoulli(input, p=0.5, seed=None):
+def bernoulli(input: Tensor | float, p: Tensor | float = 0.5, seed: int | None = None) -> Tensor:
     """1 with probability p, a number or a tensor that is broadcast, else 0, in the shape and the element type of a
     tensor. Raises ValueError for a number outside of 0 to 1."""
     x = as_tensor(input, "bernoulli")
@@ -61,7 +61,7 @@ def bernoulli(input, p=0.5, seed=None):
     return cast(less(share, float(p) if is_number(p) else typed(p, mstype.float32)), x.dtype)
 
 
-def bernoulli_ext(input, *, generator=None):
+def bernoulli_ext(input: Tensor | float, *, generator: None = None) -> Tensor:
     """1 with the probability of each element, else 0, in its element type."""
     x = as_tensor(input, "bernoulli_ext")
     return bernoulli(x, x)
@@ -88,7 +88,7 @@ def laplace(
     return add(mul(_laplace(_broadcast("laplace", shape, mean, lambda_param)), lambda_param), mean)
 
 
-def cauchy(shape, median=0.0, sigma=1.0):
+def cauchy(shape: int | Sequence[int], median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """Numbers of the distribution of Cauchy: the tangents of angles that are uniform in half a turn."""
     turn = mul(sub(_drawn("uniform", _shape("cauchy", shape)), 0.5), np.pi)
     return add(mul(tan(turn), float(sigma)), float(median))
@@ -101,7 +101,7 @@ def normal(shape: int | Sequence[int], mean: Tensor | float, stddev: Tensor | fl
     return add(mul(_drawn("normal", _broadcast("normal", shape, mean, stddev)), stddev), mean)
 
 
-def truncated_normal(shape, dtype=mstype.float32):
+def truncated_normal(shape: int | Sequence[int], dtype: mstype.DType | str | type = mstype.float32) -> Tensor:
     """Numbers of the standard normal distribution within two deviations: the first of twelve that is within, since all
     of them are outside once in 10^16 times."""
     sizes = _shape("truncated_normal", shape)
@@ -134,7 +134,14 @@ def uniform(
     return typed(add(cast(found, mstype.int64), low), kind)
 
 
-def randint_like(input, low, high, seed=None, *, dtype=None):
+def randint_like(
+    input: Tensor | float,
+    low: int,
+    high: int,
+    seed: int | None = None,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
     """Integers from `low` to below `high`, in the shape and, without `dtype`, the element type of a tensor."""
     x = as_tensor(input, "randint_like")
     for one in (low, high):
@@ -145,14 +152,19 @@ def randint_like(input, low, high, seed=None, *, dtype=None):
     return cast(add(integers_below(high - low, list(x.shape)), low), dtype or x.dtype)
 
 
-def poisson(shape, mean, seed=None):
+def poisson(shape: int | Sequence[int], mean: Tensor | float, seed: int | None = None) -> Tensor:
     """Numbers of the distribution of Poisson as float32; the shape is broadcast with the means."""
     x = as_tensor(mean, "poisson")
     draws = _generator("poisson", x)
     return Tensor(draws.poisson(_values(x), _broadcast("poisson", shape, x)).astype(np.float32))
 
 
-def random_poisson(shape, rate, seed=None, dtype=mstype.float32):
+def random_poisson(
+    shape: int | Sequence[int],
+    rate: Tensor | float,
+    seed: int | None = None,
+    dtype: mstype.DType | str | type = mstype.float32,
+) -> Tensor:
     """Numbers of the distribution of Poisson: of `shape` for each of the rates, whose dimensions come last."""
     x = as_tensor(rate, "random_poisson")
     draws = _generator("random_poisson", x)
@@ -169,7 +181,7 @@ def gamma(shape: int | Sequence[int], alpha: Tensor | float, beta: Tensor | floa
     return Tensor(found.astype(np.float32))
 
 
-def random_gamma(shape, alpha, seed=None):
+def random_gamma(shape: int | Sequence[int], alpha: Tensor | float, seed: int | None = None) -> Tensor:
     """Numbers of the gamma distribution of rate 1, in the type of `alpha`: of `shape` for each alpha, whose dimensions
     come last."""
     x = as_tensor(alpha, "random_gamma")
@@ -189,7 +201,9 @@ def random_categorical(
     return cast(multinomial(exp(sub(z, amax(z, -1, True))), int(num_sample)), dtype)
 
 
-def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):
+def multinomial_with_replacement(
+    x: Tensor | float, seed: int, offset: int, numsamples: int, replacement: bool = False
+) -> Tensor:
     """Places, drawn in proportion to the weights along the last dimension, as int64."""
     return cast(multinomial(x, numsamples, bool(replacement)), mstype.int64)
 
@@ -202,7 +216,7 @@ def shuffle(x: Tensor | float, seed: int | None = None) -> Tensor:
     return gather(x, randperm(x.shape[0]), 0) if x.ndim else x
 
 
-def choice_with_mask(input_x, count=256, seed=None):
+def choice_with_mask(input_x: Tensor | float, count: int = 256, seed: int | None = None) -> tuple[Tensor, Tensor]:
     """(places, as int32, of `count` elements that are True, drawn; whether each of these is one). There are zeros after
     the last one."""
     x = as_tensor(input_x, "choice_with_mask")

@@ -64,13 +64,13 @@ def exp2(input: Tensor | float) -> Tensor:
     return typed(pow(2.0, wide(x)), x.dtype)
 
 
-def logaddexp(input, other):
+def logaddexp(input: Tensor | float, other: Tensor | float) -> Tensor:
     """log(exp(a) + exp(b)), broadcast, without overflow."""
     a, b = floats("logaddexp", input, other)
     return typed(_logaddexp(wide(a), wide(b)), a.dtype)
 
 
-def logaddexp2(input, other):
+def logaddexp2(input: Tensor | float, other: Tensor | float) -> Tensor:
     """log2(2^a + 2^b), broadcast, without overflow."""
     a, b = floats("logaddexp2", input, other)
     base = math.log(2.0)
@@ -84,7 +84,7 @@ def _logaddexp(a, b):
     return add(maximum(a, b), softplus(neg(abs(gap))))
 
 
-def float_power(input, exponent):
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """A power, broadcast, computed in float64 and given as it."""
     if is_number(input) and is_number(exponent):
         raise TypeError(f"[float_power] no tensor, got {input!r} and {exponent!r}, expected one")
@@ -96,7 +96,7 @@ def float_power(input, exponent):
 float_power_ext = float_power
 
 
-def ldexp(x, other):
+def ldexp(x: Tensor | float, other: Tensor | float) -> Tensor:
     """x times 2 to the power of `other`, broadcast, of integers as float32."""
     power = pow(2.0, other if is_number(other) else _float(other, "ldexp"))
     return mul(x if is_number(x) else _float(x, "ldexp"), power)
@@ -115,7 +115,7 @@ def _or_one(where, x):
     return select(where, select(equal(x, x), Tensor(1.0, x.dtype), x), x)
 
 
-def xdivy(x, y):
+def xdivy(x: Tensor | float, y: Tensor | float) -> Tensor:
     """x / y, broadcast; 0 where x is 0 and y is a number, with a gradient of 0."""
     a, b = floats("xdivy", x, y)
     none = equal(a, 0.0)
@@ -136,7 +136,7 @@ def logit(input: Tensor | float, eps: float | None = None) -> Tensor:
     return typed(mul(sub(log(z), log(sub(1.0, z))), valid), x.dtype)
 
 
-def hypot(input, other):
+def hypot(input: Tensor | float, other: Tensor | float) -> Tensor:
     """sqrt(a^2 + b^2), broadcast, without overflow, of integers as float32."""
     a, b = floats("hypot", input, other)
     wide_a, wide_b = wide(a), wide(b)

@@ -46,7 +46,7 @@ def _number_of(where, value, dtype):
     return cast(as_tensor(value, where), dtype)
 
 
-def index_fill(x, axis, index, value):
+def index_fill(x: Tensor | float, axis: int, index: Tensor | float, value: Tensor | float) -> Tensor:
     """The tensor with its slices at places along an axis filled with a number, or a tensor of one."""
     x, ids = as_tensor(x, "index_fill"), _row("index_fill", index)
     axis = axis_of("index_fill", int(axis), x.ndim)
@@ -75,7 +75,7 @@ def masked_scatter(input, mask, source):
     return select(mask, reshape(gather(reshape(source, [-1]), numbers_of, 0), x.shape), x)
 
 
-def put_(input, index, source, accumulate=False):
+def put_(input: Tensor, index: Tensor | float, source: Tensor | float, accumulate: bool = False) -> Tensor:
     """The tensor itself, after elements of the source were written to, or added at, places of all elements in one
     row."""
     x, new = as_tensor(input, "put_"), as_tensor(source, "put_")
@@ -105,21 +105,30 @@ def index_put(input, indices, values, accumulate=False):
     return placed("index_put", "add" if accumulate else "update", x, stack(ids, -1), wide)
 
 
-def select_scatter(input, src, axis, index):
+def select_scatter(input: Tensor | float, src: Tensor | float, axis: int, index: Tensor | float) -> Tensor:
     """The tensor with one slice along an axis replaced."""
     x = as_tensor(input, "select_scatter")
     axis = axis_of("select_scatter", axis, x.ndim)
     return assigned(x, (slice(None),) * axis + (int(index),), as_tensor(src, "select_scatter"))
 
 
-def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
+def slice_scatter(
+    input: Tensor | float,
+    src: Tensor | float,
+    axis: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
     """The tensor with the slices from `start` to `end` along an axis, or each step-th of them, replaced."""
     x = as_tensor(input, "slice_scatter")
     axis = axis_of("slice_scatter", axis, x.ndim)
     return assigned(x, (slice(None),) * axis + (slice(start, end, step),), as_tensor(src, "slice_scatter"))
 
 
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+def diagonal_scatter(
+    input: Tensor | float, src: Tensor | float, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
     """The tensor with a diagonal of two dimensions, which `src` has last, replaced."""
     x, new = as_tensor(input, "diagonal_scatter"), as_tensor(src, "diagonal_scatter")
     places = np.diagonal(np.arange(x.size).reshape(x.shape), offset, dim1, dim2)
@@ -128,7 +137,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return reshape(assigned(reshape(x, [-1]), np.array(places), new), x.shape)
 
 
-def inplace_index_add(var, indices, updates, axis):
+def inplace_index_add(var: Tensor, indices: Tensor | float, updates: Tensor | float, axis: int) -> Tensor:
     """The parameter or tensor with slices along an axis added at places: it has these values from then on."""
     made = added_at(var, indices, updates, axis)
     if isinstance(var, Parameter):
@@ -180,7 +189,7 @@ def tensor_scatter_elements(
     return _of_equal_shapes("tensor_scatter_elements", kind, input_x, axis, indices, updates)
 
 
-def scatter(input, axis, index, src):
+def scatter(input: Tensor | float, axis: int, index: Tensor | float, src: Tensor | float) -> Tensor:
     """The tensor with elements at places along an axis replaced by others, or by a number."""
     return _of_equal_shapes("scatter", "update", input, axis, index, src)
 

@@ -5,11 +5,14 @@ collection of matrix derivative results for forward and reverse mode algorithmic
 variables separate" (1973), and that of `cholesky` by I. Murray, "Differentiation of the Cholesky decomposition"
 (2016)."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, log, mul, neg, sub
 from partita.ops.hosted import hosted, matrices
 from partita.ops.layers import matmul
@@ -28,7 +31,7 @@ def turned(x):
     return swapaxes(x, -1, -2)
 
 
-def adjoint(x):
+def adjoint(x: Tensor | float) -> Tensor:
     """The matrices with rows and columns exchanged."""
     return turned(as_tensor(x, "adjoint"))
 
@@ -69,32 +72,32 @@ _slogdet = hosted(
 )
 
 
-def inverse(input):
+def inverse(input: Tensor | float) -> Tensor:
     """The inverses of matrices x[.., n, n]. Raises ValueError for a matrix that has none."""
     return _inverse(matrices("inverse", input, square=[0]))
 
 
-def det(input):
+def det(input: Tensor | float) -> Tensor:
     """The determinants of matrices x[.., n, n]. The gradient needs the inverses."""
     return _det(matrices("det", input, square=[0]))
 
 
-def slogdet(input):
+def slogdet(input: Tensor | float) -> tuple[Tensor, Tensor]:
     """(signs, logarithms of the magnitudes) of the determinants of matrices x[.., n, n]."""
     return _slogdet(matrices("slogdet", input, square=[0]))
 
 
-def matrix_determinant(input):
+def matrix_determinant(input: Tensor | float) -> Tensor:
     """The determinants of matrices x[.., n, n]: `det`."""
     return det(input)
 
 
-def log_matrix_determinant(input):
+def log_matrix_determinant(input: Tensor | float) -> tuple[Tensor, Tensor]:
     """(signs, logarithms of the magnitudes) of the determinants of matrices: `slogdet`."""
     return slogdet(input)
 
 
-def logdet(input):
+def logdet(input: Tensor | float) -> Tensor:
     """The logarithms of the determinants of matrices x[.., n, n], NaN where they are negative."""
     signs, logs = slogdet(input)
     return add(logs, log(signs))  # the logarithm of a sign is 0, -inf or NaN
@@ -113,7 +116,7 @@ def _of_solve(a, b, out, dout, adjoint):
 _solve = hosted("matrix_solve", _solve_values, lambda a, b, adjoint: b, _of_solve, [2, 2], [2])
 
 
-def matrix_solve(matrix, rhs, adjoint=False):
+def matrix_solve(matrix: Tensor | float, rhs: Tensor | float, adjoint: bool = False) -> Tensor:
     """The solutions X[.., n, k] of A X = B, for A[.., n, n] and B[.., n, k]; with `adjoint` those of A^T X = B."""
     a, b = matrices("matrix_solve", matrix, rhs, square=[0])
     if a.shape[:-1] != b.shape[:-1]:
@@ -158,21 +161,21 @@ def _of_cholesky(a, out, dout):
 _cholesky = hosted("cholesky", _cholesky_values, lambda a: a, _of_cholesky, [2], [2])
 
 
-def cholesky(input_x, upper=False):
+def cholesky(input_x: Tensor | float, upper: bool = False) -> Tensor:
     """The lower triangles L with L L^T = A of symmetric positive definite matrices A[.., n, n], or with `upper` their
     transposes. The lower triangles of A are read. Raises ValueError for other matrices."""
     found = _cholesky(matrices("cholesky", input_x, square=[0]))
     return turned(found) if upper else found
 
 
-def cholesky_solve(input, input2, upper=False):
+def cholesky_solve(input: Tensor | float, input2: Tensor | float, upper: bool = False) -> Tensor:
     """The solutions of A X = B, for B[.., n, k] and the triangle of A[.., n, n] that `cholesky` gives."""
     b, factor = matrices("cholesky_solve", input, input2, square=[1])
     first = solve_triangle(factor, b, not upper, upper)
     return solve_triangle(factor, first, not upper, not upper)
 
 
-def cholesky_inverse(input_x, upper=False):
+def cholesky_inverse(input_x: Tensor | float, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose triangle `cholesky` gives: (L L^T)^-1, or with `upper` (U^T U)^-1. All elements
     are read."""
     found = inverse(matrices("cholesky_inverse", input_x, square=[0]))
@@ -200,7 +203,7 @@ _pinv = hosted(
 )
 
 
-def pinv(x, *, atol=None, rtol=None, hermitian=False):
+def pinv(x: Tensor | float, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverses of matrices x[.., n, m], of shape [.., m, n]. Singular values that are at most the larger of
     `atol` and `rtol` times the largest one count as 0; `rtol` is the larger size times the rounding of the type unless
     one of both is given. The gradient holds where the rank does not change. `hermitian`: the matrices are symmetric."""
@@ -210,7 +213,7 @@ def pinv(x, *, atol=None, rtol=None, hermitian=False):
     return _pinv(x, float(rtol), 0.0 if atol is None else float(atol), bool(hermitian))
 
 
-def lstsq(input, A):
+def lstsq(input: Tensor | float, A: Tensor | float) -> Tensor:
     """The X[n, k] for which the sums of squares of input X - A are least, for matrices input[m, n] of full rank, m at
     least n, and A[m, k] or A[m]. If m is below n, the shortest of the solutions."""
     a = as_tensor(A, "lstsq")
@@ -220,7 +223,7 @@ def lstsq(input, A):
     return matmul(pinv(x), b)
 
 
-def matrix_power(input, n):
+def matrix_power(input: Tensor | float, n: int) -> Tensor:
     """The product of n equal matrices x[.., m, m]: the inverse of it if n is negative, and ones on the diagonal if it
     is 0."""
     x = as_tensor(input, "matrix_power")
@@ -274,6 +277,6 @@ def _of_exp(a, out, dout):
 _exp = hosted("matrix_exp", _exp_values, lambda a: a, _of_exp, [2], [2])
 
 
-def matrix_exp(input):
+def matrix_exp(input: Tensor | float) -> Tensor:
     """The exponentials of matrices x[.., n, n]: sums of their powers x^k / k!."""
     return _exp(matrices("matrix_exp", input, square=[0]))

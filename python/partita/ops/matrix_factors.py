@@ -56,7 +56,7 @@ def _of_tall_qr(q, r, dq, dr):
 _qr = hosted("qr", lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_shapes, _of_qr, [2], [2, 2])
 
 
-def qr(input, mode="reduced"):
+def qr(input: Tensor | float, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(Q, R) of matrices x[.., m, n]: x = Q R, Q has orthonormal columns, R is an upper triangle. With "complete" Q has
     m columns, else the smaller of m and n. The gradient needs the first columns to be independent."""
     if mode not in ("reduced", "complete"):
@@ -197,7 +197,7 @@ _geqrf = hosted(
 )
 
 
-def geqrf(input):
+def geqrf(input: Tensor | float) -> tuple[Tensor, Tensor]:
     """(reflections below R, factors) of matrices x[.., m, n], as LAPACK has them: column i below the diagonal is the
     vector v of I - tau v v^T, whose first element is 1. `orgqr` gives Q."""
     return _geqrf(matrices("geqrf", input))
@@ -223,14 +223,16 @@ def _reflections(where, vectors, tau):
     return vectors, tau
 
 
-def orgqr(input, input2):
+def orgqr(input: Tensor | float, input2: Tensor | float) -> Tensor:
     """The first n columns of the product of the reflections x[.., m, n] with factors tau[.., k] that `geqrf` gives."""
     vectors, tau = _reflections("orgqr", input, input2)
     first = broadcast_to(eye(*vectors.shape[-2:], dtype=vectors.dtype), vectors.shape)
     return _reflected(vectors, tau, first, False)
 
 
-def ormqr(input, tau, other, left=True, transpose=False):
+def ormqr(
+    input: Tensor | float, tau: Tensor | float, other: Tensor | float, left: bool = True, transpose: bool = False
+) -> Tensor:
     """The product of Q, all reflections that `geqrf` gives, and a matrix: Q other, or other Q unless `left`; with
     `transpose` of Q^T."""
     vectors, tau = _reflections("ormqr", input, tau)
@@ -322,7 +324,7 @@ def upper_factor(packed):
     return triu(sliced(packed, [*((0, n) for n in packed.shape[:-2]), (0, min(rows, columns)), (0, columns)]))
 
 
-def lu_solve(b, LU_data, LU_pivots):
+def lu_solve(b: Tensor | float, LU_data: Tensor | float, LU_pivots: Tensor | float) -> Tensor:
     """The solutions of A X = B, for B[.., n, k] and the factors of A[.., n, n] in one matrix. The pivots are the rows,
     counted from 1, with which rows were exchanged, in order."""
     packed, change = _exchanges("lu_solve", LU_data, LU_pivots)
@@ -330,7 +332,9 @@ def lu_solve(b, LU_data, LU_pivots):
     return solve_triangle(packed, solve_triangle(packed, found, True, unit=True), False)
 
 
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+def lu_unpack(
+    LU_data: Tensor | float, LU_pivots: Tensor | float, unpack_data: bool = True, unpack_pivots: bool = True
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """(P, L, U) with A = P L U, of the factors in one matrix and the rows, counted from 1, that were exchanged. What is
     not unpacked is None."""
     packed, change = _exchanges("lu_unpack", LU_data, LU_pivots)

@@ -1,5 +1,9 @@
 """Slices at places that come as tensors: added to those of a tensor or a parameter, or put in their stead."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
@@ -59,7 +63,7 @@ def placed(where, kind, x, indices, updates):
     return reshape(combined(where, kind, rows, numbered(where, ids, x.shape[:count]), new), x.shape)
 
 
-def scatter_nd(indices, updates, shape):
+def scatter_nd(indices: Tensor | float, updates: Tensor | float, shape: Sequence[int]) -> Tensor:
     """A tensor of a shape that has updates at places indices[.., q], their sum where places are equal, else 0."""
     new = as_tensor(updates, "scatter_nd")
     sizes = [int(one) for one in (shape.asnumpy() if isinstance(shape, Tensor) else shape)]

@@ -58,7 +58,7 @@ def _padding_with(other):
     )
 
 
-def unique_with_pad(x, pad_num):
+def unique_with_pad(x: Tensor | float, pad_num: float) -> tuple[Tensor, Tensor]:
     """(the different elements of a row in the order in which they are met first, then `pad_num`, as many as in the row;
     which of them each element is)."""
     x = as_tensor(x, "unique_with_pad")
@@ -93,6 +93,6 @@ def unravelled(numbers, sizes):
     return found[::-1]
 
 
-def sparse_segment_mean(x, indices, segment_ids):
+def sparse_segment_mean(x: Tensor | float, indices: Tensor | float, segment_ids: Tensor | float) -> Tensor:
     """The means of the slices of some numbers, in segments whose ids rise, 0 of none."""
     return sorted_segments("sparse_segment_mean", "mean", gather(x, indices, 0), segment_ids)

@@ -151,6 +151,13 @@ def interpolate(
     return x
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+def upsample(
+    input: Tensor | float,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
     """`interpolate` by another name."""
     return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)

@@ -85,7 +85,7 @@ tensor_ge, tensor_gt, tensor_le, tensor_lt = greater_equal, greater, less_equal,
 tensor_mod, tensor_muls, tensor_range, pows = floor_mod, mul, range, pow
 
 
-def scalar_cast(input_x, input_y):
+def scalar_cast(input_x: float, input_y: mstype.DType | str | type) -> bool | int | float:
     """A number of Python as a bool, an integer or a float, as an element type says."""
     kind = mstype.to_dtype(input_y)
     return bool(input_x) if kind == mstype.bool_ else float(input_x) if mstype.is_float(kind) else int(input_x)

@@ -46,17 +46,17 @@ __all__ = (
 absolute, negative, fix, floordiv, floormod = abs, neg, trunc, floor_div, floor_mod
 
 
-def isnan_ext(tensor):
+def isnan_ext(tensor: Tensor | float) -> Tensor:
     """Whether elements are no numbers."""
     return isnan(tensor)
 
 
-def positive(input):
+def positive(input: Tensor | float) -> Tensor:
     """The tensor itself."""
     return as_tensor(input, "positive")
 
 
-def real(input):
+def real(input: Tensor | float) -> Tensor:
     """The real part: the tensor itself, there are no complex types."""
     return as_tensor(input, "real")
 
@@ -67,30 +67,30 @@ def conj(input: Tensor | float) -> Tensor:
     return as_tensor(input, "conj")
 
 
-def subtract(input, other, *, alpha=1):
+def subtract(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """input - alpha other, broadcast."""
     if alpha == 1 and isinstance(other, Tensor) and other.dtype == mstype.bool_:
         return sub(input, cast(other, mstype.int64))
     return sub(input, other if alpha == 1 else mul(other, alpha))
 
 
-def divide(input, other, *, rounding_mode=None):
+def divide(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient, broadcast; see `div`."""
     return div(input, other, rounding_mode=rounding_mode)
 
 
-def truncate_div(x, y):
+def truncate_div(x: Tensor | float, y: Tensor | float) -> Tensor:
     """The quotient, broadcast, rounded towards 0; of integers an integer."""
     found = real_div(x, y)
     return trunc(stop_gradient(found)) if mstype.is_float(found.dtype) else found
 
 
-def truncate_mod(x, y):
+def truncate_mod(x: Tensor | float, y: Tensor | float) -> Tensor:
     """x - truncate_div(x, y) y, broadcast: with the sign of x."""
     return truncated_mod(x, y)
 
 
-def fmod(input, other):
+def fmod(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The remainder of a division that rounds towards 0, broadcast: with the sign of `input`. A tensor without
     dimensions as `other` takes the element type of `input`, if both have floats, or integers."""
     if isinstance(input, Tensor) and isinstance(other, Tensor) and other.ndim == 0 < input.ndim:
@@ -99,12 +99,12 @@ def fmod(input, other):
     return truncate_mod(input, other)
 
 
-def fmax(input, other):
+def fmax(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The larger of each pair, broadcast; of a number and none the number."""
     return _known("fmax", larger, input, other)
 
 
-def fmin(input, other):
+def fmin(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The smaller of each pair, broadcast; of a number and none the number."""
     return _known("fmin", smaller, input, other)
 
@@ -116,7 +116,7 @@ def _known(where, chosen, input, other):
     return select(isnan(a), b, select(isnan(b), a, chosen(a, b)))
 
 
-def copysign(x, other):
+def copysign(x: Tensor | float, other: Tensor | float) -> Tensor:
     """The magnitude of x with the sign of `other`, broadcast, in the type of x; of integers as float32."""
     a = as_float(as_tensor(x, "copysign"))
     b = as_float(as_tensor(float(other) if is_number(other) else other, "copysign"))
@@ -124,32 +124,32 @@ def copysign(x, other):
     return select(has_sign(b), neg(size), size)
 
 
-def signbit(input):
+def signbit(input: Tensor | float) -> Tensor:
     """Whether elements are below 0."""
     x = as_tensor(input, "signbit")
     return full(x.shape, False, dtype=mstype.bool_) if x.dtype == mstype.bool_ else less(x, 0)
 
 
-def sgn(input):
+def sgn(input: Tensor | float) -> Tensor:
     """-1, 0 or 1, and 0 of what is no number; its gradient is 0."""
     x = as_tensor(input, "sgn")
     return sub(cast(greater(x, 0), x.dtype), cast(less(x, 0), x.dtype))
 
 
-def heaviside(input, values):
+def heaviside(input: Tensor | float, values: Tensor | float) -> Tensor:
     """0 of negative elements, 1 of positive ones and `values` of zeros, broadcast."""
     x, y = pair("heaviside", input, values)
     return select(equal(x, 0), y, cast(greater(x, 0), x.dtype))
 
 
-def frac(x):
+def frac(x: Tensor | float) -> Tensor:
     """The part of x that truncation takes away, with its sign."""
     x = as_tensor(x, "frac")
     x = cast(x, mstype.int64) if x.dtype == mstype.bool_ else x
     return sub(x, trunc(x))
 
 
-def sinc(input):
+def sinc(input: Tensor | float) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0; of integers as float32."""
     x = as_float(as_tensor(input, "sinc"))
     none, one = equal(x, 0.0), Tensor(1.0, x.dtype)
@@ -157,7 +157,7 @@ def sinc(input):
     return select(none, one, div(sin(angle), angle))
 
 
-def rint(x):
+def rint(x: Tensor | float) -> Tensor:
     """The nearest integers, of two as near the even one, as floats."""
     return round(x)
 
@@ -189,12 +189,12 @@ def nan_to_num(
     return x
 
 
-def isposinf(input):
+def isposinf(input: Tensor | float) -> Tensor:
     """Whether elements are infinite and positive."""
     return _equal_to("isposinf", input, math.inf)
 
 
-def isneginf(input):
+def isneginf(input: Tensor | float) -> Tensor:
     """Whether elements are infinite and negative."""
     return _equal_to("isneginf", input, -math.inf)
 
@@ -206,19 +206,19 @@ def _equal_to(where, input, value):
     return equal(x, value)
 
 
-def isreal(input):
+def isreal(input: Tensor | float) -> Tensor:
     """Whether elements are real numbers, as all are: there are no complex types."""
     return full(as_tensor(input, "isreal").shape, True, dtype=mstype.bool_)
 
 
-def is_complex(input):
+def is_complex(input: Tensor) -> bool:
     """False: there are no complex types. Raises TypeError for what is no tensor."""
     if not isinstance(input, Tensor):
         raise TypeError(f"[is_complex] operand is not a tensor, got {type(input).__name__}, expected a Tensor")
     return False
 
 
-def is_nonzero(input):
+def is_nonzero(input: Tensor | float) -> bool:
     """Whether the only element is other than 0, as a bool. Raises ValueError for several elements."""
     x = as_tensor(input, "is_nonzero")
     if x.size != 1:
@@ -226,7 +226,7 @@ def is_nonzero(input):
     return bool(x.reshape(()) != 0)
 
 
-def approximate_equal(x, y, tolerance=1e-05):
+def approximate_equal(x: Tensor | float, y: Tensor | float, tolerance: float = 1e-05) -> Tensor:
     """Whether |x - y| < tolerance, broadcast."""
     a, b = pair("approximate_equal", x, y)
     return less(abs(sub(a, b)), tolerance)
@@ -241,7 +241,7 @@ def allclose(
     return bool(found) if build is None or build.is_recorded else found
 
 
-def eps(x):
+def eps(x: Tensor | float) -> Tensor:
     """The distance from 1 to the next number of the element type, in the shape of x."""
     x = as_tensor(x, "eps")
     if not mstype.is_float(x.dtype):
@@ -249,7 +249,7 @@ def eps(x):
     return full(x.shape, 2.0**-7 if x.dtype == mstype.bfloat16 else float(np.finfo(x.dtype.numpy).eps), dtype=x.dtype)
 
 
-def mul_no_nan(x, y):
+def mul_no_nan(x: Tensor | float, y: Tensor | float) -> Tensor:
     """x y, broadcast; 0 where y is 0, whatever x is."""
     a, b = pair("mul_no_nan", x, y)
     if not mstype.is_float(a.dtype):
@@ -273,6 +273,6 @@ def squared_difference(x: Tensor | float, y: Tensor | float) -> Tensor:
     return mul(gap, gap)
 
 
-def square_sum_all(x, y):
+def square_sum_all(x: Tensor | float, y: Tensor | float) -> tuple[Tensor, Tensor]:
     """(the sum of the squares of x, that of y)."""
     return tuple(mul(one, one).sum() for one in (x, y))

@@ -1,5 +1,7 @@
 """Gamma functions of one and more arguments and Bessel functions, which NumPy computes in float64, with gradients."""
 
+from __future__ import annotations
+
 import functools
 import math
 
@@ -77,7 +79,7 @@ def _bessel(name):
 globals().update((f"bessel_{_name}", _bessel(_name)) for _name in _BESSEL)
 
 
-def i0(input):
+def i0(input: Tensor | float) -> Tensor:
     """The modified Bessel function of the first kind and of degree 0."""
     return _bessel("i0")(input)
 
@@ -85,7 +87,7 @@ def i0(input):
 # Gamma functions.
 
 
-def mvlgamma(input, p):
+def mvlgamma(input: Tensor | float, p: int) -> Tensor:
     """The logarithm of the gamma function of p dimensions, of elements above (p - 1) / 2. Raises ValueError for a p
     below 1."""
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
@@ -100,7 +102,7 @@ def mvlgamma(input, p):
 _ZETA = _in_own_type(values.zeta)
 
 
-def zeta(input, other):
+def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The zeta function of Hurwitz: the sum of (other + k)^-input from k = 0 on, broadcast. Its gradient is that of
     `other`."""
     s, q = _of_floats("zeta", input, other)

@@ -62,7 +62,7 @@ def threshold(input: Tensor | float, thr: float, value: float) -> Tensor:
     return select(greater(x, thr), x, Tensor(other, x.dtype))
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
+def rrelu(input: Tensor | float, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
     """x, and below 0 x times a slope that is drawn for each element between `lower` and `upper`. Raises ValueError
     unless 0 <= lower <= upper <= 1."""
     x = as_tensor(input, "rrelu")

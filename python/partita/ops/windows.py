@@ -52,12 +52,16 @@ def _window(where, of, window_length, periodic, dtype, short=None):
     return Tensor(of(places), kind)
 
 
-def bartlett_window(window_length, periodic=True, *, dtype=None):
+def bartlett_window(
+    window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None
+) -> Tensor:
     """The window of Bartlett: 1 - |2 t - 1|, for t from 0 to 1."""
     return _window("bartlett_window", lambda t: 1 - np.abs(2 * t - 1), window_length, periodic, dtype)
 
 
-def blackman_window(window_length, periodic=True, *, dtype=None):
+def blackman_window(
+    window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None
+) -> Tensor:
     """The window of Blackman: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t), for t from 0 to 1."""
 
     def of(t):
@@ -66,7 +70,14 @@ def blackman_window(window_length, periodic=True, *, dtype=None):
     return _window("blackman_window", of, window_length, periodic, dtype)
 
 
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
     """The window of Hamming: alpha - beta cos(2 pi t), for t from 0 to 1."""
 
     def of(t):
@@ -75,12 +86,14 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     return _window("hamming_window", of, window_length, periodic, dtype, mstype.float64)
 
 
-def hann_window(window_length, periodic=True, *, dtype=None):
+def hann_window(window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
     """The window of Hann: 0.5 - 0.5 cos(2 pi t), for t from 0 to 1, as float64 without `dtype`."""
     return hamming_window(window_length, periodic, 0.5, 0.5, dtype=dtype or mstype.float64)
 
 
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: mstype.DType | str | type | None = None
+) -> Tensor:
     """The window of Kaiser: I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta), for t from 0 to 1, as float64
     without `dtype`."""
 
@@ -123,17 +136,17 @@ def _places(where, function, row, col, offset, dtype):
     return Tensor(np.stack(function(row, offset, col)), kind)
 
 
-def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
     """The rows and the columns, one above the other, of the places on and below a diagonal of a matrix."""
     return _places("tril_indices", np.tril_indices, row, col, offset, dtype)
 
 
-def triu_indices(row, col, offset=0, *, dtype=mstype.int64):
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
     """The rows and the columns, one above the other, of the places on and above a diagonal of a matrix."""
     return _places("triu_indices", np.triu_indices, row, col, offset, dtype)
 
 
-def vander(x, N=None):
+def vander(x: Tensor | float, N: int | None = None) -> Tensor:
     """The matrix with a row of falling powers, down to 1, for each element of a vector: N of them, or as many as there
     are elements."""
     x = as_tensor(x, "vander")
@@ -147,7 +160,7 @@ def vander(x, N=None):
     return pow(expand_dims(x, 1), reshape(powers, [1, count]))
 
 
-def fills(x, value):
+def fills(x: Tensor | float, value: Tensor | float) -> Tensor:
     """One number, of Python or of a tensor, in the shape and the element type of x."""
     x = as_tensor(x, "fills")
     if isinstance(value, Tensor):
