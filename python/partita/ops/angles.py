@@ -38,8 +38,8 @@ __all__ = [*_TEXTS, *_OLDER, "arctan2", "atan2", "polygamma"]
 
 
 def atan2(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The angle from -pi to pi of the point (other, input), broadcast. input, other: tensors or numbers; integers
-    become float32."""
+    """The angle in radians, from -pi to pi, of the point (other, input), broadcast. input, other: tensors or numbers;
+    integers become float32. Raises ValueError for shapes that do not broadcast."""
     if is_number(input):
         input = Tensor(input, number_dtype(as_tensor(other, "atan2"), float(input)))
     if is_number(other):
@@ -52,8 +52,9 @@ arctan2 = atan2
 
 
 def polygamma(n: int, input: Tensor | float) -> Tensor:
-    """The derivative of order n of digamma; digamma itself for 0. n: an int, or an integer tensor of one element.
-    Raises ValueError for a negative order, or one above 100."""
+    """The derivative of order n of digamma, of each element; digamma itself for 0. n: an int, or an integer tensor of
+    one element. The result has the shape of `input`; integers become float32. Raises ValueError for a negative order,
+    or one above 100."""
     order = int(n)
     if order == 0:
         return globals()["digamma"](input)

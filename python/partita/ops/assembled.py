@@ -29,19 +29,22 @@ def _split(where, input, indices_or_sections, axis):
 
 
 def vsplit(input: Tensor | float, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Parts along the first dimension, of a tensor of two or more: see tensor_split."""
+    """Parts along the first dimension, of a tensor of two or more, in a tuple: see tensor_split. Raises ValueError for
+    less than two dimensions."""
     if as_tensor(input, "vsplit").ndim < 2:
         raise ValueError(f"[vsplit] too few dimensions, got {as_tensor(input).shape}, expected at least 2")
     return _split("vsplit", input, indices_or_sections, 0)
 
 
 def hsplit(input: Tensor | float, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Parts along the second dimension: see tensor_split."""
+    """Parts along the second dimension, in a tuple: see tensor_split. Raises ValueError for less than two dimensions.
+    """
     return _split("hsplit", input, indices_or_sections, 1)
 
 
 def dsplit(input: Tensor | float, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Parts along the third dimension: see tensor_split."""
+    """Parts along the third dimension, in a tuple: see tensor_split. Raises ValueError for less than three dimensions.
+    """
     return _split("dsplit", input, indices_or_sections, 2)
 
 
@@ -57,12 +60,14 @@ def atleast_3d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one after the other along the third dimension."""
+    """The tensors one after the other along the third dimension; vectors [n] are [1, n, 1]. Raises ValueError for
+    shapes that differ elsewhere."""
     return concat([atleast_3d(one) for one in tensors], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one after the other along the second dimension; rows and numbers are columns."""
+    """The tensors one after the other along the second dimension; rows and numbers are columns. Raises ValueError for
+    shapes that differ elsewhere."""
     parts = [as_tensor(one, "column_stack") for one in tensors]
     return concat([reshape(one, [one.size, 1]) if one.ndim < 2 else one for one in parts], 1)
 
@@ -73,13 +78,15 @@ def row_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def cartesian_prod(*inputs: Tensor) -> Tensor:
-    """All combinations of an element of each vector, one a row; the last vector goes fastest."""
+    """All combinations of an element of each vector, one a row; the last vector goes fastest. Vectors of n and m
+    elements give [n m, 2]. Raises TypeError for what holds no numbers."""
     grids = meshgrid(*inputs, indexing="ij")
     return stack([reshape(one, [-1]) for one in grids], -1)
 
 
 def combinations(input: Tensor | float, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of r elements of a vector in their order, one a row; with replacement elements may come again."""
+    """All choices of r elements of a vector in their order, one a row: [choices, r]; with replacement elements may come
+    again. Raises ValueError for other than one dimension, or an r below 0."""
     x = as_tensor(input, "combinations")
     if x.ndim != 1 or r < 0:
         raise ValueError(f"[combinations] bad operands, got {x.shape} and r={r}, expected a vector, and r from 0")
@@ -118,7 +125,8 @@ def take(input: Tensor | float, index: Tensor | float) -> Tensor:
 
 
 def rot90(input: Tensor | float, k: int, dims: Sequence[int]) -> Tensor:
-    """The tensor turned k times by 90 degrees in the plane of two dimensions, from the first to the second."""
+    """The tensor turned k times by 90 degrees in the plane of two dimensions, from the first to the second, whose sizes
+    change places if k is odd. Raises ValueError for one dimension twice."""
     x = as_tensor(input, "rot90")
     if len(dims) != 2:
         raise ValueError(f"[rot90] bad dims, got {dims}, expected two dimensions")

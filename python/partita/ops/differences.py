@@ -24,7 +24,8 @@ def diff(
     x: Tensor | float, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """The differences of neighbours along an axis, n times; of what is put before and after, too. Of bools whether
-    neighbours differ."""
+    neighbours differ. The size of the axis shrinks by n. Raises ValueError for an n below 0, or an axis that the tensor
+    has not."""
     x = as_tensor(x, "diff")
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0 or x.ndim == 0:
         raise ValueError(f"[diff] bad operands, got n={n!r} of shape {x.shape}, expected n from 0, and a dimension")

@@ -53,7 +53,7 @@ def _values(x):
 
 def bernoulli(input: Tensor | float, p: Tensor | float = 0.5, seed: int | None = None) -> Tensor:
     """1 with probability p, a number or a tensor that is broadcast, else 0, in the shape and the element type of a
-    tensor. Raises ValueError for a number outside of 0 to 1."""
+    tensor. Raises ValueError for a number outside of 0 to 1, or shapes that do not broadcast."""
     x = as_tensor(input, "bernoulli")
     if is_number(p) and not 0 <= p <= 1:
         raise ValueError(f"[bernoulli] no probability, got {p}, expected a number from 0 to 1")
@@ -142,7 +142,8 @@ def randint_like(
     *,
     dtype: mstype.DType | str | type | None = None,
 ) -> Tensor:
-    """Integers from `low` to below `high`, in the shape and, without `dtype`, the element type of a tensor."""
+    """Integers from `low` to below `high`, in the shape and, without `dtype`, the element type of a tensor. Raises
+    ValueError for a `high` that is not above `low`, TypeError for bounds that are no integers."""
     x = as_tensor(input, "randint_like")
     for one in (low, high):
         if isinstance(one, bool) or not isinstance(one, int):
@@ -165,7 +166,8 @@ def random_poisson(
     seed: int | None = None,
     dtype: mstype.DType | str | type = mstype.float32,
 ) -> Tensor:
-    """Numbers of the distribution of Poisson: of `shape` for each of the rates, whose dimensions come last."""
+    """Numbers of the distribution of Poisson: of `shape` for each of the rates, whose dimensions come last. Raises
+    NotImplementedError in a network that is compiled once, ValueError for sizes below 1."""
     x = as_tensor(rate, "random_poisson")
     draws = _generator("random_poisson", x)
     return Tensor(draws.poisson(_values(x), [*_shape("random_poisson", shape), *x.shape]), dtype)

@@ -65,13 +65,15 @@ def exp2(input: Tensor | float) -> Tensor:
 
 
 def logaddexp(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """log(exp(a) + exp(b)), broadcast, without overflow."""
+    """log(exp(a) + exp(b)) of each pair of elements, broadcast, without overflow. Raises ValueError for shapes that do
+    not broadcast."""
     a, b = floats("logaddexp", input, other)
     return typed(_logaddexp(wide(a), wide(b)), a.dtype)
 
 
 def logaddexp2(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """log2(2^a + 2^b), broadcast, without overflow."""
+    """log2(2^a + 2^b) of each pair of elements, broadcast, without overflow. Raises ValueError for shapes that do not
+    broadcast."""
     a, b = floats("logaddexp2", input, other)
     base = math.log(2.0)
     return typed(div(_logaddexp(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
@@ -85,7 +87,8 @@ def _logaddexp(a, b):
 
 
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """A power, broadcast, computed in float64 and given as it."""
+    """A power of each pair of elements, broadcast, computed in float64 and given as it. Raises ValueError for shapes
+    that do not broadcast, TypeError for two numbers."""
     if is_number(input) and is_number(exponent):
         raise TypeError(f"[float_power] no tensor, got {input!r} and {exponent!r}, expected one")
     base = float(input) if is_number(input) else cast(as_tensor(input, "float_power"), mstype.float64)
@@ -97,7 +100,8 @@ float_power_ext = float_power
 
 
 def ldexp(x: Tensor | float, other: Tensor | float) -> Tensor:
-    """x times 2 to the power of `other`, broadcast, of integers as float32."""
+    """x times 2 to the power of `other`, of each pair of elements, broadcast, of integers as float32. Raises ValueError
+    for shapes that do not broadcast."""
     power = pow(2.0, other if is_number(other) else _float(other, "ldexp"))
     return mul(x if is_number(x) else _float(x, "ldexp"), power)
 
@@ -137,7 +141,8 @@ def logit(input: Tensor | float, eps: float | None = None) -> Tensor:
 
 
 def hypot(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """sqrt(a^2 + b^2), broadcast, without overflow, of integers as float32."""
+    """sqrt(a^2 + b^2) of each pair of elements, broadcast, without overflow, of integers as float32. Raises ValueError
+    for shapes that do not broadcast."""
     a, b = floats("hypot", input, other)
     wide_a, wide_b = wide(a), wide(b)
     largest = maximum(abs(wide_a), abs(wide_b))

@@ -73,12 +73,14 @@ def _so_far(where, beyond, input, axis, kind):
 
 
 def cummax(input: Tensor | float, axis: int) -> tuple[Tensor, Tensor]:
-    """(largest elements up to each one along an axis, where they are as int64, the last of equal ones)."""
+    """(largest elements up to each one along an axis, where they are as int64, the last of equal ones), both in the
+    shape of `input`. Raises ValueError for an axis that the tensor has not."""
     return _so_far("cummax", greater, input, axis, mstype.int64)
 
 
 def cummin(input: Tensor | float, axis: int) -> tuple[Tensor, Tensor]:
-    """(smallest elements up to each one along an axis, where they are as int32, the last of equal ones)."""
+    """(smallest elements up to each one along an axis, where they are as int32, the last of equal ones), both in the
+    shape of `input`. Raises ValueError for an axis that the tensor has not."""
     return _so_far("cummin", less, input, axis, mstype.int32)
 
 
@@ -116,7 +118,8 @@ def _picked(x, axis, places, keepdims):
 
 def median(input: Tensor | float, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the element in the middle of the order along an axis, the lower of two, where it is as int64): NaN where there
-    is one."""
+    is one. Both have the shape without the axis, or with `keepdims` with size 1 there. Raises ValueError for an axis
+    that the tensor has not."""
     x = as_tensor(input, "median")
     if x.ndim == 0:
         return x, full([], 0, dtype=mstype.int64)
@@ -204,7 +207,8 @@ def nansum(
     *,
     dtype: mstype.DType | str | type | None = None,
 ) -> Tensor:
-    """The sum over dimensions, or of all elements, without NaN."""
+    """The sum over dimensions, or of all elements, without NaN. The result has the shape without these dimensions, or
+    with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor has not."""
     x = _without_nan(as_tensor(input, "nansum"), 0.0)
     x = x if dtype is None else cast(x, dtype)
     return reduce_sum(x, () if axis is None else axis, keepdims)
@@ -217,7 +221,9 @@ def nanmean(
     *,
     dtype: mstype.DType | str | type | None = None,
 ) -> Tensor:
-    """The mean over dimensions, or of all elements, without NaN; NaN where there is nothing else."""
+    """The mean over dimensions, or of all elements, without NaN; NaN where there is nothing else. The result has the
+    shape without these dimensions, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor
+    has not."""
     x = as_tensor(input, "nanmean")
     if not mstype.is_float(x.dtype):
         raise TypeError(f"[nanmean] bad element type, got {x.dtype}, expected floating-point numbers")

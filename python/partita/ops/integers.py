@@ -22,22 +22,26 @@ def _of_integers(where, function, input, other):
 
 
 def gcd(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The greatest common divisor of each pair of integers, broadcast."""
+    """The greatest common divisor of each pair of integers, broadcast. Raises TypeError for floats, ValueError for
+    shapes that do not broadcast."""
     return _of_integers("gcd", np.gcd, input, other)
 
 
 def lcm(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The least common multiple of each pair of integers, broadcast."""
+    """The least common multiple of each pair of integers, broadcast. Raises TypeError for floats, ValueError for shapes
+    that do not broadcast."""
     return _of_integers("lcm", np.lcm, input, other)
 
 
 def bitwise_left_shift(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The bits of integers moved to higher places, broadcast."""
+    """The bits of integers moved to higher places, by numbers that are broadcast. Raises TypeError for floats,
+    ValueError for shapes that do not broadcast."""
     return _of_integers("bitwise_left_shift", np.left_shift, input, other)
 
 
 def bitwise_right_shift(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The bits of integers moved to lower places, broadcast; the sign stays."""
+    """The bits of integers moved to lower places, by numbers that are broadcast; the sign stays. Raises TypeError for
+    floats, ValueError for shapes that do not broadcast."""
     return _of_integers("bitwise_right_shift", np.right_shift, input, other)
 
 

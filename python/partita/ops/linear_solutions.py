@@ -32,7 +32,8 @@ def turned(x):
 
 
 def adjoint(x: Tensor | float) -> Tensor:
-    """The matrices with rows and columns exchanged."""
+    """The matrices, the last two dimensions, with rows and columns exchanged. Raises ValueError for less than two
+    dimensions."""
     return turned(as_tensor(x, "adjoint"))
 
 
@@ -73,17 +74,20 @@ _slogdet = hosted(
 
 
 def inverse(input: Tensor | float) -> Tensor:
-    """The inverses of matrices x[.., n, n]. Raises ValueError for a matrix that has none."""
+    """The inverses of matrices x[.., n, n], in this shape. Raises ValueError for a matrix that has none, or other
+    shapes, TypeError for integers."""
     return _inverse(matrices("inverse", input, square=[0]))
 
 
 def det(input: Tensor | float) -> Tensor:
-    """The determinants of matrices x[.., n, n]. The gradient needs the inverses."""
+    """The determinants of matrices x[.., n, n], of shape [..]. The gradient needs the inverses. Raises ValueError for
+    other shapes, TypeError for integers."""
     return _det(matrices("det", input, square=[0]))
 
 
 def slogdet(input: Tensor | float) -> tuple[Tensor, Tensor]:
-    """(signs, logarithms of the magnitudes) of the determinants of matrices x[.., n, n]."""
+    """(signs, logarithms of the magnitudes) of the determinants of matrices x[.., n, n], both of shape [..]. Raises
+    ValueError for other shapes, TypeError for integers."""
     return _slogdet(matrices("slogdet", input, square=[0]))
 
 
@@ -98,7 +102,8 @@ def log_matrix_determinant(input: Tensor | float) -> tuple[Tensor, Tensor]:
 
 
 def logdet(input: Tensor | float) -> Tensor:
-    """The logarithms of the determinants of matrices x[.., n, n], NaN where they are negative."""
+    """The logarithms of the determinants of matrices x[.., n, n], of shape [..], NaN where they are negative. Raises
+    ValueError for other shapes, TypeError for integers."""
     signs, logs = slogdet(input)
     return add(logs, log(signs))  # the logarithm of a sign is 0, -inf or NaN
 
@@ -225,7 +230,7 @@ def lstsq(input: Tensor | float, A: Tensor | float) -> Tensor:
 
 def matrix_power(input: Tensor | float, n: int) -> Tensor:
     """The product of n equal matrices x[.., m, m]: the inverse of it if n is negative, and ones on the diagonal if it
-    is 0."""
+    is 0. Raises ValueError for other shapes, TypeError for an n that is no integer."""
     x = as_tensor(input, "matrix_power")
     if isinstance(n, bool) or not isinstance(n, numbers.Integral):
         raise TypeError(f"[matrix_power] n is not an integer, got {n!r}, expected one")

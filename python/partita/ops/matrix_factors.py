@@ -169,7 +169,7 @@ def symmetric_eigen(x, lower=True):
 
 
 def _no_complex(name):
-    def call(A):
+    def call(A: Tensor) -> None:
         raise NotImplementedError(
             f"[{name}] complex numbers are not supported, got a call, expected scipy.linalg.eigh of symmetric "
             "matrices, or numpy.linalg.eig on asnumpy()"

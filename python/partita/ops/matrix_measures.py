@@ -81,8 +81,8 @@ def _distances(where, difference, p):
 
 
 def cdist(x1: Tensor | float, x2: Tensor | float, p: float = 2.0) -> Tensor:
-    """The distances of all rows of x1[.., n, k] and x2[.., m, k]: norms of degree p of their differences, of shape
-    [.., n, m]."""
+    """The distances of all rows of x1[.., n, k] and x2[.., m, k]: norms of degree p of their differences, of shape [..,
+    n, m]. Raises ValueError for rows of different lengths, or a p below 0."""
     a, b = matrices("cdist", x1, x2)
     if a.ndim != b.ndim or a.shape[-1] != b.shape[-1]:
         raise ValueError(f"[cdist] the shapes do not fit, got {a.shape} and {b.shape}, expected rows of one length")
@@ -99,7 +99,8 @@ def pdist(input: Tensor | float, p: float = 2.0) -> Tensor:
 
 
 def dist(input: Tensor | float, other: Tensor | float, p: float = 2) -> Tensor:
-    """The norm of degree p of all elements of the difference of two tensors."""
+    """The norm of degree p of all elements of the difference of two tensors, which broadcast, without dimensions.
+    Raises ValueError for shapes that do not broadcast."""
     return _distances("dist", reshape(as_float(sub(input, other)), [-1]), p)
 
 
@@ -113,9 +114,9 @@ def _weights(x, given, where):
 def cov(
     input: Tensor | float, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariances of variables, the rows of x[n, k], with observations as columns; of one, as of x[k], a
+    """The covariances of variables, the rows of x[n, k], with observations as columns, as [n, n]; of one, as of x[k], a
     number. Each observation counts `fweights` times and with a share `aweights`. Sums are divided by the number of
-    observations less `correction`."""
+    observations less `correction`. Raises ValueError for more than two dimensions."""
     x = as_float(as_tensor(input, "cov"))
     if x.ndim > 2:
         raise ValueError(f"[cov] too many dimensions, got {x.shape}, expected at most two")
@@ -169,7 +170,8 @@ def einsum_ext(equation: str, *operands: Tensor) -> Tensor:
 
 
 def ger(input: Tensor | float, vec2: Tensor | float) -> Tensor:
-    """The products of all pairs of elements of two vectors: `outer`."""
+    """The products of all pairs of elements of two vectors: `outer`, of [m] and [n] as [m, n]. Raises ValueError for
+    other than one dimension."""
     return outer(input, vec2)
 
 
@@ -201,7 +203,8 @@ def block_diag(*inputs: Tensor) -> Tensor:
 
 
 def renorm(input: Tensor | float, p: float, axis: int, maxnorm: float) -> Tensor:
-    """The slices along a dimension, those whose norm of degree p is above `maxnorm` scaled down to it."""
+    """The slices along a dimension, those whose norm of degree p is above `maxnorm` scaled down to it, in the shape of
+    `input`. Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input, "renorm")
     axis = axis_of("renorm", axis, x.ndim)
     if isinstance(p, bool) or not isinstance(p, numbers.Integral):
@@ -224,8 +227,9 @@ _histc = hosted("histc", _counts, lambda x, bins, low, high: [bins], None, [1], 
 
 
 def histc(input: Tensor | float, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
-    """How many elements are in each of `bins` parts of equal width from `min` to `max`, or between the smallest and the
-    largest element where both are 0: of the type of the elements, of 16 bits float32. Others are not counted."""
+    """How many elements, of any shape, are in each of `bins` parts of equal width from `min` to `max`, or between the
+    smallest and the largest element where both are 0: [bins], of the type of the elements, of 16 bits float32. Others
+    are not counted. Raises ValueError for less than one part."""
     x = as_tensor(input, "histc")
     if x.dtype not in (mstype.float16, mstype.float32, mstype.int32):
         raise TypeError(f"[histc] bad element type, got {x.dtype}, expected float16, float32 or int32")

@@ -17,7 +17,8 @@ __all__ = (
 
 
 def addn(x: Sequence[Tensor]) -> Tensor:
-    """The sum of the tensors of a tuple or list, or the only one. Raises ValueError without one."""
+    """The sum of the tensors of a tuple or list, of one shape, or the only one. Raises ValueError without one, and for
+    shapes that do not broadcast."""
     parts = list(x) if isinstance(x, (tuple, list)) else [x]
     if not parts:
         raise ValueError("[addn] nothing to add, got no tensors, expected one or more")
@@ -35,7 +36,8 @@ def mixed_precision_cast(dst_type: mstype.DType | str | type, x: object) -> obje
 
 
 def t(input: Tensor | float) -> Tensor:
-    """A matrix with its dimensions exchanged; a vector or a number as it is. Raises ValueError for more dimensions."""
+    """A matrix with its dimensions exchanged; a vector or a number as it is. Raises ValueError for more than two
+    dimensions."""
     x = as_tensor(input, "t")
     if x.ndim > 2:
         raise ValueError(f"[t] not a matrix, got shape {x.shape}, expected at most two dimensions")
@@ -55,7 +57,8 @@ def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]
 
 
 def atleast_2d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """A tensor of at least two dimensions, the first of one element, or each of a list or tuple."""
+    """A tensor of at least two dimensions, the first of one element, or each of a list or tuple. Raises TypeError for
+    what holds no numbers."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_2d(one) for one in inputs)
     x = as_tensor(inputs, "atleast_2d")
@@ -63,7 +66,8 @@ def atleast_2d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]
 
 
 def cross(input: Tensor | float, other: Tensor | float, dim: int | None = None) -> Tensor:
-    """The products of vectors of three elements along a dimension: the first one of this size where none is given."""
+    """The products of vectors of three elements along a dimension, in the shape of both: the first one of this size
+    where none is given. Raises ValueError for a dimension of another size, or none of this one."""
     a, b = as_tensor(input, "cross"), as_tensor(other, "cross")
     sizes = list(a.shape)
     if a.shape != b.shape or 3 not in sizes:

@@ -97,7 +97,7 @@ _WORDS = {
 
 
 def _of_tensors(kind):
-    def call(input_x, indices, updates):
+    def call(input_x: Tensor, indices: Tensor, updates: Tensor | float) -> Tensor:
         return placed(f"tensor_scatter_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The tensor with its slices at places indices[.., q] {_WORDS[kind]}. The updates have the shape
@@ -106,7 +106,7 @@ def _of_tensors(kind):
 
 
 def _of_parameters(kind):
-    def call(input_x, indices, updates):
+    def call(input_x: Tensor, indices: Tensor, updates: Tensor | float) -> Tensor:
         return change_rows(f"scatter_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The parameter with its slices of some numbers {_WORDS[kind]}: it has these values from then on.
@@ -116,7 +116,9 @@ def _of_parameters(kind):
 
 
 def _of_both(kind):
-    def call(input_x, indices, updates, use_locking=kind == "update"):
+    def call(
+        input_x: Tensor, indices: Tensor, updates: Tensor | float, use_locking: bool = kind == "update"
+    ) -> Tensor:
         return change(f"scatter_nd_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The parameter with its slices at places indices[.., q] {_WORDS[kind]}: it has these values from

@@ -63,7 +63,8 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window of x[n, c, d, h, w], or of x[c, d, h, w]. With `return_indices` also its place
-    in the volume."""
+    in the volume. Sizes are elements, or (depth, rows, columns). Raises ValueError for other dimensions, or a window
+    larger than the volume."""
     where = "max_pool3d"
     kernel = several(where, "kernel_size", kernel_size, 3)
     strides = kernel if stride is None else several(where, "stride", stride, 3)
@@ -151,8 +152,9 @@ def _adaptive_means(where, x, output_size, count):
 
 
 def adaptive_avg_pool2d(input: Tensor | float, output_size: int | Sequence[int | None]) -> Tensor:
-    """Means over parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes, None
-    keeps a size. Parts of a size that is not divisible overlap by less than an element."""
+    """Means over parts of height and width: x[.., h, w], of three or four dimensions, becomes x[.., *output_size]. An
+    integer is both sizes, None keeps a size. Parts of a size that is not divisible overlap by less than an element.
+    Raises ValueError for other dimensions, or a size below 1."""
     return _adaptive_means("adaptive_avg_pool2d", input, output_size, 2)
 
 

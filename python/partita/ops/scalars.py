@@ -58,10 +58,10 @@ __all__ = [
 
 
 def _scalar(name, function):
-    def of_one(x):
+    def of_one(x: float) -> float:
         return function(x)
 
-    def of_two(x, y):
+    def of_two(x: float, y: float) -> float:
         return function(x, y)
 
     call = of_one if name in ("log", "uadd", "usub") else of_two

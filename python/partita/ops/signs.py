@@ -57,7 +57,8 @@ def positive(input: Tensor | float) -> Tensor:
 
 
 def real(input: Tensor | float) -> Tensor:
-    """The real part: the tensor itself, there are no complex types."""
+    """The real part: the tensor itself, in its shape, there are no complex types. Raises TypeError for what holds no
+    numbers."""
     return as_tensor(input, "real")
 
 
@@ -68,7 +69,7 @@ def conj(input: Tensor | float) -> Tensor:
 
 
 def subtract(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """input - alpha other, broadcast."""
+    """input - alpha other of each pair of elements, broadcast. Raises ValueError for shapes that do not broadcast."""
     if alpha == 1 and isinstance(other, Tensor) and other.dtype == mstype.bool_:
         return sub(input, cast(other, mstype.int64))
     return sub(input, other if alpha == 1 else mul(other, alpha))
@@ -91,8 +92,9 @@ def truncate_mod(x: Tensor | float, y: Tensor | float) -> Tensor:
 
 
 def fmod(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The remainder of a division that rounds towards 0, broadcast: with the sign of `input`. A tensor without
-    dimensions as `other` takes the element type of `input`, if both have floats, or integers."""
+    """The remainder of a division that rounds towards 0, of each pair of elements, broadcast: with the sign of `input`.
+    A tensor without dimensions as `other` takes the element type of `input`, if both have floats, or integers. Raises
+    ValueError for shapes that do not broadcast."""
     if isinstance(input, Tensor) and isinstance(other, Tensor) and other.ndim == 0 < input.ndim:
         same_kind = mstype.is_float(other.dtype) == mstype.is_float(input.dtype)
         other = typed(other, input.dtype) if same_kind and input.dtype != mstype.bool_ else other
@@ -100,12 +102,14 @@ def fmod(input: Tensor | float, other: Tensor | float) -> Tensor:
 
 
 def fmax(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The larger of each pair, broadcast; of a number and none the number."""
+    """The larger of each pair of elements, broadcast; of a number and none the number. Raises ValueError for shapes
+    that do not broadcast."""
     return _known("fmax", larger, input, other)
 
 
 def fmin(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The smaller of each pair, broadcast; of a number and none the number."""
+    """The smaller of each pair of elements, broadcast; of a number and none the number. Raises ValueError for shapes
+    that do not broadcast."""
     return _known("fmin", smaller, input, other)
 
 
@@ -125,32 +129,36 @@ def copysign(x: Tensor | float, other: Tensor | float) -> Tensor:
 
 
 def signbit(input: Tensor | float) -> Tensor:
-    """Whether elements are below 0."""
+    """Whether each element is below 0: bools in the shape of `input`. Raises TypeError for what holds no numbers."""
     x = as_tensor(input, "signbit")
     return full(x.shape, False, dtype=mstype.bool_) if x.dtype == mstype.bool_ else less(x, 0)
 
 
 def sgn(input: Tensor | float) -> Tensor:
-    """-1, 0 or 1, and 0 of what is no number; its gradient is 0."""
+    """-1, 0 or 1 of each element, and 0 of what is no number; its gradient is 0. Raises TypeError for what holds no
+    numbers."""
     x = as_tensor(input, "sgn")
     return sub(cast(greater(x, 0), x.dtype), cast(less(x, 0), x.dtype))
 
 
 def heaviside(input: Tensor | float, values: Tensor | float) -> Tensor:
-    """0 of negative elements, 1 of positive ones and `values` of zeros, broadcast."""
+    """0 of negative elements, 1 of positive ones and `values` of zeros, broadcast. Raises ValueError for shapes that do
+    not broadcast."""
     x, y = pair("heaviside", input, values)
     return select(equal(x, 0), y, cast(greater(x, 0), x.dtype))
 
 
 def frac(x: Tensor | float) -> Tensor:
-    """The part of x that truncation takes away, with its sign."""
+    """The part of each element that truncation takes away, with its sign, in the shape and the type of x. Raises
+    TypeError for what holds no numbers."""
     x = as_tensor(x, "frac")
     x = cast(x, mstype.int64) if x.dtype == mstype.bool_ else x
     return sub(x, trunc(x))
 
 
 def sinc(input: Tensor | float) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0; of integers as float32."""
+    """sin(pi x) / (pi x) of each element, and 1 at 0; of integers as float32. Raises TypeError for what holds no
+    numbers."""
     x = as_float(as_tensor(input, "sinc"))
     none, one = equal(x, 0.0), Tensor(1.0, x.dtype)
     angle = mul(select(none, one, x), math.pi)
@@ -190,12 +198,14 @@ def nan_to_num(
 
 
 def isposinf(input: Tensor | float) -> Tensor:
-    """Whether elements are infinite and positive."""
+    """Whether each element is infinite and positive: bools in the shape of `input`. Raises TypeError for what holds no
+    numbers."""
     return _equal_to("isposinf", input, math.inf)
 
 
 def isneginf(input: Tensor | float) -> Tensor:
-    """Whether elements are infinite and negative."""
+    """Whether each element is infinite and negative: bools in the shape of `input`. Raises TypeError for what holds no
+    numbers."""
     return _equal_to("isneginf", input, -math.inf)
 
 

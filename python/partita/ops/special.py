@@ -64,7 +64,7 @@ def _bessel(name):
 
     function = _in_own_type(functools.partial(values.bessel, kind, n, scaled))
 
-    def call(x):
+    def call(x: Tensor | float) -> Tensor:
         where = f"bessel_{name}"
         return by_numpy(where, function, _of_floats(where, x), bprop=gradient)
 
@@ -72,7 +72,8 @@ def _bessel(name):
     modified = "modified " if kind in "ik" else ""
     way = "second" if kind in "ky" else "first"
     times = {"i": " times exp(-|x|)", "k": " times exp(x)"}[kind] if scaled else ""
-    call.__doc__ = f"The {modified}Bessel function of the {way} kind and of degree {n}{times}."
+    call.__doc__ = f"""The {modified}Bessel function of the {way} kind and of degree {n}{times} of each element, in the
+    shape of `x`. Raises TypeError for integers and bools."""
     return call
 
 
@@ -137,7 +138,7 @@ def _igamma(where, function, up):
         by_alpha = by_numpy("igamma_by_alpha", _BY_ALPHA, a, x)
         return mul(dout, mul(by_alpha, up)), mul(dout, mul(density, up))
 
-    def call(input, other):
+    def call(input: Tensor | float, other: Tensor | float) -> Tensor:
         a, x = _of_floats(where, input, other)
         return by_numpy(where, kept, a, x, bprop=gradient)
 
@@ -146,6 +147,8 @@ def _igamma(where, function, up):
 
 
 igamma = _igamma("igamma", values.igamma, 1.0)
-igamma.__doc__ = "The lower incomplete gamma function of (a, x) over the gamma function of a, broadcast."
+igamma.__doc__ = """The lower incomplete gamma function of (a, x) over the gamma function of a, broadcast. Raises
+    ValueError for shapes that do not broadcast, TypeError for integers."""
 igammac = _igamma("igammac", values.igammac, -1.0)
-igammac.__doc__ = "The upper incomplete gamma function of (a, x) over the gamma function of a, broadcast."
+igammac.__doc__ = """The upper incomplete gamma function of (a, x) over the gamma function of a, broadcast. Raises
+    ValueError for shapes that do not broadcast, TypeError for integers."""

@@ -63,8 +63,8 @@ def threshold(input: Tensor | float, thr: float, value: float) -> Tensor:
 
 
 def rrelu(input: Tensor | float, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
-    """x, and below 0 x times a slope that is drawn for each element between `lower` and `upper`. Raises ValueError
-    unless 0 <= lower <= upper <= 1."""
+    """x, and below 0 x times a slope that is drawn for each element between `lower` and `upper`, in the shape and the
+    type of x. Raises ValueError unless 0 <= lower <= upper <= 1."""
     x = as_tensor(input, "rrelu")
     if not 0 <= lower <= upper <= 1:
         raise ValueError(f"[rrelu] bad slopes, got {lower} to {upper}, expected 0 <= lower <= upper <= 1")

@@ -87,15 +87,16 @@ def hamming_window(
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
-    """The window of Hann: 0.5 - 0.5 cos(2 pi t), for t from 0 to 1, as float64 without `dtype`."""
+    """The window of Hann: 0.5 - 0.5 cos(2 pi t), for t from 0 to 1, in one dimension, as float64 without `dtype`.
+    Raises ValueError for a length below 0."""
     return hamming_window(window_length, periodic, 0.5, 0.5, dtype=dtype or mstype.float64)
 
 
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: mstype.DType | str | type | None = None
 ) -> Tensor:
-    """The window of Kaiser: I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta), for t from 0 to 1, as float64
-    without `dtype`."""
+    """The window of Kaiser: I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta), for t from 0 to 1, in one dimension, as float64
+    without `dtype`. Raises ValueError for a length below 0."""
 
     def of(t):
         return np.i0(beta * np.sqrt(np.maximum(0, 1 - (2 * t - 1) ** 2))) / np.i0(beta)
