@@ -50,7 +50,7 @@ def dsplit(input: Tensor | float, indices_or_sections: int | Sequence[int]) -> t
 
 def atleast_3d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """A tensor of at least three dimensions, or each of a list or tuple: a row has one element before and after, a
-    matrix one after."""
+    matrix one after. Raises TypeError for what holds no numbers."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_3d(one) for one in inputs)
     x = as_tensor(inputs, "atleast_3d")

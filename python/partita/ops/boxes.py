@@ -51,7 +51,8 @@ def _columns(where, boxes, count=4):
 
 def iou(anchor_boxes: Tensor | float, gt_boxes: Tensor | float, mode: str = "iou") -> Tensor:
     """[m, n]: the area that each of m true boxes (x0, y0, x1, y1) shares with each of n anchors, over that of both, or
-    "iof" over that of the true box. Boxes include the pixels of their ends."""
+    "iof" over that of the true box. Boxes include the pixels of their ends. Raises ValueError for other shapes, or
+    another mode."""
     if mode not in ("iou", "iof"):
         raise ValueError(f"[iou] unknown mode, got {mode!r}, expected iou or iof")
     ax0, ay0, ax1, ay1 = _columns("iou", anchor_boxes)

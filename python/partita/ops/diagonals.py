@@ -28,7 +28,8 @@ def _chosen(x, sources, shape, padding=None):
 
 
 def diag_embed(input: Tensor | float, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The elements of the last dimension on a diagonal of two dimensions, with 0 elsewhere."""
+    """The elements of the last dimension on a diagonal of two dimensions, with 0 elsewhere. Raises ValueError for one
+    dimension twice, or one that the result has not."""
     x = as_tensor(input, "diag_embed")
     count = x.shape[-1] if x.ndim else 1
     size, rank = count + abs(int(offset)), x.ndim + 1
@@ -45,12 +46,14 @@ def diag_embed(input: Tensor | float, offset: int = 0, dim1: int = -2, dim2: int
 
 
 def diagflat(input: Tensor | float, offset: int = 0) -> Tensor:
-    """A matrix with the elements on a diagonal, else 0."""
+    """A matrix with all elements, of any shape, on a diagonal, `offset` places right of the main one, else 0. Raises
+    TypeError for what holds no numbers."""
     return diag_embed(reshape(as_tensor(input, "diagflat"), [-1]), offset)
 
 
 def diag(input: Tensor | float) -> Tensor:
-    """A tensor of shape input.shape + input.shape that has the elements where both places are the same, else 0."""
+    """A tensor of shape input.shape + input.shape that has the elements where both places are the same, else 0. Raises
+    ValueError for a tensor without dimensions."""
     x = as_tensor(input, "diag")
     if x.ndim == 0:
         raise ValueError("[diag] no dimension, got a number, expected at least one")
@@ -130,9 +133,12 @@ def matrix_diag(
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices with the elements of x[.., k, n], or x[.., n] of one, on diagonals from k[0] to k[1], the highest first,
-    and the padding elsewhere. `align` says on which side shorter diagonals above and below stand in their rows."""
+    and the padding elsewhere. `align` says on which side shorter diagonals above and below stand in their rows. Raises
+    ValueError for a number of diagonals that does not fit."""
     x = as_tensor(x, "matrix_diag")
     low, high = _diagonals_of("matrix_diag", k)
+    if x.ndim == 0:
+        raise ValueError("[matrix_diag] no diagonal, got a number, expected at least one dimension")
     longest, one = x.shape[-1], low == high
     if not one and (x.ndim < 2 or x.shape[-2] != high - low + 1):
         raise ValueError(f"[matrix_diag] wrong number of diagonals, got {x.shape}, expected {high - low + 1}")

@@ -85,7 +85,8 @@ def cummin(input: Tensor | float, axis: int) -> tuple[Tensor, Tensor]:
 
 
 def logcumsumexp(input: Tensor | float, axis: int) -> Tensor:
-    """log(sum(exp(x))) of the elements up to each one along an axis, without overflow."""
+    """log(sum(exp(x))) of the elements up to each one along an axis, without overflow. Raises ValueError for an axis
+    that the tensor has not."""
     x = as_tensor(input, "logcumsumexp")
     axis = axis_of("logcumsumexp", int(axis), x.ndim)
 
@@ -144,7 +145,7 @@ def _count(x, axis, keepdims):
 
 def nanmedian(input: Tensor | float, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the element in the middle of the order along an axis, the lower of two, where it is as int64), without NaN; NaN
-    where there is nothing else."""
+    where there is nothing else. Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input, "nanmedian")
     if x.ndim == 0 or not mstype.is_float(x.dtype):
         return median(x, axis, keepdims)
@@ -191,7 +192,8 @@ def _slices(x, axis):
 
 def quantile(input: Tensor | float, q: Tensor | float, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The q-quantiles along an axis, or of all elements, between two elements on the line between them; for a row of q
-    as a first dimension. NaN where there is one."""
+    as a first dimension. NaN where there is one. Raises ValueError for a q outside of 0 to 1, or an axis that the
+    tensor has not, TypeError for other than float32 and float64."""
     return _quantile("quantile", input, q, axis, keepdims, ignores=False)
 
 
@@ -237,5 +239,5 @@ def aminmax(input: Tensor | float, *, axis: int | None = 0, keepdims: bool = Fal
 
 
 def msort(input: Tensor | float) -> Tensor:
-    """The elements in rising order along the first dimension."""
+    """The elements in rising order along the first dimension. Raises ValueError for a tensor without dimensions."""
     return sort(input, 0)[0]

@@ -47,7 +47,8 @@ def _number_of(where, value, dtype):
 
 
 def index_fill(x: Tensor | float, axis: int, index: Tensor | float, value: Tensor | float) -> Tensor:
-    """The tensor with its slices at places along an axis filled with a number, or a tensor of one."""
+    """The tensor with its slices at places along an axis filled with a number, or a tensor of one. Raises ValueError
+    for an axis that the tensor has not, IndexError for a known place outside."""
     x, ids = as_tensor(x, "index_fill"), _row("index_fill", index)
     axis = axis_of("index_fill", int(axis), x.ndim)
     hit = greater(counted(_from_front(ids, x.shape[axis]), x.shape[axis]), 0)
@@ -190,7 +191,8 @@ def tensor_scatter_elements(
 
 
 def scatter(input: Tensor | float, axis: int, index: Tensor | float, src: Tensor | float) -> Tensor:
-    """The tensor with elements at places along an axis replaced by others, or by a number."""
+    """The tensor with elements at places along an axis replaced by others, or by a number. Raises ValueError for shapes
+    that do not fit, IndexError for a known place outside."""
     return _of_equal_shapes("scatter", "update", input, axis, index, src)
 
 

@@ -53,7 +53,7 @@ def fold(
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
     """Images x[n, c, *output_size] from the columns of their windows, [n, c * kh * kw, windows], as `unfold` makes
-    them; elements of several windows are added."""
+    them; elements of several windows are added. Raises ValueError for other shapes."""
     x, options = as_tensor(input, "fold"), _options("fold", kernel_size, dilation, padding, stride)
     count = math.prod(options[0])
     if x.ndim != 3 or x.shape[1] % count:

@@ -118,6 +118,8 @@ def _resized(where, align_corners, half_pixel_centers, resize):
 
     def call(image, size):
         wanted = several(where, "size", _known(size), 2)
+        if image.ndim != 4:
+            raise ValueError(f"[{where}] wrong number of dimensions, got {image.shape}, expected 4")
         for axis, one in enumerate(wanted, 2):
             image = resize(image, axis, image.shape[axis], one)
         return image
@@ -174,7 +176,7 @@ def ResizeNearestNeighborV2(align_corners=False, half_pixel_centers=False):
 def ResizeNearestNeighbor(size, align_corners=False, half_pixel_centers=False):
     """ResizeNearestNeighbor(size)(x): images x[n, c, h, w] of another size, (rows, columns), of the nearest elements.
     With `align_corners` the corners of both are the same, with `half_pixel_centers` the middles. Raises ValueError for
-    both of them."""
+    both of them, or other shapes."""
     resize = _nearest(align_corners, half_pixel_centers)
     call = _resized("ResizeNearestNeighbor", align_corners, half_pixel_centers, resize)
     return lambda input_x: call(input_x, size)

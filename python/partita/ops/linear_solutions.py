@@ -174,7 +174,8 @@ def cholesky(input_x: Tensor | float, upper: bool = False) -> Tensor:
 
 
 def cholesky_solve(input: Tensor | float, input2: Tensor | float, upper: bool = False) -> Tensor:
-    """The solutions of A X = B, for B[.., n, k] and the triangle of A[.., n, n] that `cholesky` gives."""
+    """The solutions of A X = B, for B[.., n, k] and the triangle of A[.., n, n] that `cholesky` gives. Raises
+    ValueError for shapes that do not fit."""
     b, factor = matrices("cholesky_solve", input, input2, square=[1])
     first = solve_triangle(factor, b, not upper, upper)
     return solve_triangle(factor, first, not upper, not upper)
@@ -211,7 +212,8 @@ _pinv = hosted(
 def pinv(x: Tensor | float, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverses of matrices x[.., n, m], of shape [.., m, n]. Singular values that are at most the larger of
     `atol` and `rtol` times the largest one count as 0; `rtol` is the larger size times the rounding of the type unless
-    one of both is given. The gradient holds where the rank does not change. `hermitian`: the matrices are symmetric."""
+    one of both is given. The gradient holds where the rank does not change. `hermitian`: the matrices are symmetric.
+    Raises ValueError for less than two dimensions, TypeError for integers."""
     x = matrices("pinv", x, square=[0] if hermitian else [])
     if rtol is None:
         rtol = 0.0 if atol is not None else max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy).eps)
@@ -220,7 +222,8 @@ def pinv(x: Tensor | float, *, atol: float | None = None, rtol: float | None = N
 
 def lstsq(input: Tensor | float, A: Tensor | float) -> Tensor:
     """The X[n, k] for which the sums of squares of input X - A are least, for matrices input[m, n] of full rank, m at
-    least n, and A[m, k] or A[m]. If m is below n, the shortest of the solutions."""
+    least n, and A[m, k] or A[m]. If m is below n, the shortest of the solutions. Raises ValueError for another number
+    of rows."""
     a = as_tensor(A, "lstsq")
     x, b = matrices("lstsq", input, expand_dims(a, 1) if a.ndim == 1 else a)
     if x.shape[0] != b.shape[0]:
@@ -283,5 +286,6 @@ _exp = hosted("matrix_exp", _exp_values, lambda a: a, _of_exp, [2], [2])
 
 
 def matrix_exp(input: Tensor | float) -> Tensor:
-    """The exponentials of matrices x[.., n, n]: sums of their powers x^k / k!."""
+    """The exponentials of matrices x[.., n, n]: sums of their powers x^k / k!. Raises ValueError for other shapes,
+    TypeError for integers."""
     return _exp(matrices("matrix_exp", input, square=[0]))

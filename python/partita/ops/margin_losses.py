@@ -65,7 +65,8 @@ def triplet_margin_loss(
 ) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), of distances of degree p over the last dimension.
     With `swap` the negative counts by its distance from the positive where that is smaller: V. Balntas et al., Learning
-    local feature descriptors with triplets and shallow convolutional neural networks, 2016."""
+    local feature descriptors with triplets and shallow convolutional neural networks, 2016. Raises ValueError for
+    shapes that do not broadcast."""
     where, reduction = "triplet_margin_loss", reduction_of("triplet_margin_loss", reduction)
     a, good, bad = (as_tensor(one, where) for one in (anchor, positive, negative))
     if isinstance(margin, Tensor):
@@ -87,8 +88,9 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str | None = "mean",
 ) -> Tensor:
-    """(log(v) + (x - target)^2 / v) / 2 with v, the variance, at least eps. With `full`
-    also the constant log(2 pi) / 2."""
+    """(log(v) + (x - target)^2 / v) / 2 with v, the variance, at least eps. With `full` also the constant log(2 pi) /
+    2. The operands broadcast; the result is their mean, or by `reduction` their sum, or all of them. Raises ValueError
+    for shapes that do not broadcast, or an eps that is not above 0."""
     where, reduction = "gaussian_nll_loss", reduction_of("gaussian_nll_loss", reduction)
     eps = require_number(where, "eps", eps, 0)
     mean, wanted = as_tensor(x, where), as_tensor(target, where)
@@ -130,7 +132,7 @@ def multi_margin_loss(
 def multilabel_margin_loss(input: Tensor | float, target: Tensor | float, reduction: str | None = "mean") -> Tensor:
     """The sum of max(0, 1 - x[label] + x[other]) over the labels of a sample of x[n, classes], or of x[classes], and
     the classes that are none of them, over the number of classes. A row of the target has the labels, which end before
-    the first -1."""
+    the first -1. Raises ValueError for shapes that differ, TypeError for a target of floats."""
     return multilabel_margins("multilabel_margin_loss", input, target, reduction)[0]
 
 
@@ -157,7 +159,7 @@ def multilabel_soft_margin_loss(
     input: Tensor | float, target: Tensor | float, weight: Tensor | None = None, reduction: str | None = "mean"
 ) -> Tensor:
     """The mean over classes of the binary cross entropy of logits x[.., classes] with targets, times the weights of the
-    classes."""
+    classes. Raises ValueError for shapes that differ."""
     where, reduction = "multilabel_soft_margin_loss", reduction_of("multilabel_soft_margin_loss", reduction)
     x, wanted = _alike(where, input, target)
     losses = neg(add(mul(wanted, logsigmoid(x)), mul(sub(1.0, wanted), logsigmoid(neg(x)))))

@@ -58,7 +58,8 @@ _qr = hosted("qr", lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_shapes, _of
 
 def qr(input: Tensor | float, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(Q, R) of matrices x[.., m, n]: x = Q R, Q has orthonormal columns, R is an upper triangle. With "complete" Q has
-    m columns, else the smaller of m and n. The gradient needs the first columns to be independent."""
+    m columns, else the smaller of m and n. The gradient needs the first columns to be independent. Raises ValueError
+    for less than two dimensions, TypeError for integers, or another mode."""
     if mode not in ("reduced", "complete"):
         raise TypeError(f"[qr] unknown mode, got {mode!r}, expected reduced or complete")
     return _qr(matrices("qr", input), mode)
@@ -199,7 +200,8 @@ _geqrf = hosted(
 
 def geqrf(input: Tensor | float) -> tuple[Tensor, Tensor]:
     """(reflections below R, factors) of matrices x[.., m, n], as LAPACK has them: column i below the diagonal is the
-    vector v of I - tau v v^T, whose first element is 1. `orgqr` gives Q."""
+    vector v of I - tau v v^T, whose first element is 1. `orgqr` gives Q. Raises ValueError for less than two
+    dimensions, TypeError for integers."""
     return _geqrf(matrices("geqrf", input))
 
 
@@ -224,7 +226,8 @@ def _reflections(where, vectors, tau):
 
 
 def orgqr(input: Tensor | float, input2: Tensor | float) -> Tensor:
-    """The first n columns of the product of the reflections x[.., m, n] with factors tau[.., k] that `geqrf` gives."""
+    """The first n columns of the product of the reflections x[.., m, n] with factors tau[.., k] that `geqrf` gives.
+    Raises ValueError for shapes that do not fit."""
     vectors, tau = _reflections("orgqr", input, input2)
     first = broadcast_to(eye(*vectors.shape[-2:], dtype=vectors.dtype), vectors.shape)
     return _reflected(vectors, tau, first, False)
@@ -234,7 +237,7 @@ def ormqr(
     input: Tensor | float, tau: Tensor | float, other: Tensor | float, left: bool = True, transpose: bool = False
 ) -> Tensor:
     """The product of Q, all reflections that `geqrf` gives, and a matrix: Q other, or other Q unless `left`; with
-    `transpose` of Q^T."""
+    `transpose` of Q^T. `other` is [.., m, k], or [.., k, m]. Raises ValueError for shapes that do not fit."""
     vectors, tau = _reflections("ormqr", input, tau)
     other = matrices("ormqr", other)
     if left:
@@ -326,7 +329,7 @@ def upper_factor(packed):
 
 def lu_solve(b: Tensor | float, LU_data: Tensor | float, LU_pivots: Tensor | float) -> Tensor:
     """The solutions of A X = B, for B[.., n, k] and the factors of A[.., n, n] in one matrix. The pivots are the rows,
-    counted from 1, with which rows were exchanged, in order."""
+    counted from 1, with which rows were exchanged, in order. Raises ValueError for shapes that do not fit."""
     packed, change = _exchanges("lu_solve", LU_data, LU_pivots)
     found = matmul(turned(change), matrices("lu_solve", b))
     return solve_triangle(packed, solve_triangle(packed, found, True, unit=True), False)
@@ -336,7 +339,7 @@ def lu_unpack(
     LU_data: Tensor | float, LU_pivots: Tensor | float, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """(P, L, U) with A = P L U, of the factors in one matrix and the rows, counted from 1, that were exchanged. What is
-    not unpacked is None."""
+    not unpacked is None. Raises ValueError for less than two dimensions."""
     packed, change = _exchanges("lu_unpack", LU_data, LU_pivots)
     factors = (lower_factor(packed), upper_factor(packed)) if unpack_data else (None, None)
     return (change if unpack_pivots else None, *factors)

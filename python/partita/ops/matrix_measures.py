@@ -40,7 +40,7 @@ def matrix_norm(
 ) -> Tensor:
     """The norms of matrices, whose rows and columns are two dimensions: the root of the sum of squares ("fro"), the sum
     of the singular values ("nuc"), the largest or the smallest of these (2, -2), of the sums of magnitudes of columns
-    (1, -1) or of rows (inf, -inf)."""
+    (1, -1) or of rows (inf, -inf). Raises ValueError for another norm, or dimensions that the tensor has not."""
     if ord not in _OF_MATRICES:
         raise ValueError(f"[matrix_norm] unknown norm, got {ord!r}, expected one of {_OF_MATRICES}")
     return norm(A, ord, tuple(axis), keepdims, dtype=dtype)
@@ -66,7 +66,7 @@ def vector_norm(
 
 def cond(A: Tensor | float, p: float | str | None = None) -> Tensor:
     """The condition numbers of matrices x[.., n, n]: the norm times the norm of the inverse. None is the norm 2, for
-    which x may be no square."""
+    which x may be no square. Raises ValueError for less than two dimensions."""
     x = matrices("cond", A, square=[] if p in (None, 2, -2) else [0])
     if p in (None, 2, -2):
         ends = norm(x, 2, (-2, -1)), norm(x, -2, (-2, -1))
@@ -91,7 +91,7 @@ def cdist(x1: Tensor | float, x2: Tensor | float, p: float = 2.0) -> Tensor:
 
 def pdist(input: Tensor | float, p: float = 2.0) -> Tensor:
     """The distances of each row of x[.., n, k] from those after it: norms of degree p of their differences, in one row
-    of n (n - 1) / 2."""
+    of n (n - 1) / 2. Raises ValueError for less than two dimensions."""
     x = matrices("pdist", input)
     first, second = (Tensor(one.astype(np.int32)) for one in np.triu_indices(x.shape[-2], 1))
     axis = x.ndim - 2
@@ -177,7 +177,7 @@ def ger(input: Tensor | float, vec2: Tensor | float) -> Tensor:
 
 def kron(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The Kronecker product: blocks that are the second tensor times each element of the first one. The tensor of fewer
-    dimensions has ones in front."""
+    dimensions has ones in front. Raises TypeError for what holds no numbers."""
     a, b = as_tensor(input, "kron"), as_tensor(other, "kron")
     rank = max(a.ndim, b.ndim)
     sizes, others = ([1] * (rank - one.ndim) + list(one.shape) for one in (a, b))
@@ -187,10 +187,13 @@ def kron(input: Tensor | float, other: Tensor | float) -> Tensor:
 
 
 def block_diag(*inputs: Tensor) -> Tensor:
-    """The matrix that has matrices along its diagonal, else 0. Vectors are rows, and numbers have one element."""
+    """The matrix that has matrices along its diagonal, else 0. Vectors are rows, and numbers have one element. Raises
+    ValueError for none of them, or more than two dimensions."""
     if not inputs:
         raise ValueError("[block_diag] no matrices, got none, expected one or more")
     blocks = [reshape(one, [1, -1]) if one.ndim < 2 else one for one in map(as_tensor, inputs)]
+    if any(one.ndim > 2 for one in blocks):
+        raise ValueError(f"[block_diag] no matrices, got {[one.shape for one in blocks]}, expected two dimensions")
     before, rows = 0, []
     columns = sum(one.shape[1] for one in blocks)
     for one in blocks:
@@ -247,7 +250,8 @@ def _neighbours(x, axis):
 
 
 def trapz(y: Tensor | float, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, over places x, or in steps of dx."""
+    """The integral along a dimension by the trapezoidal rule, over places x, or in steps of dx. Raises ValueError for a
+    dimension that the tensor has not."""
     y = as_float(as_tensor(y, "trapz"))
     axis = axis_of("trapz", dim, y.ndim)
     steps = dx

@@ -49,7 +49,7 @@ tensor_add, tensor_mul, tensor_pow, tensor_sub = add, mul, pow, sub
 
 
 def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """A tensor of at least one dimension, or each of a list or tuple."""
+    """A tensor of at least one dimension, or each of a list or tuple. Raises TypeError for what holds no numbers."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_1d(one) for one in inputs)
     x = as_tensor(inputs, "atleast_1d")

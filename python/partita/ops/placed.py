@@ -64,7 +64,8 @@ def placed(where, kind, x, indices, updates):
 
 
 def scatter_nd(indices: Tensor | float, updates: Tensor | float, shape: Sequence[int]) -> Tensor:
-    """A tensor of a shape that has updates at places indices[.., q], their sum where places are equal, else 0."""
+    """A tensor of a shape that has updates at places indices[.., q], their sum where places are equal, else 0. Raises
+    IndexError for places outside, ValueError for updates of another shape."""
     new = as_tensor(updates, "scatter_nd")
     sizes = [int(one) for one in (shape.asnumpy() if isinstance(shape, Tensor) else shape)]
     return placed("scatter_nd", "add", full(sizes, 0, dtype=new.dtype), indices, new)

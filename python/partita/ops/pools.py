@@ -109,7 +109,8 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Tensor:
-    """The mean of each window of x[n, c, d, h, w], or of x[c, d, h, w], or its sum over `divisor_override`."""
+    """The mean of each window of x[n, c, d, h, w], or of x[c, d, h, w], or its sum over `divisor_override`. Sizes are
+    elements, or (depth, rows, columns). Raises ValueError for other dimensions, or a window larger than the volume."""
     where = "avg_pool3d"
     kernel, strides = several(where, "kernel_size", kernel_size, 3), several(where, "stride", stride, 3)
     pads = several(where, "padding", padding, 3, 0)
@@ -159,7 +160,8 @@ def adaptive_avg_pool2d(input: Tensor | float, output_size: int | Sequence[int |
 
 
 def adaptive_avg_pool3d(input: Tensor | float, output_size: int | Sequence[int | None]) -> Tensor:
-    """Means over parts of the last three dimensions, as `adaptive_avg_pool2d` has them of two."""
+    """Means over parts of the last three dimensions, as `adaptive_avg_pool2d` has them of two. Raises ValueError for
+    other than four or five dimensions, or a size below 1."""
     return _adaptive_means("adaptive_avg_pool3d", input, output_size, 3)
 
 
@@ -174,7 +176,8 @@ def adaptive_max_pool2d(
     input: Tensor | float, output_size: int | Sequence[int], return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of parts of height and width, which are those of `adaptive_avg_pool2d`. With
-    `return_indices` also their places in the image."""
+    `return_indices` also their places in the image. x[.., h, w] becomes x[.., *output_size]. Raises ValueError for
+    other than three or four dimensions, or a size below 1."""
     return _adaptive_maxima("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
@@ -182,7 +185,7 @@ def adaptive_max_pool3d(
     input: Tensor | float, output_size: int | Sequence[int], return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of parts of the last three dimensions. With `return_indices` also their places in the
-    volume."""
+    volume. Raises ValueError for other than four or five dimensions, or a size below 1."""
     found = _adaptive_maxima("adaptive_max_pool3d", input, output_size, 3, return_indices)
     return (found[0], cast(found[1], mstype.int32)) if return_indices else found
 
@@ -209,7 +212,8 @@ def lp_pool1d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, w], or of x[c, w]."""
+    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, w], or of x[c, w]. Raises
+    ValueError for other dimensions."""
     kernel = several("lp_pool1d", "kernel_size", kernel_size, 1)
     strides = kernel if stride is None else several("lp_pool1d", "stride", stride, 1)
     return _powers("lp_pool1d", x, norm_type, kernel, strides, ceil_mode, 1)
@@ -222,7 +226,8 @@ def lp_pool2d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, h, w], or of x[c, h, w]."""
+    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, h, w], or of x[c, h, w]. Raises
+    ValueError for other dimensions."""
     kernel = several("lp_pool2d", "kernel_size", kernel_size, 2)
     strides = kernel if stride is None else several("lp_pool2d", "stride", stride, 2)
     return _powers("lp_pool2d", x, norm_type, kernel, strides, ceil_mode, 2)
@@ -275,7 +280,8 @@ def max_unpool1d(
     padding: int | Sequence[int] = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """x[n, c, w], or x[c, w], at the places of a line, as `nn.MaxPool1d` with `return_indices` gives them; else 0."""
+    """x[n, c, w], or x[c, w], at the places of a line, as `nn.MaxPool1d` with `return_indices` gives them; else 0.
+    Raises ValueError for other dimensions."""
     return _undone("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
 
 
@@ -288,7 +294,7 @@ def max_unpool2d(
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """x[n, c, h, w], or x[c, h, w], at the places of an image, as `max_pool2d` with `return_indices` gives them; else
-    0."""
+    0. Raises ValueError for other dimensions."""
     return _undone("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
 
 
@@ -301,7 +307,7 @@ def max_unpool3d(
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """x[n, c, d, h, w], or x[c, d, h, w], at the places of a volume, as `max_pool3d` with `return_indices` gives them;
-    else 0."""
+    else 0. Raises ValueError for other dimensions."""
     return _undone("max_unpool3d", x, indices, kernel_size, stride, padding, output_size, 3)
 
 
@@ -373,7 +379,7 @@ def fractional_max_pool2d(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows of x[n, c, h, w], or of x[c, h, w], of which there are `output_size`, or this
     share of the sizes. Their places depend on two numbers for each channel, from 0 to 1, which are drawn unless they
-    are given."""
+    are given. Raises ValueError for other dimensions, or unless one of the two is given."""
     options = kernel_size, output_size, output_ratio, return_indices, _random_samples
     return _fractions("fractional_max_pool2d", input, *options, (1, 0), mstype.int64)
 
@@ -387,6 +393,7 @@ def fractional_max_pool3d(
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows of x[n, c, d, h, w], or of x[c, d, h, w], as `fractional_max_pool2d` has them of
-    images; three numbers for each channel."""
+    images; three numbers for each channel. Raises ValueError for other dimensions, or unless one of the two is given.
+    """
     options = kernel_size, output_size, output_ratio, return_indices, _random_samples
     return _fractions("fractional_max_pool3d", input, *options, (0, 1, 2), mstype.int64)

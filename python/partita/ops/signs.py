@@ -52,7 +52,7 @@ def isnan_ext(tensor: Tensor | float) -> Tensor:
 
 
 def positive(input: Tensor | float) -> Tensor:
-    """The tensor itself."""
+    """The tensor itself, in its shape and type. Raises TypeError for what holds no numbers."""
     return as_tensor(input, "positive")
 
 
@@ -81,7 +81,8 @@ def divide(input: Tensor | float, other: Tensor | float, *, rounding_mode: str |
 
 
 def truncate_div(x: Tensor | float, y: Tensor | float) -> Tensor:
-    """The quotient, broadcast, rounded towards 0; of integers an integer."""
+    """The quotient, broadcast, rounded towards 0; of integers an integer. Raises ValueError for shapes that do not
+    broadcast."""
     found = real_div(x, y)
     return trunc(stop_gradient(found)) if mstype.is_float(found.dtype) else found
 
@@ -121,7 +122,8 @@ def _known(where, chosen, input, other):
 
 
 def copysign(x: Tensor | float, other: Tensor | float) -> Tensor:
-    """The magnitude of x with the sign of `other`, broadcast, in the type of x; of integers as float32."""
+    """The magnitude of x with the sign of `other`, broadcast, in the type of x; of integers as float32. Raises
+    ValueError for shapes that do not broadcast."""
     a = as_float(as_tensor(x, "copysign"))
     b = as_float(as_tensor(float(other) if is_number(other) else other, "copysign"))
     size = abs(a)
@@ -217,7 +219,8 @@ def _equal_to(where, input, value):
 
 
 def isreal(input: Tensor | float) -> Tensor:
-    """Whether elements are real numbers, as all are: there are no complex types."""
+    """Whether each element is a real number, as all are: there are no complex types. Raises TypeError for what holds no
+    numbers."""
     return full(as_tensor(input, "isreal").shape, True, dtype=mstype.bool_)
 
 

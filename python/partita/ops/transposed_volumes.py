@@ -139,9 +139,12 @@ def deformable_conv2d(
     """The convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw] of elements that are moved by offsets, and
     weighted if `modulated`: X. Zhu et al., Deformable ConvNets v2, 2019. `offsets` has, of each group of channels and
     element of a window, the columns, then the rows, then the weights: [n, 3 groups kh kw, rows, columns]. `strides` and
-    `dilations` have rows and columns last, `padding` is top, bottom, left, right."""
+    `dilations` have rows and columns last, `padding` is top, bottom, left, right. Raises ValueError for shapes that do
+    not fit."""
     where = "deformable_conv2d"
     x, filters, moved = (as_tensor(one, where) for one in (x, weight, offsets))
+    if x.ndim != 4 or filters.ndim != 4:
+        raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape} and {filters.shape}, expected 4")
     kernel, parts, own = several(where, "kernel_size", kernel_size, 2), deformable_groups, 3 if modulated else 2
     (n, c, h, w), count = x.shape, math.prod(kernel)
     steps, gaps = [int(one) for one in strides[-2:]], [int(one) for one in dilations[-2:]]

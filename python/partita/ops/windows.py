@@ -55,14 +55,16 @@ def _window(where, of, window_length, periodic, dtype, short=None):
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None
 ) -> Tensor:
-    """The window of Bartlett: 1 - |2 t - 1|, for t from 0 to 1."""
+    """The window of Bartlett: 1 - |2 t - 1|, for t from 0 to 1, in one dimension. Raises ValueError for a length below
+    0."""
     return _window("bartlett_window", lambda t: 1 - np.abs(2 * t - 1), window_length, periodic, dtype)
 
 
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None
 ) -> Tensor:
-    """The window of Blackman: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t), for t from 0 to 1."""
+    """The window of Blackman: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t), for t from 0 to 1, in one dimension. Raises
+    ValueError for a length below 0."""
 
     def of(t):
         return 0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t)
@@ -78,7 +80,8 @@ def hamming_window(
     *,
     dtype: mstype.DType | str | type | None = None,
 ) -> Tensor:
-    """The window of Hamming: alpha - beta cos(2 pi t), for t from 0 to 1."""
+    """The window of Hamming: alpha - beta cos(2 pi t), for t from 0 to 1, in one dimension. Raises ValueError for a
+    length below 0."""
 
     def of(t):
         return alpha - beta * np.cos(2 * np.pi * t)
@@ -138,12 +141,14 @@ def _places(where, function, row, col, offset, dtype):
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
-    """The rows and the columns, one above the other, of the places on and below a diagonal of a matrix."""
+    """The rows and the columns, one above the other, of the places on and below a diagonal of a matrix. [2, places] of
+    int64, or of `dtype`. Raises TypeError for sizes that are no integers, and for another type than int32 and int64."""
     return _places("tril_indices", np.tril_indices, row, col, offset, dtype)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
-    """The rows and the columns, one above the other, of the places on and above a diagonal of a matrix."""
+    """The rows and the columns, one above the other, of the places on and above a diagonal of a matrix. [2, places] of
+    int64, or of `dtype`. Raises TypeError for sizes that are no integers, and for another type than int32 and int64."""
     return _places("triu_indices", np.triu_indices, row, col, offset, dtype)
 
 
