@@ -1,5 +1,7 @@
 """Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
+from __future__ import annotations
+
 from partita import _trace, context
 from partita.common.tensor import NeedsSteps, Tensor
 from partita.communication import comm_func
@@ -46,7 +48,7 @@ class AllReduce(_Collective):
     stages: what the last stage has there, all ranks have here. Raises RuntimeError before communication is initialised,
     and in `construct` of a network on several ranks."""
 
-    def __init__(self, op="sum", group=_WORLD):
+    def __init__(self, op: str = "sum", group: str = _WORLD) -> None:
         super().__init__(group)
         self.op = op
 
@@ -66,7 +68,7 @@ class AllGather(_Collective):
     number. Raises RuntimeError before communication is initialised, and in `construct` of a network on several ranks.
     """
 
-    def __init__(self, group=_WORLD):
+    def __init__(self, group: str = _WORLD) -> None:
         super().__init__(group)
 
     def collective(self, functions, x):
@@ -78,7 +80,7 @@ class ReduceScatter(_Collective):
     the number of ranks. Raises RuntimeError before communication is initialised, and in `construct` of a network on
     several ranks."""
 
-    def __init__(self, op="sum", group=_WORLD):
+    def __init__(self, op: str = "sum", group: str = _WORLD) -> None:
         super().__init__(group)
         self.op = op
 
@@ -90,7 +92,7 @@ class Broadcast(_Collective):
     """Broadcast(root_rank, group)(x): the tensor of one rank on all, in its shape; tensors may be given in a tuple.
     Raises RuntimeError before communication is initialised, and in `construct` of a network on several ranks."""
 
-    def __init__(self, root_rank, group=_WORLD):
+    def __init__(self, root_rank: int, group: str = _WORLD) -> None:
         super().__init__(group)
         self.root_rank = root_rank
 

@@ -195,7 +195,7 @@ class GradOperation:
     shapes of what they are of. With `sens_param` the last argument is the factor of the results, in their shape. Raises
     TypeError for options that are no bools, ValueError where there is nothing to differentiate by."""
 
-    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
                 raise TypeError(f"[GradOperation] {name} is not a bool, got {value!r}, expected True or False")

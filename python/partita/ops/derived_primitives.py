@@ -1,6 +1,9 @@
 """More ops that are objects: of functions that are made of others."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -95,7 +98,9 @@ class BatchNorm(Primitive):
     variance): by the given statistics, or with `is_training` by those of the batch, whose share `momentum` the given
     ones take. Raises ValueError for another order of dimensions than "NCHW"."""
 
-    def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
+    def __init__(
+        self, is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1, data_format: str = "NCHW"
+    ) -> None:
         super().__init__()
         F.require_nchw("BatchNorm", data_format)
         self.is_training, self.epsilon, self.momentum = bool(is_training), float(epsilon), float(momentum)
@@ -116,17 +121,17 @@ class Conv2DTranspose(Primitive):
 
     def __init__(
         self,
-        out_channel,
-        kernel_size,
-        pad_mode="valid",
-        pad=0,
-        pad_list=None,
-        mode=1,
-        stride=1,
-        dilation=1,
-        group=1,
-        data_format="NCHW",
-    ):
+        out_channel: int,
+        kernel_size: int | Sequence[int],
+        pad_mode: str = "valid",
+        pad: int | Sequence[int] = 0,
+        pad_list: Sequence[int] | None = None,
+        mode: int = 1,
+        stride: int | Sequence[int] = 1,
+        dilation: int | Sequence[int] = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
         super().__init__()
         F.require_nchw(type(self).__name__, data_format)
         if pad_mode not in ("same", "valid", "pad"):
@@ -158,7 +163,7 @@ class Einsum(Primitive):
     """Einsum(equation)(tensors): sums of products of the tensors in a tuple, whose dimensions an equation names. Shapes
     and errors are those of `ops.einsum`."""
 
-    def __init__(self, equation):
+    def __init__(self, equation: str) -> None:
         super().__init__()
         self.equation = equation
 
@@ -170,7 +175,7 @@ class Elu(Primitive):
     """Elu(alpha)(x): x above 0, else alpha (exp(x) - 1), of each element, in the shape of x; integers become float32.
     Raises TypeError for what holds no numbers."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self.alpha = alpha
 
@@ -204,7 +209,7 @@ class KLDivLoss(Primitive):
     over the rows, or their sum. Elements whose target is 0 count 0. Raises ValueError for another reduction, or shapes
     that do not broadcast."""
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in ("none", "mean", "batchmean", "sum"):
             raise ValueError(
@@ -227,7 +232,7 @@ class L2Normalize(Primitive):
     """L2Normalize(axis, epsilon)(x): x over the root of the sum of squares along an axis, which is at least that of
     epsilon, in the shape of x. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=0, epsilon=1e-4):
+    def __init__(self, axis: int | Sequence[int] = 0, epsilon: float = 1e-4) -> None:
         super().__init__()
         self.axis = axis[0] if isinstance(axis, (tuple, list)) else axis
         self.epsilon = epsilon
@@ -242,7 +247,7 @@ class LpNorm(Primitive):
     epsilon. These dimensions are left out, or with `keep_dims` of size 1. Raises TypeError for a p that is no integer,
     ValueError for one below 1, or an axis that x has not."""
 
-    def __init__(self, axis, p=2, keep_dims=False, epsilon=1e-12):
+    def __init__(self, axis: int | Sequence[int], p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> None:
         super().__init__()
         if isinstance(p, bool) or not isinstance(p, int):
             raise TypeError(f"[LpNorm] p is not an integer, got {p!r}, expected one from 1")
@@ -264,7 +269,16 @@ class LSTM(Primitive):
     of one element, where the documented system keeps what its gradient needs. Raises ValueError for several layers,
     dropouts and projections."""
 
-    def __init__(self, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        has_bias: bool,
+        bidirectional: bool,
+        dropout: float,
+        proj_size: int = 0,
+    ) -> None:
         super().__init__()
         if num_layers != 1 or dropout or proj_size:
             raise ValueError(
@@ -289,7 +303,7 @@ class Meshgrid(Primitive):
     """Meshgrid(indexing)(vectors): the coordinates of the points of a grid, from a tuple of those along each of its
     dimensions. Shapes and errors are those of `ops.meshgrid`."""
 
-    def __init__(self, indexing="xy"):
+    def __init__(self, indexing: str = "xy") -> None:
         super().__init__()
         self.indexing = indexing
 
@@ -301,7 +315,7 @@ class Pad(Primitive):
     """Pad(paddings)(x): zeros around a tensor: (elements before, elements after) for each dimension, the first one
     first. Raises ValueError unless there is a pair for each dimension."""
 
-    def __init__(self, paddings):
+    def __init__(self, paddings: Sequence[Sequence[int]]) -> None:
         super().__init__()
         self.paddings = tuple(tuple(one) for one in paddings)
 
@@ -315,7 +329,7 @@ class NLLLoss(Primitive):
     """(log-probabilities [n, c], classes [n], weights of the classes [c]) gives (the loss, the sum of the weights that
     count). Raises ValueError for other shapes, IndexError for a known class outside of the classes."""
 
-    def __init__(self, reduction="mean", ignore_index=-100):
+    def __init__(self, reduction: str = "mean", ignore_index: int = -100) -> None:
         super().__init__()
         self.reduction, self.ignore_index = reduction, ignore_index
 
@@ -370,7 +384,7 @@ class Sort(Primitive):
     """Sort(axis, descending)(x) gives (elements in rising order along an axis, where they were, as int32), both in the
     shape of x. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=-1, descending=False):
+    def __init__(self, axis: int = -1, descending: bool = False) -> None:
         super().__init__()
         self.axis, self.descending = axis, descending
 
@@ -394,7 +408,7 @@ class StandardNormal(Primitive):
     """StandardNormal()(shape): numbers of the standard normal distribution, of a shape, as float32. The seeds have no
     effect: draws follow from `set_seed`. Raises ValueError for sizes below 1."""
 
-    def __init__(self, seed=0, seed2=0):
+    def __init__(self, seed: int = 0, seed2: int = 0) -> None:
         super().__init__()
 
     def compute(self, shape):
@@ -405,7 +419,7 @@ class Tril(Primitive):
     """Tril(diagonal)(x): the elements of matrices, the last two dimensions, on and below a diagonal, and 0 above it.
     Raises ValueError for less than two dimensions."""
 
-    def __init__(self, diagonal=0):
+    def __init__(self, diagonal: int = 0) -> None:
         super().__init__()
         self.diagonal = diagonal
 
@@ -417,7 +431,7 @@ class UniformReal(Primitive):
     """UniformReal()(shape): numbers from 0 to 1, of a shape, as float32. The seeds have no effect: draws follow from
     `set_seed`. Raises ValueError for sizes below 1."""
 
-    def __init__(self, seed=0, seed2=0):
+    def __init__(self, seed: int = 0, seed2: int = 0) -> None:
         super().__init__()
 
     def compute(self, shape):
@@ -428,7 +442,7 @@ class Unstack(Primitive):
     """Unstack(axis, num)(x): the slices along a dimension, without it, as a tuple; `num` is their number where it is
     said. Raises ValueError for another number, or an axis that x has not."""
 
-    def __init__(self, axis=0, num=None):
+    def __init__(self, axis: int = 0, num: int | None = None) -> None:
         super().__init__()
         self.axis, self.num = axis, num
 

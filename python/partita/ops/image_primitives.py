@@ -1,5 +1,9 @@
 """Ops of images as objects: other sizes, windows as columns, channels."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
@@ -173,7 +177,7 @@ def ResizeNearestNeighborV2(align_corners=False, half_pixel_centers=False):
 
 
 @op
-def ResizeNearestNeighbor(size, align_corners=False, half_pixel_centers=False):
+def ResizeNearestNeighbor(size: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False):
     """ResizeNearestNeighbor(size)(x): images x[n, c, h, w] of another size, (rows, columns), of the nearest elements.
     With `align_corners` the corners of both are the same, with `half_pixel_centers` the middles. Raises ValueError for
     both of them, or other shapes."""

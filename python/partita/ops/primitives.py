@@ -1,5 +1,9 @@
 """The ops that are objects, by the names and the defaults of the documented system."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
@@ -102,7 +106,7 @@ class MatMul(Primitive):
     first where that is said. Raises ValueError for shapes that do not fit, TypeError for operands of different types,
     or of bools."""
 
-    def __init__(self, transpose_a=False, transpose_b=False):
+    def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
         super().__init__()
         self.transpose_a, self.transpose_b = transpose_a, transpose_b
 
@@ -134,7 +138,7 @@ class Softmax(Primitive):
     """Softmax(axis)(x): exp(x) over its sum along an axis, in the shape of x; integers become float32. Raises
     ValueError for an axis that x has not."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int | Sequence[int] = -1) -> None:
         super().__init__()
         self.axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
 
@@ -155,7 +159,7 @@ class Concat(Primitive):
     unless they are in a tuple or list that is not empty, ValueError for shapes that differ, or an axis that they have
     not."""
 
-    def __init__(self, axis=0):
+    def __init__(self, axis: int = 0) -> None:
         super().__init__()
         self.axis = axis
 
@@ -175,7 +179,7 @@ class Split(Primitive):
     """Split(axis, output_num)(x): a tuple of as many parts of equal size along an axis. Raises ValueError if the size
     of the axis is not divisible by their number, IndexError for an axis that x has not."""
 
-    def __init__(self, axis=0, output_num=1):
+    def __init__(self, axis: int = 0, output_num: int = 1) -> None:
         super().__init__()
         self.axis, self.output_num = axis, output_num
 
@@ -188,7 +192,7 @@ class Squeeze(Primitive):
     """Squeeze(axis)(x): the tensor without dimensions of one element, all of them where no axis is given; dimensions of
     another size stay. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=()):
+    def __init__(self, axis: int | Sequence[int] = ()) -> None:
         super().__init__()
         self.axis = axis
 
@@ -200,7 +204,7 @@ class BroadcastTo(Primitive):
     """BroadcastTo(shape)(x): the elements repeated along dimensions of one element; -1 keeps a size. Raises ValueError
     where another size than 1 would change."""
 
-    def __init__(self, shape):
+    def __init__(self, shape: Sequence[int]) -> None:
         super().__init__()
         self.shape = shape
 
@@ -213,7 +217,7 @@ class Gather(Primitive):
     shapes are those of `ops.gather`. Raises IndexError for a known number outside, TypeError for numbers of other
     types, ValueError for an axis that the tensor has not."""
 
-    def __init__(self, batch_dims=0):
+    def __init__(self, batch_dims: int = 0) -> None:
         super().__init__()
         self.batch_dims = batch_dims
 
@@ -229,7 +233,7 @@ class OneHot(Primitive):
 
     _numbers = True
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
 
@@ -275,7 +279,7 @@ class Dropout(Primitive):
     """Dropout(keep_prob)(x) gives (what is kept, over keep_prob; 1 where something was kept), both in the shape of x.
     Raises ValueError unless 0 < keep_prob <= 1. The seeds have no effect: draws follow from `set_seed`."""
 
-    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
+    def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
         super().__init__()
         self.keep_prob = keep_prob
 
@@ -288,7 +292,7 @@ class LayerNorm(Primitive):
     """LayerNorm(begin_norm_axis, ..)(x, gamma, beta) gives (normalized, mean, variance) over the dimensions from
     `begin_norm_axis` on; these have size 1 in the last two. Raises ValueError unless `gamma` has these dimensions."""
 
-    def __init__(self, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
+    def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
         super().__init__()
         self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
 
@@ -309,7 +313,7 @@ class RmsNorm(Primitive):
     """RmsNorm(epsilon)(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension, which has size 1 in the
     second. Raises ValueError unless `gamma` has one element for each of this dimension."""
 
-    def __init__(self, epsilon=1e-6):
+    def __init__(self, epsilon: float = 1e-6) -> None:
         super().__init__()
         self.epsilon = epsilon
 
@@ -327,7 +331,7 @@ class _BatchNorm(Primitive):
 
 
 class _Reduce(Primitive):
-    def __init__(self, keep_dims=False):
+    def __init__(self, keep_dims: bool = False) -> None:
         super().__init__()
         self.keep_dims = keep_dims
 
@@ -360,7 +364,7 @@ class ReduceSum(_Reduce):
 
     function = staticmethod(F.reduce_sum)
 
-    def __init__(self, keep_dims=False, skip_mode=False):
+    def __init__(self, keep_dims: bool = False, skip_mode: bool = False) -> None:
         super().__init__(keep_dims)
         self.skip_mode = skip_mode
 
@@ -372,7 +376,7 @@ class Argmax(Primitive):
     """Argmax(axis, output_type)(x): where the largest element along an axis is, the first of equal ones, in the shape
     without the axis. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=-1, output_type=mstype.int32):
+    def __init__(self, axis: int = -1, output_type: mstype.DType | str | type = mstype.int32) -> None:
         super().__init__()
         self.axis, self.output_type = axis, output_type
 
@@ -385,7 +389,7 @@ class CumSum(Primitive):
     `exclusive` leaves it out, `reverse` begins at the end. Raises IndexError for an axis that x has not, TypeError for
     bools."""
 
-    def __init__(self, exclusive=False, reverse=False):
+    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
         super().__init__()
         self.exclusive, self.reverse = exclusive, reverse
 
@@ -397,7 +401,7 @@ class TopK(Primitive):
     """TopK(sorted)(x, k) gives (values, places) of the k largest elements of the last dimension, the largest first;
     both have size k there, and places are int32. Raises ValueError for a k below 1 or above the size."""
 
-    def __init__(self, sorted=True):
+    def __init__(self, sorted: bool = True) -> None:
         super().__init__()
 
     def compute(self, x, k):
@@ -409,7 +413,14 @@ class StridedSlice(Primitive):
     dimensions. Bits of the masks name places: whose begin or end does not count, of an ellipsis, of a new dimension, of
     one element whose dimension is left out. Raises ValueError for a stride of 0."""
 
-    def __init__(self, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    def __init__(
+        self,
+        begin_mask: int = 0,
+        end_mask: int = 0,
+        ellipsis_mask: int = 0,
+        new_axis_mask: int = 0,
+        shrink_axis_mask: int = 0,
+    ) -> None:
         super().__init__()
         self.masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 
@@ -432,16 +443,16 @@ class Conv2D(Primitive):
 
     def __init__(
         self,
-        out_channel,
-        kernel_size,
-        mode=1,
-        pad_mode="valid",
-        pad=0,
-        stride=1,
-        dilation=1,
-        group=1,
-        data_format="NCHW",
-    ):
+        out_channel: int,
+        kernel_size: int | Sequence[int],
+        mode: int = 1,
+        pad_mode: str = "valid",
+        pad: int | Sequence[int] = 0,
+        stride: int | Sequence[int] = 1,
+        dilation: int | Sequence[int] = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
         super().__init__()
         F.require_nchw("Conv2D", data_format)
         self.options = dict(pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=group)
@@ -455,7 +466,13 @@ class MaxPool(Primitive):
     columns]. Sizes are pixels, or (rows, columns). Raises ValueError for other shapes, or a window larger than the
     image, TypeError for integers."""
 
-    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int] = 1,
+        strides: int | Sequence[int] = 1,
+        pad_mode: str = "valid",
+        data_format: str = "NCHW",
+    ) -> None:
         super().__init__()
         F.require_nchw(type(self).__name__, data_format)
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
@@ -477,7 +494,7 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
     """The mean over the batch of the softmax cross entropy of logits [n, c] with classes [n]. Raises IndexError for a
     known class outside of 0 to c - 1, ValueError for other shapes."""
 
-    def __init__(self, is_grad=False):
+    def __init__(self, is_grad: bool = False) -> None:
         super().__init__()
 
     def compute(self, logits, labels):

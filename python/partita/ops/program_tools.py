@@ -24,7 +24,7 @@ class Map:
     `Map(function)(a, b)` or `Map()(function, a, b)`. With `reverse` the last elements come first. Raises TypeError for
     what is no tuple or list, ValueError for lengths that differ."""
 
-    def __init__(self, ops=None, reverse=False):
+    def __init__(self, ops: Callable[..., object] | None = None, reverse: bool = False) -> None:
         self._function, self._reverse = ops, bool(reverse)
 
     def __call__(self, *args):
@@ -108,7 +108,7 @@ class MultitypeFuncGraph:
     the function that it decorates, of tensors of any shape. Raises TypeError in a call where none has these kinds,
     ValueError for an unknown kind."""
 
-    def __init__(self, name, read_value=False):
+    def __init__(self, name: str, read_value: bool = False) -> None:
         self.name, self._functions = name, []
 
     def register(self, *type_names):
