@@ -83,8 +83,8 @@ def standard_laplace(shape: int | Sequence[int], seed: int | None = None) -> Ten
 def laplace(
     shape: int | Sequence[int], mean: Tensor | float, lambda_param: Tensor | float, seed: int | None = None
 ) -> Tensor:
-    """Numbers of the distribution of Laplace, as float32; the shape is broadcast with the means and the scales. Raises
-    ValueError where it does not, and for sizes below 1."""
+    """Numbers of the distribution of Laplace, as float32, or in the wider type of the means or scales; the shape is
+    broadcast with both. Raises ValueError where it does not, and for sizes below 1."""
     return add(mul(_laplace(_broadcast("laplace", shape, mean, lambda_param)), lambda_param), mean)
 
 
@@ -95,9 +95,9 @@ def cauchy(shape: int | Sequence[int], median: float = 0.0, sigma: float = 1.0) 
 
 
 def normal(shape: int | Sequence[int], mean: Tensor | float, stddev: Tensor | float, seed: int | None = None) -> Tensor:
-    """Numbers of a normal distribution, as float32; the shape is broadcast with the means and the deviations. `seed`
-    has no effect: draws follow from `set_seed`. Raises ValueError where it does not broadcast, and for sizes below 1.
-    """
+    """Numbers of a normal distribution, as float32, or in the wider type of the means or deviations; the shape is
+    broadcast with both. `seed` has no effect: draws follow from `set_seed`. Raises ValueError where it does not
+    broadcast, and for sizes below 1."""
     return add(mul(_drawn("normal", _broadcast("normal", shape, mean, stddev)), stddev), mean)
 
 

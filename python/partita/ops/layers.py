@@ -258,8 +258,8 @@ def _mean_of_last_windows(x, kernel_size, stride, padding, count_include_pad, di
 
 def dropout(input: Tensor | float, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """Zeros with probability p, the others divided by 1 - p; the same bits on any number of ranks. `input` has any
-    shape, which the result has; integers become float32. `seed` has no effect: draws follow from `set_seed`. Raises
-    ValueError unless 0 <= p < 1.
+    shape, which the result has; integers become float32, unless nothing is dropped, as without `training`. `seed` has
+    no effect: draws follow from `set_seed`. Raises ValueError unless 0 <= p < 1.
 
     >>> ops.dropout(ms.Tensor([1.0, 2.0]), p=0.5, training=False).asnumpy().tolist()
     [1.0, 2.0]

@@ -108,6 +108,7 @@ def unique_consecutive(
     not."""
     x = as_tensor(input, "unique_consecutive")
     require_known("unique_consecutive", x)
+    dim = None if dim is None else axis_of("unique_consecutive", dim, x.ndim)
     values = x.asnumpy()
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
     flat = rows.reshape(len(rows), -1)

@@ -276,8 +276,8 @@ class Tile(Primitive):
 
 
 class Dropout(Primitive):
-    """Dropout(keep_prob)(x) gives (what is kept, over keep_prob; 1 where something was kept), both in the shape of x.
-    Raises ValueError unless 0 < keep_prob <= 1. The seeds have no effect: draws follow from `set_seed`."""
+    """Dropout(keep_prob)(x) gives (what is kept, over keep_prob; 1 where that is not 0), both in the shape of x. Raises
+    ValueError unless 0 < keep_prob <= 1. The seeds have no effect: draws follow from `set_seed`."""
 
     def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
         super().__init__()

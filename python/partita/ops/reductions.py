@@ -201,7 +201,7 @@ def var(
     input: Tensor | float, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False
 ) -> Tensor:
     """The mean of squared distances from the mean over dimensions, or of all elements, divided by their number less
-    `ddof`, infinite where that is not above 0; of integers as float32. The result has the shape without these
+    `ddof`, infinite or NaN where that is not above 0; of integers as float32. The result has the shape without these
     dimensions, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor has not."""
     x = as_float(as_tensor(input, "var"))
     centred = sub(x, reduce_mean(x, axis, True))
