@@ -20,11 +20,11 @@ def refusing_class(name, instead):
 def refusing_function(name, what, instead):
     """A function whose call raises NotImplementedError: `what` is not supported, such as complex numbers."""
 
-    def call(*args, **kwargs):
+    def call(*args: object, **kwargs: object) -> None:
         raise NotImplementedError(f"[{name}] {what} are not supported, got a call, expected {instead}")
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Not there: {what} are not supported. See {instead}."
+    call.__doc__ = f"Not there: {what} are not supported, and a call raises NotImplementedError. See {instead}."
     return call
 
 

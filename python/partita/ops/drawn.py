@@ -1,7 +1,10 @@
 """Random numbers. Their values differ from those of the documented system: they are functions of the seed and of the
 number of the draw, in a network also of the step, on any number of ranks."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 from partita import _core, _trace
 from partita.common import dtype as mstype
@@ -47,28 +50,43 @@ def _typed(where, x, dtype):
     return cast(x, dtype)
 
 
-def rand(*size, dtype=None, seed=None):
-    """Numbers from 0 to 1."""
+def rand(*size: int | Sequence[int], dtype: mstype.DType | str | type | None = None, seed: int | None = None) -> Tensor:
+    """Numbers from 0 to 1, in a shape of integers, or one tuple of them, as float32 without a type. `seed` has no
+    effect: draws follow from `set_seed`. Raises ValueError for sizes below 1, or a type that has no fractions."""
     return _typed("rand", _drawn("uniform", _sizes("rand", size)), dtype)
 
 
-def randn(*size, dtype=None, seed=None):
-    """Numbers of the standard normal distribution."""
+def randn(
+    *size: int | Sequence[int], dtype: mstype.DType | str | type | None = None, seed: int | None = None
+) -> Tensor:
+    """Numbers of the standard normal distribution, in a shape of integers, or one tuple of them, as float32 without a
+    type. `seed` has no effect: draws follow from `set_seed`. Raises ValueError for sizes below 1, or a type that has no
+    fractions."""
     return _typed("randn", _drawn("normal", _sizes("randn", size)), dtype)
 
 
-def rand_like(input, seed=None, *, dtype=None):
-    """Numbers from 0 to 1, of the shape of a tensor."""
+def rand_like(input: Tensor, seed: int | None = None, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
+    """Numbers from 0 to 1, of the shape and, without `dtype`, of the type of a tensor. Raises ValueError for a type
+    that has no fractions."""
     return _typed("rand_like", _drawn("uniform", list(input.shape)), dtype or input.dtype)
 
 
-def randn_like(input, seed=None, *, dtype=None):
-    """Numbers of the standard normal distribution, of the shape of a tensor, as float32 without `dtype`."""
+def randn_like(input: Tensor, seed: int | None = None, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
+    """Numbers of the standard normal distribution, of the shape of a tensor, as float32 without `dtype`. Raises
+    ValueError for a type that has no fractions."""
     return _typed("randn_like", _drawn("normal", list(input.shape)), dtype)
 
 
-def randint(low, high, size, seed=None, *, dtype=None):
-    """Integers from `low` to below `high`, as int64."""
+def randint(
+    low: int,
+    high: int,
+    size: int | Sequence[int],
+    seed: int | None = None,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
+    """Integers from `low` to below `high`, in a shape, as int64 without a type. `seed` has no effect: draws follow from
+    `set_seed`. Raises ValueError for sizes below 1, or a `high` that is not above `low`."""
     if high <= low:
         raise ValueError(f"[randint] no integers, got {low} to {high}, expected a larger second number")
     sizes = _sizes("randint", (size,) if isinstance(size, (tuple, list)) else ([size],))
@@ -87,9 +105,10 @@ def integers_below(count, sizes):
     return cast(smaller(floor(mul(share, float(count))), float(count - 1)), mstype.int64)
 
 
-def multinomial(input, num_samples, replacement=True, seed=None):
-    """Places, drawn in proportion to the weights along the last dimension, as int32; each at most once without
-    `replacement`."""
+def multinomial(input: Tensor | float, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
+    """Places, drawn in proportion to the weights along the last dimension, as int32: weights [.., n] give [..,
+    num_samples]; each place at most once without `replacement`. Weights are from 0, which is not checked. Raises
+    ValueError for less than one sample, or more than there are places without replacement."""
     x = as_tensor(input, "multinomial")
     count, size = int(num_samples), x.shape[-1]
     if count < 1 or (not replacement and count > size):
@@ -104,6 +123,7 @@ def multinomial(input, num_samples, replacement=True, seed=None):
     return cast(topk(neg(times), count)[1], mstype.int32)
 
 
-def standard_normal(shape, seed=None):
-    """Numbers of the standard normal distribution."""
+def standard_normal(shape: int | Sequence[int], seed: int | None = None) -> Tensor:
+    """Numbers of the standard normal distribution in a shape, as float32. `seed` has no effect: draws follow from
+    `set_seed`. Raises ValueError for sizes below 1."""
     return _drawn("normal", _sizes("standard_normal", (shape,)))

@@ -152,7 +152,8 @@ class LinSpace(Primitive):
 
 
 class FloatStatus(Primitive):
-    """1 if an element is no number or infinite, else 0, as a vector of one float32."""
+    """FloatStatus()(x): 1 if an element is no number or infinite, else 0, as a vector of one float32; x has any shape.
+    """
 
     def __init__(self):
         super().__init__()

@@ -1,10 +1,13 @@
 """Methods of tensors of elements, and those that change a tensor and return it; the same as functions."""
 
+from __future__ import annotations
+
 import inspect
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item
 from partita.ops.support import is_number
@@ -176,7 +179,7 @@ for _name in _OF_METHODS:
     globals()[_name] = _function(_name)
 
 
-def zero_(input):
+def zero_(input: Tensor) -> Tensor:
     """Writes 0 everywhere, and returns the tensor."""
     return _written(input, 0)
 

@@ -1,6 +1,9 @@
 """Rows of tables, and sums that are normalized."""
 
+from __future__ import annotations
+
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.channels import normalized_rows
 from partita.ops.creation import ones_like
 from partita.ops.derived import stop_gradient
@@ -21,7 +24,14 @@ from partita.ops.support import as_tensor
 __all__ = ("add_layer_norm", "add_rms_norm", "embedding")
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
+def embedding(
+    input: Tensor | float,
+    weight: Tensor | float,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
     """The rows of a table at ids; that of `padding_idx` has no gradient. Raises NotImplementedError for tables that
     change (`max_norm`), and for gradients that are divided by counts."""
     if max_norm is not None or scale_grad_by_freq:
@@ -38,7 +48,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return select(is_none, stop_gradient(rows), rows)
 
 
-def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
+def add_layer_norm(
+    x1: Tensor | float,
+    x2: Tensor | float,
+    gamma: Tensor | float,
+    beta: Tensor | float,
+    epsilon: float = 1e-5,
+    additional_output: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(the normalized sum of two tensors over its last dimension, times gamma, plus beta; its mean; 1 over its standard
     deviation; the sum, or zeros without `additional_output`)."""
     total = add(as_tensor(x1, "add_layer_norm"), x2)
@@ -49,7 +66,9 @@ def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
     return cast(made, total.dtype), mean, scale, total if additional_output else mul(ones_like(total), 0.0)
 
 
-def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+def add_rms_norm(
+    x1: Tensor | float, x2: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6
+) -> tuple[Tensor, Tensor, Tensor]:
     """(the sum of two tensors over the root of the mean of its squares over the last dimension, times gamma; 1 over
     that root; the sum)."""
     total = add(as_tensor(x1, "add_rms_norm"), x2)

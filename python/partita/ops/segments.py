@@ -1,5 +1,7 @@
 """Rows that are combined by the numbers of their segments."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -141,22 +143,22 @@ def over_segments(where, kind, x, segment_ids, count):
     return reshape(sliced(made, [(0, count), (0, rows.shape[1])]), [count, *rest])
 
 
-def unsorted_segment_sum(input_x, segment_ids, num_segments):
+def unsorted_segment_sum(input_x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The sums of the slices of each segment, 0 of none: [num_segments, ..]. Ids below 0 are left out."""
     return over_segments("unsorted_segment_sum", "add", input_x, segment_ids, num_segments)
 
 
-def unsorted_segment_max(x, segment_ids, num_segments):
+def unsorted_segment_max(x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The largest elements of the slices of each segment, of none the smallest number of the element type."""
     return over_segments("unsorted_segment_max", "max", x, segment_ids, num_segments)
 
 
-def unsorted_segment_min(x, segment_ids, num_segments):
+def unsorted_segment_min(x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The smallest elements of the slices of each segment, of none the largest number of the element type."""
     return over_segments("unsorted_segment_min", "min", x, segment_ids, num_segments)
 
 
-def unsorted_segment_prod(x, segment_ids, num_segments):
+def unsorted_segment_prod(x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The products of the slices of each segment, 1 of none: [num_segments, ..]. Ids below 0 are left out."""
     return over_segments("unsorted_segment_prod", "mul", x, segment_ids, num_segments)
 
