@@ -1,7 +1,10 @@
 """Functions whose parameters are not those of ops: dimensions are `dim`, as PyTorch has them."""
 
+from collections.abc import Sequence
+
 from partita import _trace
 from partita.common import dtype as mstype
+from partita.common._types import DType, Ints, Number
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.support import axis_of
@@ -18,17 +21,17 @@ def _times(other, alpha, input):
     return F.cast(made, input.dtype) if is_bool and alpha != 1 else made
 
 
-def add(input, other, *, alpha=1):
+def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """input + alpha other."""
     return F.add(input, _times(other, alpha, input))
 
 
-def sub(input, other, *, alpha=1):
+def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """input - alpha other."""
     return F.sub(input, _times(other, alpha, input))
 
 
-def equal(input, other):
+def equal(input: Tensor, other: Tensor) -> bool | Tensor:
     """Whether two tensors have the same shape and elements; within a network a tensor."""
     same = input.shape == other.shape
     found = F.all(F.equal(input, other)) if same else Tensor(False)
@@ -36,37 +39,37 @@ def equal(input, other):
     return bool(found) if build is None or build.is_recorded else found
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The sum over dimensions, or of all elements."""
     return F.sum(input, dim, keepdim, dtype=dtype)
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The mean over dimensions, or of all elements."""
     return F.mean(_typed(input, dtype), dim, keepdim)
 
 
-def all(input, dim=None, keepdim=False):
+def all(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are other than zero."""
     return F.all(input, dim, keepdim)
 
 
-def any(input, dim=None, keepdim=False):
+def any(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """Whether one element is other than zero."""
     return F.any(input, dim, keepdim)
 
 
-def max(input, dim=None, keepdim=False):
+def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """(largest, where) along a dimension; of all elements, the largest alone; of two tensors, elements of both."""
     return F.maximum(input, dim) if isinstance(dim, Tensor) else F.largest(input, dim=dim, keepdim=keepdim)
 
 
-def min(input, dim=None, keepdim=False):
+def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """(smallest, where) along a dimension; of all elements, the smallest alone; of two tensors, elements of both."""
     return F.minimum(input, dim) if isinstance(dim, Tensor) else F.smallest(input, dim=dim, keepdim=keepdim)
 
 
-def cumsum(input, dim, dtype=None):
+def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Sums of the elements up to each one."""
     return F.cumsum(_typed(input, dtype), dim)
 
@@ -75,18 +78,18 @@ def _usual_dim(input, dim):
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
-def softmax(input, dim, *, dtype=None):
+def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """exp(x) over its sum along a dimension."""
     return F.softmax(_typed(input, dtype), dim)
 
 
-def log_softmax(input, dim=None, *, dtype=None):
+def log_softmax(input: Tensor, dim: int | None = None, *, dtype: DType | None = None) -> Tensor:
     """log(softmax(x)), without underflow: without `dim` along the first of 0, 1 and 3 dimensions, the second of
     others."""
     return F.log_softmax(_typed(input, dtype), _usual_dim(input, dim))
 
 
-def cat(tensors, dim=0):
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after the other along a dimension."""
     return F.concat(tensors, dim)
 
@@ -94,32 +97,32 @@ def cat(tensors, dim=0):
 concat = cat
 
 
-def stack(tensors, dim=0):
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
     return F.stack(tensors, dim)
 
 
-def split(tensor, split_size_or_sections, dim=0):
+def split(tensor: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension: of a size, or of the sizes given."""
     return F.split(tensor, split_size_or_sections, dim)
 
 
-def transpose(input, dim0, dim1):
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """With two dimensions swapped."""
     return F.swapaxes(input, dim0, dim1)
 
 
-def permute(input, dims):
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Dimensions in another order."""
     return F.transpose(input, dims)
 
 
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
     return F.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
-def squeeze(input, dim=None):
+def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Without dimensions of size 1: those named that are, or all."""
     if dim is None:
         return F.squeeze(input)
@@ -127,54 +130,54 @@ def squeeze(input, dim=None):
     return F.squeeze(input, tuple(one for one in dims if input.shape[one] == 1)) if input.ndim else input
 
 
-def unsqueeze(input, dim):
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With a dimension of size 1 more."""
     return F.expand_dims(input, dim)
 
 
-def gather(input, dim, index):
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The elements at places along a dimension: the result has the shape of the indices."""
     return F.gather_elements(input, dim, index)
 
 
-def index_select(input, dim, index):
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along a dimension at some places."""
     return F.index_select(input, dim, index)
 
 
-def argmin(input, dim=None, keepdim=False):
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Where the smallest element is, as int64; the first of equal ones."""
     return F.cast(F.argmin(input, dim, keepdim), mstype.int64)
 
 
-def sort(input, *, dim=-1, descending=False, stable=False):
+def sort(input: Tensor, *, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
     """(elements in rising order along a dimension, where they were, as int64); equal ones keep their order."""
     values, places = F.sort(input, dim, descending)
     return values, F.cast(places, mstype.int64)
 
 
-def argsort(input, dim=-1, descending=False, stable=False):
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where the elements in rising order along a dimension are, as int64."""
     return sort(input, dim=dim, descending=descending)[1]
 
 
-def narrow(input, dim, start, length):
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """The elements of a dimension from `start` on."""
     return F.narrow(input, dim, start, length)
 
 
-def select(input, dim, index):
+def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice of a dimension at an index, without that dimension."""
     at = dim + input.ndim if dim < 0 else dim
     return input[tuple([slice(None)] * at + [int(index)])]
 
 
-def zeros(*size, dtype=None):
+def zeros(*size: int | Sequence[int], dtype: DType | None = None) -> Tensor:
     """A tensor of zeros; its sizes are given one by one, or as one."""
     return F.zeros(_sizes(size), dtype or mstype.float32)
 
 
-def ones(*size, dtype=None):
+def ones(*size: int | Sequence[int], dtype: DType | None = None) -> Tensor:
     """A tensor of ones; its sizes are given one by one, or as one."""
     return F.ones(_sizes(size), dtype or mstype.float32)
 
@@ -183,24 +186,26 @@ def _sizes(given):
     return given[0] if len(given) == 1 else given
 
 
-def gelu(input, *, approximate="none"):
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x times the normal distribution function, or its form with tanh."""
     return F.gelu(input, approximate)
 
 
-def leaky_relu(input, negative_slope=0.01):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """x, or of negative numbers `negative_slope` x."""
     return F.leaky_relu(input, negative_slope)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     scale = F.ones(shape, input.dtype) if weight is None else weight
     return F.layer_norm(input, shape, scale, F.zeros(shape, input.dtype) if bias is None else bias, eps)
 
 
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x weight^T + bias."""
     y = F.matmul(input, weight, transpose_b=True)
     return y if bias is None else F.add(y, bias)

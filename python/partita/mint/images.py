@@ -1,8 +1,11 @@
 """Windows of lines, images and volumes, other sizes of them, and rows of tables."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common._types import Ints, Number
 from partita.common.tensor import Tensor
 from partita.mint.convolutions import several
 from partita.ops import functional as F
@@ -41,22 +44,24 @@ def _means(where, count, input, output_size):
     return _of_samples(count, lambda rows: F.interpolate(rows, sizes, mode="area"), x)
 
 
-def adaptive_avg_pool1d(input, output_size):
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     """The means of as many parts of lines x[n, c, w]; parts overlap where their number does not divide the size."""
     return _means("adaptive_avg_pool1d", 1, input, output_size)
 
 
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """The means of (rows, columns) parts of x[n, c, h, w]; None is the size of the image."""
     return _means("adaptive_avg_pool2d", 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """The means of parts of volumes x[n, c, d, h, w]."""
     return _means("adaptive_avg_pool3d", 3, input, output_size)
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of as many parts of lines x[n, c, w], and where they stand."""
     x = F.expand_dims(as_tensor(input), -2)
     sizes = (1, *_sizes("adaptive_max_pool1d", x, output_size, 1))
@@ -64,14 +69,23 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     return tuple(F.squeeze(one, -2) for one in made) if return_indices else F.squeeze(made, -2)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of (rows, columns) parts of x[n, c, h, w], and their places in the image."""
     x = as_tensor(input)
     sizes = _sizes("adaptive_max_pool2d", x, output_size, 2)
     return _of_samples(2, lambda rows: F.adaptive_max_pool2d(rows, sizes, return_indices), x)
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of lines x[n, c, w]; windows stand `stride`, else their size, apart."""
     (kernel,) = several("avg_pool1d", "kernel_size", kernel_size, 1)
     step = kernel if stride is None else stride
@@ -80,28 +94,55 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
     options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
     return _of_samples(2, lambda rows: F.avg_pool2d(rows, *options, divisor_override or 0), as_tensor(input))
 
 
 def avg_pool3d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of x[n, c, d, h, w], or its sum over `divisor_override`."""
     options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
     return _of_samples(3, lambda rows: F.avg_pool3d(rows, *options, divisor_override or 0), as_tensor(input))
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window of x[n, c, h, w], and its place in the image."""
     options = kernel_size, stride, padding, dilation, return_indices, ceil_mode
     return _of_samples(2, lambda rows: F.max_pool2d(rows, *options), as_tensor(input))
 
 
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Ints | None = None,
+) -> Tensor:
     """Images of zeros with the elements of x[n, c, h, w] at the places that `max_pool2d` gave with them."""
 
     def unpooled(rows, places):
@@ -110,18 +151,20 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _of_samples(2, unpooled, as_tensor(input), as_tensor(indices))
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
     """The elements of each window of x[n, c, h, w], as columns: [n, c * kh * kw, windows]."""
     return _of_samples(2, lambda rows: F.unfold(rows, kernel_size, dilation, padding, stride), as_tensor(input))
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(
+    input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
+) -> Tensor:
     """The sums of the windows that are columns of x[n, c * kh * kw, windows]: images of `output_size`."""
     options = several("fold", "output_size", output_size, 2), kernel_size, dilation, padding, stride
     return _of_samples(1, lambda rows: F.fold(rows, *options), as_tensor(input))
 
 
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """[.., c * r * r, h, w] as images r times as high and wide: [.., c, h * r, w * r]."""
     *lead, channels, height, width = input.shape
     r = int(upscale_factor)
@@ -132,13 +175,20 @@ def pixel_shuffle(input, upscale_factor):
     return F.reshape(F.transpose(rows, order), [*lead, channels // (r * r), height * r, width * r])
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number | None = None) -> Tensor:
     """More elements around the last dimensions: `pad` has the numbers before and after each of them, the last one
     first. They are `value`, else 0, or ("reflect", "replicate", "circular") those that mirror, repeat or go round."""
     return F.pad(input, pad, mode, value if mode == "constant" else None)
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+def interpolate(
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
     """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements, or of those between which an
     element is ("linear", "bilinear", "trilinear", "bicubic")."""
     x = as_tensor(input, "interpolate")
@@ -164,17 +214,25 @@ def _cubic_weights(size, wanted, factor, align_corners):
     return made
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """The images in another size, as `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
     """The elements of x[n, c, h, w] at places grid[n, .., 2] from -1 to 1, (column, row)."""
     return F.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at each number along a new last dimension, else 0, as int64. Without the number of classes it is one more than
     the largest number, which a program that is compiled once does not know."""
     ids = as_tensor(tensor, "one_hot")
@@ -184,7 +242,14 @@ def one_hot(tensor, num_classes=-1):
     return F.one_hot(ids, num_classes, Tensor(1, mstype.int64), Tensor(0, mstype.int64))
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
     """Rows of a table by their numbers. The row `padding_idx` gets no gradient."""
     if max_norm is not None or scale_grad_by_freq:
         raise NotImplementedError(

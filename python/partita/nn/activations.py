@@ -1,5 +1,7 @@
 """More activations, with the defaults of the documented system."""
 
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
 from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
@@ -22,7 +24,7 @@ class ReLU6(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "relu6", F.relu6, x)
 
 
@@ -34,7 +36,7 @@ class HSwish(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "hswish", F.hardswish, x)
 
 
@@ -46,7 +48,7 @@ class HSigmoid(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "hsigmoid", F.hardsigmoid, x)
 
 
@@ -55,11 +57,11 @@ class ELU(Cell):
 
     elu = LayerPrimitive(lambda self: P.Elu(self.alpha))
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0):
         super().__init__()
         self.alpha = alpha
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "elu", F.elu, x, self.alpha)
 
 
@@ -71,18 +73,18 @@ class SeLU(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "selu", F.selu, x)
 
 
 class CELU(Cell):
     """x above 0, else alpha (exp(x / alpha) - 1)."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0):
         super().__init__()
         self.alpha = alpha
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.celu(x, self.alpha)
 
 
@@ -92,18 +94,18 @@ class Mish(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.mish(x)
 
 
 class GLU(Cell):
     """The first half along an axis times the sigmoid of the second one."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1):
         super().__init__()
         self.axis = axis
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.glu(x, self.axis)
 
 
@@ -113,18 +115,18 @@ class LogSigmoid(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.logsigmoid(x)
 
 
 class Softmin(Cell):
     """softmax(-x)."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1):
         super().__init__()
         self.axis = axis
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.softmin(x, self.axis)
 
 
@@ -136,7 +138,7 @@ class Softsign(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "softsign", F.softsign, x)
 
 
@@ -146,18 +148,18 @@ class Tanhshrink(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.tanhshrink(x)
 
 
 class Hardtanh(Cell):
     """min(max(x, min_val), max_val)."""
 
-    def __init__(self, min_val=-1.0, max_val=1.0):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0):
         super().__init__()
         self.min_val, self.max_val = min_val, max_val
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.hardtanh(x, self.min_val, self.max_val)
 
 
@@ -169,14 +171,14 @@ class FastGelu(Cell):
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "fast_gelu", F.fast_gelu, x)
 
 
 class PReLU(Cell):
     """x above 0, else w x, with a parameter `w` of one number, or one for each channel."""
 
-    def __init__(self, channel=1, w=0.25):
+    def __init__(self, channel: int = 1, w: float | Sequence[float] | Tensor = 0.25):
         super().__init__()
         if isinstance(channel, bool) or not isinstance(channel, int) or channel < 1:
             raise ValueError(f"[PReLU] bad channel, got {channel!r}, expected an integer from 1")
@@ -187,11 +189,11 @@ class PReLU(Cell):
         )
         self.w = Parameter(init, name="a")
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.prelu(x, self.w)
 
 
-# What `get_activation` knows besides the activations of nn.layer.
+# What `get_activation` knows besides the usual activations.
 BY_NAME = {
     "elu": ELU,
     "fast_gelu": FastGelu,

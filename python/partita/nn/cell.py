@@ -2,8 +2,10 @@
 
 import itertools
 from collections import OrderedDict
+from collections.abc import Iterable
 
 import numpy as np
+from typing import Self
 
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
@@ -42,7 +44,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
     ['weight']
     """
 
-    def __init__(self, auto_prefix=True, flags=None):
+    def __init__(self, auto_prefix: bool = True, flags: dict | None = None):
         values = self.__dict__
         values["_params"] = OrderedDict()
         values["_cells"] = OrderedDict()
@@ -134,7 +136,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
                 return
         object.__delattr__(self, name)
 
-    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+    def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
         """Makes a parameter one of this cell; without a name of its own it has that of the attribute."""
         if check_name_contain_dot and "." in param_name:
             raise KeyError(f"[Cell] the name contains a dot, got '{param_name}', expected none")
@@ -156,7 +158,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
             self.insert_param_to_cell(one.name, one, check_name_contain_dot=False)
         object.__setattr__(self, name, parameters)
 
-    def insert_child_to_cell(self, child_name, child_cell):
+    def insert_child_to_cell(self, child_name: str, child_cell: "Cell") -> None:
         """Makes a cell one of this cell; its parameters get the name as a prefix."""
         self._count_change()
         self.__dict__.pop(child_name, None)
@@ -165,18 +167,25 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         if self._auto_prefix:
             child_cell.update_parameters_name(child_name + ".")
 
-    def update_parameters_name(self, prefix="", recurse=True):
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Parameters get the names that they have by their attributes, after a prefix."""
         for name, param in self.parameters_and_names(expand=recurse):
             param.name = prefix + name
 
     # How it is computed; more is in CellSettings.
 
-    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
+    def shard(
+        self,
+        in_strategy: tuple,
+        out_strategy: tuple | None = None,
+        parameter_plan: dict | None = None,
+        device: str = "Ascend",
+        level: int = 0,
+    ) -> "Cell":
         """How the inputs of the cell are cut; see parallel.shard."""
         return Sharded(self, in_strategy, out_strategy, parameter_plan)
 
-    def infer_param_pipeline_stage(self):
+    def infer_param_pipeline_stage(self) -> list[Parameter]:
         """The trainable parameters of all stages: every process makes the program of all of them, and keeps what its
         own stage has."""
         return self.trainable_params()
@@ -275,7 +284,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         self.__dict__.update(values)
         note_cell(values.get("_precision"))
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         """The text that `repr` has between the brackets: subclasses define it."""
         return ""
 
@@ -359,7 +368,7 @@ def _append(cells, cell, prefix):
 class _Cells(Cell):
     """A cell whose cells are also called by others: they have its precision unless they have their own."""
 
-    def insert_child_to_cell(self, child_name, child_cell):
+    def insert_child_to_cell(self, child_name: str, child_cell):
         super().insert_child_to_cell(child_name, child_cell)
         if child_cell._precision is None and self._precision is not None:
             child_cell._set_precision(self._precision)
@@ -391,12 +400,12 @@ class SequentialCell(_Cells):
             _require_cell("SequentialCell", cell)
             self.insert_child_to_cell(name, cell)
 
-    def construct(self, x):
+    def construct(self, x: Tensor):
         for cell in self._cells.values():
             x = cell(x)
         return x
 
-    def append(self, cell):
+    def append(self, cell: Cell) -> Self:
         _require_cell("SequentialCell", cell)
         _append(self, cell, _prefix_of(self))
         return self
@@ -427,17 +436,17 @@ class CellList(_Cells):
         cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args
         self.extend(cells)
 
-    def append(self, cell):
+    def append(self, cell: Cell) -> Self:
         _require_cell("CellList", cell)
         _append(self, cell, _prefix_of(self))
         return self
 
-    def extend(self, cells):
+    def extend(self, cells: Iterable[Cell]) -> Self:
         for cell in cells:
             self.append(cell)
         return self
 
-    def insert(self, index, cell):
+    def insert(self, index: int, cell: Cell) -> None:
         _require_cell("CellList", cell)
         cells, prefix = list(self._cells.values()), _prefix_of(self)
         cells.insert(index, cell)
@@ -459,7 +468,7 @@ class CellList(_Cells):
         _require_cell("CellList", cell)
         self.insert_child_to_cell(list(self._cells)[index], cell)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor):
         raise NotImplementedError(
             "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
         )

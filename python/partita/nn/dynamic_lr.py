@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 
 __all__ = (
     "cosine_decay_lr exponential_decay_lr inverse_decay_lr natural_exp_decay_lr piecewise_constant_lr"
@@ -24,7 +25,7 @@ def _by_epochs(total_step, step_per_epoch, rate):
     return [float(rate(step // step_per_epoch)) for step in range(total_step)]
 
 
-def piecewise_constant_lr(milestone, learning_rates):
+def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
     """Each rate up to its milestone, a number of steps."""
     if len(milestone) != len(learning_rates) or not milestone:
         raise ValueError(
@@ -41,7 +42,14 @@ def piecewise_constant_lr(milestone, learning_rates):
     return rates
 
 
-def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def exponential_decay_lr(
+    learning_rate: float,
+    decay_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    is_stair: bool = False,
+) -> list[float]:
     """rate decay^(epoch / decay_epoch)."""
     _require("exponential_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("exponential_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -53,7 +61,14 @@ def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def natural_exp_decay_lr(
+    learning_rate: float,
+    decay_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    is_stair: bool = False,
+) -> list[float]:
     """rate exp(-decay epoch)."""
     _require("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("natural_exp_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -65,7 +80,14 @@ def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def inverse_decay_lr(
+    learning_rate: float,
+    decay_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    is_stair: bool = False,
+) -> list[float]:
     """rate / (1 + decay epoch / decay_epoch)."""
     _require("inverse_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("inverse_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -77,7 +99,9 @@ def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, deca
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
+def cosine_decay_lr(
+    min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
+) -> list[float]:
     """From `max_lr` to `min_lr` by half a wave of the cosine."""
     _require("cosine_decay_lr", min_lr=min_lr, max_lr=max_lr, total_step=total_step)
     _require("cosine_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -91,8 +115,14 @@ def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
 
 
 def polynomial_decay_lr(
-    learning_rate, end_learning_rate, total_step, step_per_epoch, decay_epoch, power, update_decay_epoch=False
-):
+    learning_rate: float,
+    end_learning_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    power: float,
+    update_decay_epoch: bool = False,
+) -> list[float]:
     """From `learning_rate` to `end_learning_rate` by a power of the share of the epochs that are left."""
     _require("polynomial_decay_lr", learning_rate=learning_rate, end_learning_rate=end_learning_rate, power=power)
     _require("polynomial_decay_lr", total_step=total_step, step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
@@ -105,7 +135,7 @@ def polynomial_decay_lr(
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def warmup_lr(learning_rate, total_step, step_per_epoch, warmup_epoch):
+def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """From 0 to `learning_rate` in equal steps of epochs."""
     _require("warmup_lr", learning_rate=learning_rate, total_step=total_step, step_per_epoch=step_per_epoch)
     _require("warmup_lr", warmup_epoch=warmup_epoch)

@@ -3,16 +3,17 @@ that stay float32."""
 
 import math
 import numbers
+from collections.abc import Callable, Sequence
 
-from partita import _core
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.nn import activations
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels, require_padding
 from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
+from partita.nn.usual_activations import get_activation
 from partita.ops import functional as F
 from partita.ops import primitives as P
 
@@ -41,13 +42,13 @@ class Dense(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        weight_init=None,
-        bias_init=None,
-        has_bias=True,
-        activation=None,
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        has_bias: bool = True,
+        activation: str | Cell | Callable | None = None,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -60,7 +61,7 @@ class Dense(Cell):
             self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(in_channels)))
         self.activation = get_activation(activation)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         shape = x.shape
         if len(shape) == 1:
             return F.reshape(self.construct(F.reshape(x, [1, -1])), [self.out_channels])
@@ -80,7 +81,15 @@ class Dense(Cell):
 class Linear(Dense):
     """`Dense` by the names and defaults of other libraries: without an activation."""
 
-    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        dtype: DType | None = None,
+    ):
         super().__init__(
             in_features, out_features, weight_init, bias_init, bias, None, mstype.float32 if dtype is None else dtype
         )
@@ -115,19 +124,19 @@ class Conv2d(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        data_format="NCHW",
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        pad_mode: str = "same",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -144,7 +153,7 @@ class Conv2d(Cell):
         self.weight = filters(weight_init, shape, dtype)
         self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         y = call_in(self, "conv2d", self._convolved, x, self.weight)
         return call_in(self, "bias_add", F.bias_add, y, self.bias) if self.has_bias else y
 
@@ -161,7 +170,15 @@ class Conv2d(Cell):
 
 class _Pool2d(Cell):
     def __init__(
-        self, kernel_size, stride, pad_mode, padding, data_format, dilation=1, return_indices=False, ceil_mode=False
+        self,
+        kernel_size: Ints,
+        stride: Ints,
+        pad_mode: str,
+        padding: Ints,
+        data_format: str,
+        dilation: Ints = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
     ):
         super().__init__()
         where = type(self).__name__
@@ -187,18 +204,18 @@ class MaxPool2d(_Pool2d):
 
     def __init__(
         self,
-        kernel_size=1,
-        stride=1,
-        pad_mode="valid",
-        padding=0,
-        dilation=1,
-        return_indices=False,
-        ceil_mode=False,
-        data_format="NCHW",
+        kernel_size: Ints = 1,
+        stride: Ints = 1,
+        pad_mode: str = "valid",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "max_pool", self._pooled, x)
 
     def _pooled(self, x):
@@ -213,20 +230,20 @@ class AvgPool2d(_Pool2d):
 
     def __init__(
         self,
-        kernel_size=1,
-        stride=1,
-        pad_mode="valid",
-        padding=0,
-        ceil_mode=False,
-        count_include_pad=True,
-        divisor_override=None,
-        data_format="NCHW",
+        kernel_size: Ints = 1,
+        stride: Ints = 1,
+        pad_mode: str = "valid",
+        padding: Ints = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, ceil_mode=ceil_mode)
         self.divisor_override = divisor_override or 0
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return call_in(self, "avg_pool", self._pooled, x)
 
     def _pooled(self, x):
@@ -238,22 +255,22 @@ class AdaptiveAvgPool2d(Cell):
     """Means over parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes, None
     keeps a size. Parts of a size that is not divisible overlap by an element."""
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: int | Sequence[int | None]):
         super().__init__()
         self.output_size = output_size
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(x, self.output_size)
 
 
 class Flatten(Cell):
     """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..]."""
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
@@ -267,14 +284,14 @@ class Dropout(Cell):
 
     dropout = LayerPrimitive(lambda self: P.Dropout(1.0 - self.p))
 
-    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
+    def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: DType = mstype.float32):
         super().__init__()
         self._float_type(dtype)
         self.p = 1.0 - keep_prob if p is None else p
         if not 0 <= self.p < 1:
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
 
 
@@ -301,12 +318,12 @@ class Embedding(Cell):
 
     def __init__(
         self,
-        vocab_size,
-        embedding_size,
-        use_one_hot=False,
-        embedding_table="normal",
-        dtype=mstype.float32,
-        padding_idx=None,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Init = "normal",
+        dtype: DType = mstype.float32,
+        padding_idx: int | None = None,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -316,7 +333,7 @@ class Embedding(Cell):
         self.use_one_hot, self.padding_idx = use_one_hot, padding_idx
         self.embedding_table = Parameter(table)
 
-    def construct(self, ids):
+    def construct(self, ids: Tensor) -> Tensor:
         if self.use_one_hot:
             rows, width = self.embedding_table.shape
             flat = call_in(self, "one_hot", F.one_hot, F.reshape(ids, [-1]), rows, 1.0, 0.0)
@@ -339,13 +356,13 @@ class LayerNorm(Cell):
 
     def __init__(
         self,
-        normalized_shape,
-        begin_norm_axis=-1,
-        begin_params_axis=-1,
-        gamma_init="ones",
-        beta_init="zeros",
-        epsilon=1e-7,
-        dtype=mstype.float32,
+        normalized_shape: Sequence[int],
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        epsilon: float = 1e-7,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -358,7 +375,7 @@ class LayerNorm(Cell):
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype))
         self.beta = Parameter(initializer(beta_init, normalized_shape, dtype))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         count = len(self.normalized_shape)
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if axis not in (-count, x.ndim - count):
@@ -375,17 +392,17 @@ class _BatchNorm(Cell):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.9,
-        affine=True,
-        gamma_init="ones",
-        beta_init="zeros",
-        moving_mean_init="zeros",
-        moving_var_init="ones",
-        use_batch_statistics=None,
-        data_format="NCHW",
-        dtype=mstype.float32,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        moving_mean_init: Init = "zeros",
+        moving_var_init: Init = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -401,7 +418,7 @@ class _BatchNorm(Cell):
         self.gamma = Parameter(initializer(gamma_init, [num_features], dtype), requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_features], dtype), requires_grad=affine)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self._rank:
             raise ValueError(
                 f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}"
@@ -454,147 +471,11 @@ class SyncBatchNorm(_BatchNorm):
         )
 
 
-class ReLU(Cell):
-    """max(x, 0).
-
-    >>> nn.ReLU()(ms.Tensor([-1.0, 2.0])).asnumpy().tolist()
-    [0.0, 2.0]
-    """
-
-    relu = LayerPrimitive(lambda self: P.ReLU())
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return call_in(self, "relu", F.relu, x)
-
-
-class Tanh(Cell):
-    """The hyperbolic tangent of each element.
-
-    >>> nn.Tanh()(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
-    array([0.    , 0.7616], dtype=float32)
-    """
-
-    tanh = LayerPrimitive(lambda self: P.Tanh())
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return call_in(self, "tanh", F.tanh, x)
-
-
-class Sigmoid(Cell):
-    """1 / (1 + exp(-x))."""
-
-    sigmoid = LayerPrimitive(lambda self: P.Sigmoid())
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return call_in(self, "sigmoid", F.sigmoid, x)
-
-
-class SiLU(Cell):
-    """x / (1 + exp(-x))."""
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return F.silu(x)
-
-
 class Identity(Cell):
     """Returns x itself."""
 
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x
-
-
-class GELU(Cell):
-    """x times the normal distribution function, or GPT-2's form of it with tanh.
-
-    >>> nn.GELU(approximate=False)(ms.Tensor([-1.0, 0.0, 1.0])).asnumpy().round(4)
-    array([-0.1587,  0.    ,  0.8413], dtype=float32)
-    """
-
-    def __init__(self, approximate=True):
-        super().__init__()
-        self.form = "tanh" if approximate else "none"
-
-    def construct(self, x):
-        return F.gelu(x, self.form)
-
-
-class LeakyReLU(Cell):
-    """x where it is above 0, else alpha x."""
-
-    def __init__(self, alpha=0.2):
-        super().__init__()
-        self.alpha = alpha
-
-    def construct(self, x):
-        return F.leaky_relu(x, self.alpha)
-
-
-class Softmax(Cell):
-    """exp(x) over its sum along an axis, the last one by default.
-
-    >>> nn.Softmax()(ms.Tensor([0.0, 0.0])).asnumpy().tolist()
-    [0.5, 0.5]
-    """
-
-    softmax = LayerPrimitive(lambda self: P.Softmax(self.axis))
-
-    def __init__(self, axis=-1):
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x):
-        return call_in(self, "softmax", F.softmax, x, self.axis)
-
-
-class LogSoftmax(Cell):
-    """log(softmax(x)) along an axis, without underflow."""
-
-    log_softmax = LayerPrimitive(lambda self: P.LogSoftmax(self.axis))
-
-    def __init__(self, axis=-1):
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x):
-        return call_in(self, "log_softmax", F.log_softmax, x, self.axis)
-
-
-_ACTIVATIONS = {
-    "relu": ReLU,
-    "tanh": Tanh,
-    "sigmoid": Sigmoid,
-    "silu": SiLU,
-    "gelu": GELU,
-    "softmax": Softmax,
-    "logsoftmax": LogSoftmax,
-    "leakyrelu": LeakyReLU,
-}
-
-
-def get_activation(name, prim_name=None):
-    """Returns the activation with a name, an activation unchanged, None for None."""
-    if name is None or isinstance(name, Cell) or callable(name) and not isinstance(name, str):
-        return name
-    found = _ACTIVATIONS.get(name) or activations.BY_NAME.get(name)
-    if found is None:
-        near = _core.nearest(str(name), names := [*_ACTIVATIONS, *activations.BY_NAME])
-        raise KeyError(
-            f"[activation] unknown name, got '{name}', expected one of {names}"
-            + (f", did you mean '{near}'?" if near else "")
-        )
-    return found()

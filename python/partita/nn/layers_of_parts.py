@@ -1,6 +1,9 @@
 """Layers that are made of others, or of functions of `ops`."""
 
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints, Number
 from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -20,13 +23,13 @@ class GroupNorm(Cell):
 
     def __init__(
         self,
-        num_groups,
-        num_channels,
-        eps=1e-05,
-        affine=True,
-        gamma_init="ones",
-        beta_init="zeros",
-        dtype=mstype.float32,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-05,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -42,7 +45,7 @@ class GroupNorm(Cell):
         self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_channels], dtype), requires_grad=affine)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim < 2 or x.shape[1] != self.num_channels:
             raise ValueError(f"[GroupNorm] wrong channels, got shape {x.shape}, expected {self.num_channels} of them")
         wide = F.cast(x, self.gamma.dtype)
@@ -67,18 +70,18 @@ class Conv1d(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        pad_mode: str = "same",
+        padding: int = 0,
+        dilation: int = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -91,7 +94,7 @@ class Conv1d(Cell):
         self.weight = filters(weight_init, shape, dtype)
         self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 3:
             raise ValueError(f"[Conv1d] wrong number of dimensions, got {x.shape}, expected 3")
         return F.squeeze(F.conv2d(F.expand_dims(x, 2), self.weight, self.bias, *self.options), 2)
@@ -102,16 +105,16 @@ class BatchNorm3d(Cell):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.9,
-        affine=True,
-        gamma_init="ones",
-        beta_init="zeros",
-        moving_mean_init="zeros",
-        moving_var_init="ones",
-        use_batch_statistics=None,
-        dtype=mstype.float32,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        moving_mean_init: Init = "zeros",
+        moving_var_init: Init = "ones",
+        use_batch_statistics: bool | None = None,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         self.bn2d = BatchNorm2d(
@@ -127,7 +130,7 @@ class BatchNorm3d(Cell):
             dtype=dtype,
         )
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         flat = F.reshape(x, [*x.shape[:2], x.shape[2] * x.shape[3], x.shape[4]])
         return F.reshape(self.bn2d(flat), x.shape)
 
@@ -136,7 +139,7 @@ class Pad(Cell):
     """More elements around all dimensions: (before, after) for each; zeros, or those that mirror, with SYMMETRIC from
     the edge on."""
 
-    def __init__(self, paddings, mode="CONSTANT"):
+    def __init__(self, paddings: Sequence[Sequence[int]], mode: str = "CONSTANT"):
         super().__init__()
         if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
             raise ValueError(f"[Pad] unknown mode, got {mode!r}, expected CONSTANT, REFLECT or SYMMETRIC")
@@ -146,7 +149,7 @@ class Pad(Cell):
             raise ValueError(f"[Pad] bad paddings, got {paddings!r}, expected a pair for each dimension")
         self.paddings, self.mode = tuple(tuple(one) for one in paddings), mode
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if len(self.paddings) != x.ndim:
             raise ValueError(f"[Pad] wrong number of pairs, got {len(self.paddings)}, expected {x.ndim}")
         sizes = [one for pair in reversed(self.paddings) for one in pair]
@@ -154,7 +157,7 @@ class Pad(Cell):
 
 
 class _Edges(Cell):
-    def __init__(self, padding, mode="constant", value=None):
+    def __init__(self, padding: Ints, mode: str = "constant", value: Number | None = None):
         super().__init__()
         count = 2 * self._dims
         self.padding = (padding,) * count if isinstance(padding, int) else tuple(padding)
@@ -164,7 +167,7 @@ class _Edges(Cell):
             )
         self.mode, self.value = mode, value
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.pad(x, self.padding, self.mode, self.value)
 
 
@@ -173,7 +176,7 @@ class ConstantPad1d(_Edges):
 
     _dims = 1
 
-    def __init__(self, padding, value):
+    def __init__(self, padding: Ints, value: Number):
         super().__init__(padding, "constant", value)
 
 
@@ -182,7 +185,7 @@ class ConstantPad2d(_Edges):
 
     _dims = 2
 
-    def __init__(self, padding, value):
+    def __init__(self, padding: Ints, value: Number):
         super().__init__(padding, "constant", value)
 
 
@@ -191,7 +194,7 @@ class ZeroPad2d(_Edges):
 
     _dims = 2
 
-    def __init__(self, padding):
+    def __init__(self, padding: Ints):
         super().__init__(padding)
 
 
@@ -200,19 +203,26 @@ class ReflectionPad2d(_Edges):
 
     _dims = 2
 
-    def __init__(self, padding):
+    def __init__(self, padding: Ints):
         super().__init__(padding, "reflect")
 
 
 class OneHot(Cell):
     """`on_value` at each index along a new dimension, else `off_value`."""
 
-    def __init__(self, axis=-1, depth=1, on_value=1.0, off_value=0.0, dtype=mstype.float32):
+    def __init__(
+        self,
+        axis: int = -1,
+        depth: int = 1,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        dtype: DType = mstype.float32,
+    ):
         super().__init__()
         self.axis, self.depth, self.dtype = axis, depth, dtype
         self.on_value, self.off_value = on_value, off_value
 
-    def construct(self, indices):
+    def construct(self, indices: Tensor) -> Tensor:
         on, off = Tensor(self.on_value, self.dtype), Tensor(self.off_value, self.dtype)
         return F.one_hot(indices, self.depth, on, off, self.axis)
 
@@ -220,32 +230,32 @@ class OneHot(Cell):
 class Norm(Cell):
     """The root of the sum of squares over dimensions."""
 
-    def __init__(self, axis=(), keep_dims=False):
+    def __init__(self, axis: Ints = (), keep_dims: bool = False):
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.sqrt(F.reduce_sum(F.square(x), self.axis, self.keep_dims))
 
 
 class PixelShuffle(Cell):
     """x[.., c r^2, h, w] becomes x[.., c, h r, w r]."""
 
-    def __init__(self, upscale_factor):
+    def __init__(self, upscale_factor: int):
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.pixel_shuffle(x, self.upscale_factor)
 
 
 class Unflatten(Cell):
     """One dimension as several."""
 
-    def __init__(self, axis, unflattened_size):
+    def __init__(self, axis: int, unflattened_size: Sequence[int]):
         super().__init__()
         self.axis, self.unflattened_size = axis, tuple(unflattened_size)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         axis = self.axis + x.ndim if self.axis < 0 else self.axis
         return F.reshape(x, [*x.shape[:axis], *self.unflattened_size, *x.shape[axis + 1 :]])

@@ -1,6 +1,7 @@
 """Losses."""
 
 from partita._described import options_text
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
 from partita.ops import functional as F
@@ -13,22 +14,22 @@ class LossBase(Cell):
 
     _keeps_digits = True
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean"):
         super().__init__()
         self.reduction = losses.reduction_of(type(self).__name__, reduction)
 
-    def get_loss(self, x, weights=1.0):
+    def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
         return losses.reduced(x, self.reduction, weights)
 
     def extend_repr(self):
         """The options that have not their defaults."""
         return options_text(self, ("",))
 
-    def get_axis(self, x):
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
         """The dimensions of a tensor."""
         return tuple(range(x.ndim))
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         raise NotImplementedError
 
 
@@ -38,14 +39,14 @@ _Loss = LossBase
 class MSELoss(LossBase):
     """(logits - labels)^2."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss(losses.squared_errors(logits, labels))
 
 
 class MAELoss(LossBase):
     """|logits - labels|."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss(losses.absolute_errors(logits, labels))
 
 
@@ -55,11 +56,11 @@ L1Loss = MAELoss
 class BCEWithLogitsLoss(LossBase):
     """Binary cross entropy of logits with labels in [0, 1]; `pos_weight` counts positive labels more or less."""
 
-    def __init__(self, reduction="mean", weight=None, pos_weight=None):
+    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None):
         super().__init__(reduction)
         self.weight, self.pos_weight = weight, pos_weight
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         found = losses.binary_losses(logits, labels, self.pos_weight)
         return self.get_loss(found, 1.0 if self.weight is None else self.weight)
 
@@ -73,11 +74,11 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     )
     sparse_softmax_cross_entropy = LayerPrimitive(lambda self: P.SparseSoftmaxCrossEntropyWithLogits())
 
-    def __init__(self, sparse=False, reduction="none"):
+    def __init__(self, sparse: bool = False, reduction: str = "none"):
         super().__init__(reduction)
         self.sparse = bool(sparse)
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.sparse and not losses.is_classes(labels):
             raise TypeError(
                 f"[SoftmaxCrossEntropyWithLogits] labels are not classes, got {labels.dtype}{list(labels.shape)}, "
@@ -103,12 +104,18 @@ class CrossEntropyLoss(LossBase):
     """Softmax cross entropy of logits[n, classes] with classes, of which one may not count, or with probabilities.
     Classes may have weights; the mean is over the weights of the samples that count, and NaN where none does."""
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ):
         super().__init__(reduction)
         losses.require_cross_entropy("CrossEntropyLoss", weight, label_smoothing)
         self.weight = weight
         self.ignore_index, self.label_smoothing = int(ignore_index), float(label_smoothing)
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         options = self.weight, self.ignore_index, self.label_smoothing, self.reduction
         return losses.softmax_loss("CrossEntropyLoss", logits, labels, *options, self.get_loss)

@@ -1,8 +1,10 @@
 """Recurrent layers and cells. The steps of a sequence are parts of one program, however long it is."""
 
 import math
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
+from partita.common._types import DType
 from partita.common.initializer import Uniform, initializer
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
@@ -39,7 +41,7 @@ def _drawn(shape, size, name, dtype):
 class _StepCell(Cell):
     """A cell of one step: (x[n, input_size], state) gives the state after it."""
 
-    def __init__(self, kind, input_size, hidden_size, has_bias, dtype):
+    def __init__(self, kind, input_size: int, hidden_size: int, has_bias: bool, dtype: DType):
         super().__init__()
         dtype, where = self._with_masters(dtype), type(self).__name__
         self.input_size = _size(where, "input_size", input_size)
@@ -65,30 +67,37 @@ class _StepCell(Cell):
 class RNNCell(_StepCell):
     """tanh, or relu, of the weighted input and the weighted state: (x, h) gives the new h."""
 
-    def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=mstype.float32):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        has_bias: bool = True,
+        nonlinearity: str = "tanh",
+        dtype: DType = mstype.float32,
+    ):
         super().__init__(_kind("RNNCell", nonlinearity), input_size, hidden_size, has_bias, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self._after(x, (hx,))[0]
 
 
 class GRUCell(_StepCell):
     """A gated recurrent unit: (x, h) gives the new h."""
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32):
         super().__init__("GRU", input_size, hidden_size, has_bias, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self._after(x, (hx,))[0]
 
 
 class LSTMCell(_StepCell):
     """Long short-term memory: (x, (h, c)) gives the new (h, c)."""
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32):
         super().__init__("LSTM", input_size, hidden_size, has_bias, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         return self._after(x, tuple(hx))
 
 
@@ -98,14 +107,14 @@ class _Layers(Cell):
     def __init__(
         self,
         kind,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        has_bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        dtype=mstype.float32,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        has_bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype, where = self._with_masters(dtype), type(self).__name__
@@ -147,7 +156,12 @@ class _Layers(Cell):
                 )
         return state
 
-    def construct(self, x, hx=None, seq_length=None):
+    def construct(
+        self,
+        x: Tensor,
+        hx: Tensor | tuple[Tensor, Tensor] | None = None,
+        seq_length: Tensor | Sequence[int] | None = None,
+    ) -> tuple[Tensor, Tensor | tuple[Tensor, Tensor]]:
         if x.ndim != 3 or x.shape[-1] != self.input_size:
             raise ValueError(
                 f"[{type(self).__name__}] x has another shape, got {x.shape}, expected (.., .., {self.input_size})"

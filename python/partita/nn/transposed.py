@@ -1,6 +1,7 @@
 """Transposed convolutions, by convolutions of images with zeros between their elements."""
 
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels
@@ -18,19 +19,19 @@ class Conv2dTranspose(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        output_padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        pad_mode: str = "same",
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        dilation: Ints = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype, where = self._with_masters(dtype), self._where
@@ -75,7 +76,7 @@ class Conv2dTranspose(Cell):
     def _windows(self):
         return list(zip(self.kernel_size, self.stride, self.dilation))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 4:
             raise ValueError(f"[{self._where}] wrong number of dimensions, got {x.shape}, expected 4")
         reach = [gap * (k - 1) for gap, k in zip(self.dilation, self.kernel_size)]
@@ -93,23 +94,23 @@ class Conv1dTranspose(Conv2dTranspose):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        pad_mode: str = "same",
+        padding: int = 0,
+        dilation: int = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        dtype: DType = mstype.float32,
     ):
         of_images = (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding), 0, (1, dilation), group
         super().__init__(in_channels, out_channels, *of_images, has_bias, weight_init, bias_init, dtype)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 3:
             raise ValueError(f"[{self._where}] wrong number of dimensions, got {x.shape}, expected 3")
         return F.squeeze(super().construct(F.expand_dims(x, 2)), 2)

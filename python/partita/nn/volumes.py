@@ -1,6 +1,10 @@
 """Layers of volumes, and windows of images as a layer."""
 
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import biases, filters, require_channels
 from partita.ops import functional as F
@@ -14,19 +18,19 @@ class Conv3d(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        data_format="NCDHW",
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        pad_mode: str = "same",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        data_format: str = "NCDHW",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -42,7 +46,7 @@ class Conv3d(Cell):
         self.weight = filters(weight_init, shape, dtype)
         self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         options = self.stride, self.pad_mode, self.padding, self.dilation, self.group
         return convolved(x, self.weight, self.bias, *options)
 
@@ -53,20 +57,20 @@ class Conv3dTranspose(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        output_padding=0,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        data_format="NCDHW",
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        pad_mode: str = "same",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        group: int = 1,
+        output_padding: Ints = 0,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        data_format: str = "NCDHW",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype, where = self._with_masters(dtype), "Conv3dTranspose"
@@ -84,7 +88,7 @@ class Conv3dTranspose(Cell):
         self.weight = filters(weight_init, shape, dtype)
         self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         options = self.pad_mode, self.padding, self.stride, self.dilation, self.group, self.output_padding
         y = F.conv3d_transpose(x, self.weight, *options)
         return F.bias_add(y, self.bias) if self.has_bias else y
@@ -94,7 +98,7 @@ class Unfold(Cell):
     """The elements of each window of x[n, c, h, w] as channels: [n, kh * kw * c, rows, columns]. Sizes are [1, rows,
     columns, 1]; with the padding "same" windows reach over the edges, where elements are 0."""
 
-    def __init__(self, ksizes, strides, rates, padding="valid"):
+    def __init__(self, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str = "valid"):
         super().__init__()
         for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
             if not isinstance(value, (tuple, list)):
@@ -108,7 +112,7 @@ class Unfold(Cell):
         self.kernel, self.strides, self.gaps = (list(one[1:3]) for one in (ksizes, strides, rates))
         self.pads = str(padding).lower() == "same"
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 4:
             raise ValueError(f"[Unfold] wrong number of dimensions, got {x.shape}, expected 4")
         if self.pads:

@@ -1,12 +1,15 @@
 """Layers under the names that PyTorch has."""
 
 import math
+from collections.abc import Sequence
 
 from partita import nn
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints
 from partita.common.initializer import HeUniform, Normal, Uniform, initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.mint import activations as _activations
 from partita.mint import images as _images
 from partita.mint.nn import functional  # noqa: F401
@@ -31,14 +34,22 @@ class Identity(nn.Cell):
     def __init__(self, *args, **kwargs):
         super().__init__()
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return input
 
 
 class Linear(nn.Dense):
     """x weight^T + bias."""
 
-    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        dtype: DType | None = None,
+    ):
         super().__init__(
             in_features,
             out_features,
@@ -59,22 +70,22 @@ def _share(p):
 class Dropout(nn.Cell):
     """In a training zeros with probability p, the others divided by 1 - p."""
 
-    def __init__(self, p=0.5, inplace=False):
+    def __init__(self, p: float = 0.5, inplace: bool = False):
         super().__init__()
         self.p, self.inplace = _share(p), inplace
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return _activations.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(nn.Cell):
     """`Dropout` of whole channels of x[n, c, ..]."""
 
-    def __init__(self, p=0.5, inplace=False):
+    def __init__(self, p: float = 0.5, inplace: bool = False):
         super().__init__()
         self.p, self.inplace = _share(p), inplace
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return _activations.dropout2d(input, self.p, self.training, self.inplace)
 
 
@@ -84,16 +95,16 @@ class Embedding(nn.Cell):
 
     def __init__(
         self,
-        num_embeddings,
-        embedding_dim,
-        padding_idx=None,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        sparse=False,
-        _weight=None,
-        _freeze=False,
-        dtype=None,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        dtype: DType | None = None,
     ):
         super().__init__()
         dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
@@ -107,11 +118,11 @@ class Embedding(nn.Cell):
         if _weight is None and padding_idx is not None:
             self.weight[padding_idx] = 0.0
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         options = self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
         return _images.embedding(input, self.weight, *options)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (
             f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, padding_idx={self.padding_idx}"
         )
@@ -120,13 +131,13 @@ class Embedding(nn.Cell):
 class PReLU(nn.Cell):
     """x, or of numbers below 0 a weight that is trained, one or one for each channel, times x."""
 
-    def __init__(self, num_parameters=1, init=0.25, dtype=None):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: DType | None = None):
         super().__init__()
         dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
         self.num_parameters = num_parameters
         self.weight = Parameter(_F.full([num_parameters], float(init), dtype=dtype))
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return _activations.prelu(input, self.weight)
 
 
@@ -135,11 +146,11 @@ class UpsamplingNearest2d(nn.Cell):
 
     mode, align_corners = "nearest", None
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None):
         super().__init__()
         self.size, self.scale_factor = size, scale_factor
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return _images.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
 
 

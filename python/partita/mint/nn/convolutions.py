@@ -1,10 +1,13 @@
 """Convolutions of lines, images and volumes as layers, with biases and without padding unless told to."""
 
 import math
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
+from partita.common._types import DType, Ints
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.mint import convolutions as C
 from partita.nn.cell import Cell
 from partita.ops import functional as F
@@ -39,7 +42,7 @@ class _Convolution(Cell):
         bound = 1 / math.sqrt(math.prod(shape[1:]))
         self.bias = Parameter(initializer(Uniform(bound), [outer], dtype)) if bias else None
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return self._convolved(input, self.padding)
 
     def _convolved(self, x, padding):
@@ -50,7 +53,7 @@ class _Convolution(Cell):
         call = type(self).function
         return call(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (
             f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, groups={self.groups}, "
@@ -61,16 +64,16 @@ class _Convolution(Cell):
 class _Plain(_Convolution):
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints | str = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        dtype: DType | None = None,
     ):
         super().__init__()
         channels = in_channels, out_channels
@@ -104,24 +107,24 @@ class ConvTranspose2d(_Convolution):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Ints = 1,
+        padding_mode: str = "zeros",
+        dtype: DType | None = None,
     ):
         super().__init__()
         channels = in_channels, out_channels
         self._take(channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, dtype)
         self.output_padding = C.several("ConvTranspose2d", "output_padding", output_padding, 2)
 
-    def construct(self, input, output_size=None):
+    def construct(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         more = self.output_padding if output_size is None else self._more(input.shape[-2:], output_size)
         options = self.stride, self.padding, more, self.groups, self.dilation
         return C.conv_transpose2d(input, self.weight, self.bias, *options)

@@ -8,8 +8,8 @@ from partita.nn.cell import Cell
 from partita.ops import functional as F
 
 
-def _default_of(function, name):
-    return inspect.signature(function).parameters[name].default
+def _parameter_of(function, name):
+    return inspect.signature(function).parameters[name]
 
 
 def layer_of(name, function, settings="", doc=None, **defaults):
@@ -18,8 +18,9 @@ def layer_of(name, function, settings="", doc=None, **defaults):
     names, kind = settings.split(), inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("self", kind)]
     for one in names:
-        default = defaults[one] if one in defaults else _default_of(function, one)
-        parameters.append(inspect.Parameter(one, kind, default=default))
+        own = _parameter_of(function, one)
+        default = defaults[one] if one in defaults else own.default
+        parameters.append(inspect.Parameter(one, kind, default=default, annotation=own.annotation))
     signature = inspect.Signature(parameters)
 
     def __init__(self, *args, **kwargs):

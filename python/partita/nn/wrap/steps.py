@@ -61,7 +61,7 @@ class TrainOneStepCell(Cell):
 
     _internals = Cell._internals | {"_step_of", "_step", "grad", "grad_no_sens", "weights"}
 
-    def __init__(self, network, optimizer, sens=None, return_grad=False):
+    def __init__(self, network: Cell, optimizer: Cell, sens: float | None = None, return_grad: bool = False):
         super().__init__(auto_prefix=False)
         self.network, self.sens, self.return_grad = network, _factor(sens), bool(return_grad)
         self.__dict__["optimizer"] = optimizer
@@ -78,7 +78,7 @@ class TrainOneStepCell(Cell):
             self.grad_reducer = DistributedGradReducer(self.weights, self.mean, self.degree)
         self.__dict__.update(_step_of=None, _step=None)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor):
         # What the program is made of lives as long as the function of these identities.
         made_of = self.network, self.optimizer, self.grad_reducer, self.sens, self.return_grad
         of = (*(id(one) for one in made_of[:3]), *made_of[3:])
