@@ -137,7 +137,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 def _edges(name, dims, mode, what):
-    def __init__(self, padding):
+    def __init__(self, padding: Ints):
         _Edges.__init__(self, padding, mode)
 
     doc = f"Elements around the last {dims} dimensions that {what}: those before and after each, the last one first."

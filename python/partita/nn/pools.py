@@ -60,7 +60,7 @@ def AvgPool3d(
 
 
 def _undone(function):
-    def maker(kernel_size, stride=None, padding=0):
+    def maker(kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0):
         return lambda x, indices, output_size=None: function(x, indices, kernel_size, stride, padding, output_size)
 
     maker.__name__, maker.__doc__ = function.__name__.title().replace("_", "").replace("D", "d"), function.__doc__

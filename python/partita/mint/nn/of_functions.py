@@ -9,7 +9,7 @@ from partita.ops import functional as F
 
 
 def _parameter_of(function, name):
-    return inspect.signature(function).parameters[name]
+    return inspect.signature(function, eval_str=True).parameters[name]
 
 
 def layer_of(name, function, settings="", doc=None, **defaults):
