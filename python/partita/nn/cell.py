@@ -289,9 +289,12 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         return ""
 
     def __repr__(self):
-        inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
-        head = f"{type(self).__name__}<{self.extend_repr()}"
-        return head + ("\n  " + "\n  ".join(inner) + "\n>" if inner else ">")
+        name, own = type(self).__name__, self.extend_repr()
+        lines = [f"({name}): {cell!r}" for name, cell in self._cells.items() if cell is not None]
+        if not lines and "\n" not in own:
+            return f"{name}({own})"
+        lines = [*([own] if own else []), *lines]
+        return f"{name}(\n" + "\n".join("  " + line.replace("\n", "\n  ") for line in lines) + "\n)"
 
 
 class Sharded(Cell):
@@ -426,7 +429,7 @@ class CellList(_Cells):
 
     >>> cells = nn.CellList([nn.Dense(2, 3), nn.ReLU()])
     >>> len(cells), cells[1]
-    (2, ReLU<>)
+    (2, ReLU())
     """
 
     is_list_of_cells = True  # so `vmap` calls one cell for each slice

@@ -11,7 +11,14 @@ from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
-from partita.nn.convolution_parts import biases, filters, require_channels, require_padding
+from partita.nn.convolution_parts import (
+    biases,
+    convolution_text,
+    filters,
+    require_channels,
+    require_padding,
+    require_sizes,
+)
 from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
 from partita.nn.usual_activations import get_activation
 from partita.ops import functional as F
@@ -148,6 +155,7 @@ class Conv2d(Cell):
         self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
         self.stride = tuple(F.pair("Conv2d", "stride", stride))
         self.dilation = tuple(F.pair("Conv2d", "dilation", dilation))
+        require_sizes("Conv2d", kernel_size=self.kernel_size, stride=self.stride, dilation=self.dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
         shape = [out_channels, in_channels // group, *self.kernel_size]
         self.weight = filters(weight_init, shape, dtype)
@@ -161,11 +169,7 @@ class Conv2d(Cell):
         return F.conv2d(x, weight, None, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
     def extend_repr(self):
-        return (
-            f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
-            f"kernel_size={self.kernel_size}, stride={tuple(self.stride)}, pad_mode={self.pad_mode}, "
-            f"padding={self.padding}, group={self.group}, has_bias={self.has_bias}"
-        )
+        return convolution_text(self)
 
 
 class _Pool2d(Cell):
@@ -191,6 +195,16 @@ class _Pool2d(Cell):
             )
         self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
         self.dilation, self.return_indices, self.ceil_mode = dilation, bool(return_indices), bool(ceil_mode)
+        require_sizes(where, kernel_size=kernel_size, stride=stride, dilation=dilation)
+
+    def construct(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        if x.ndim != 3:
+            return self._of_images(x)
+        made = self._of_images(F.expand_dims(x, 0))
+        return tuple(F.squeeze(one, 0) for one in made) if isinstance(made, tuple) else F.squeeze(made, 0)
+
+    def extend_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
 class MaxPool2d(_Pool2d):
@@ -215,7 +229,7 @@ class MaxPool2d(_Pool2d):
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
 
-    def construct(self, x: Tensor) -> Tensor:
+    def _of_images(self, x):
         return call_in(self, "max_pool", self._pooled, x)
 
     def _pooled(self, x):
@@ -243,7 +257,7 @@ class AvgPool2d(_Pool2d):
         self.divisor_override = divisor_override or 0
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
-    def construct(self, x: Tensor) -> Tensor:
+    def _of_images(self, x):
         return call_in(self, "avg_pool", self._pooled, x)
 
     def _pooled(self, x):
@@ -271,6 +285,9 @@ class Flatten(Cell):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def construct(self, x: Tensor) -> Tensor:
+        for name, axis in (("start_dim", self.start_dim), ("end_dim", self.end_dim)):
+            if not -x.ndim <= axis < x.ndim:
+                raise ValueError(f"[Flatten] {name} is outside the tensor, got {axis} of {x.shape}, expected less")
         return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
@@ -293,6 +310,9 @@ class Dropout(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
+
+    def extend_repr(self) -> str:
+        return f"p={self.p}"
 
 
 def _without_row(table, row):
@@ -343,6 +363,11 @@ class Embedding(Cell):
             return F.reshape(rows, [*ids.shape, rows.shape[-1]])
         return call_in(self, "gather", F.gather, self.embedding_table, ids, 0)
 
+    def extend_repr(self) -> str:
+        rows, width = self.embedding_table.shape
+        sizes = f"vocab_size={rows}, embedding_size={width}"
+        return f"{sizes}, use_one_hot={self.use_one_hot}, padding_idx={self.padding_idx}"
+
 
 class LayerNorm(Cell):
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions.
@@ -385,6 +410,10 @@ class LayerNorm(Cell):
     def _normalized(self, x, gamma, beta):
         return F.layer_norm(x, self.normalized_shape, gamma, beta, self.epsilon)
 
+    def extend_repr(self) -> str:
+        axes = f"begin_norm_axis={self.begin_norm_axis}, begin_params_axis={self.begin_params_axis}"
+        return f"normalized_shape={self.normalized_shape}, {axes}, epsilon={self.epsilon}"
+
 
 class _BatchNorm(Cell):
     bn_train = LayerPrimitive(lambda self: P._BatchNorm("BatchNorm"))
@@ -419,12 +448,16 @@ class _BatchNorm(Cell):
         self.beta = Parameter(initializer(beta_init, [num_features], dtype), requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
-        if x.ndim != self._rank:
-            raise ValueError(
-                f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}"
-            )
+        if x.ndim not in self._ranks:
+            wanted = " or ".join(map(str, self._ranks))
+            raise ValueError(f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {wanted}")
+        if x.ndim == 3:  # lines as images of one row
+            return F.squeeze(self._of_channels(F.expand_dims(x, 2)), 2)
+        return self._of_channels(x)
+
+    def _of_channels(self, x):
         if x.dtype != self.gamma.dtype:  # an input of 16 bits
-            return F.cast(self.construct(F.cast(x, self.gamma.dtype)), x.dtype)
+            return F.cast(self._of_channels(F.cast(x, self.gamma.dtype)), x.dtype)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         statistics = self.moving_mean, self.moving_variance
 
@@ -449,20 +482,20 @@ class BatchNorm2d(_BatchNorm):
     [[[[1.0]], [[1.0]]]]
     """
 
-    _rank = 4
+    _ranks = (4,)
 
 
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of x[n, c]."""
 
-    _rank = 2
+    _ranks = (2, 3)
 
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
-    _rank = 4
+    _ranks = (4,)
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(

@@ -8,7 +8,7 @@ from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
-from partita.nn.convolution_parts import biases, filters, require_channels
+from partita.nn.convolution_parts import biases, convolution_text, filters, require_channels, require_sizes
 from partita.nn.layer import BatchNorm2d
 from partita.ops import functional as F
 
@@ -87,7 +87,9 @@ class Conv1d(Cell):
         dtype = self._with_masters(dtype)
         require_channels("Conv1d", in_channels, out_channels, group, pad_mode, padding)
         self.in_channels, self.out_channels, self.has_bias = in_channels, out_channels, bool(has_bias)
-        self.options = (1, stride), pad_mode, (0, 0, padding, padding), (1, dilation), group
+        self.kernel_size, self.stride, self.dilation = (1, kernel_size), (1, stride), (1, dilation)
+        require_sizes("Conv1d", kernel_size=kernel_size, stride=stride, dilation=dilation)
+        self.pad_mode, self.padding, self.group = pad_mode, (0, 0, padding, padding), group
         shape = [out_channels, in_channels // group, 1, kernel_size]
         if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
             weight_init = F.expand_dims(weight_init, 2)
@@ -97,7 +99,11 @@ class Conv1d(Cell):
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 3:
             raise ValueError(f"[Conv1d] wrong number of dimensions, got {x.shape}, expected 3")
-        return F.squeeze(F.conv2d(F.expand_dims(x, 2), self.weight, self.bias, *self.options), 2)
+        options = self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        return F.squeeze(F.conv2d(F.expand_dims(x, 2), self.weight, self.bias, *options), 2)
+
+    def extend_repr(self) -> str:
+        return convolution_text(self)
 
 
 class BatchNorm3d(Cell):
@@ -131,6 +137,8 @@ class BatchNorm3d(Cell):
         )
 
     def construct(self, x: Tensor) -> Tensor:
+        if x.ndim != 5:
+            raise ValueError(f"[BatchNorm3d] wrong number of dimensions, got {x.shape}, expected 5")
         flat = F.reshape(x, [*x.shape[:2], x.shape[2] * x.shape[3], x.shape[4]])
         return F.reshape(self.bn2d(flat), x.shape)
 

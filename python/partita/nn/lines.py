@@ -15,6 +15,9 @@ class _OfLines(Cell):
         super().__init__()
         self._pool = pool
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self.extend_repr()})"
+
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in (2, 3):
             raise ValueError(f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected 2 or 3")
@@ -23,6 +26,9 @@ class _OfLines(Cell):
         lines = [F.squeeze(one, 2) for one in (made if isinstance(made, tuple) else [made])]
         lines = lines if x.ndim == 3 else [F.squeeze(one, 0) for one in lines]
         return tuple(lines) if isinstance(made, tuple) else lines[0]
+
+    def extend_repr(self) -> str:
+        return self._pool.extend_repr()
 
 
 class MaxPool1d(_OfLines):

@@ -4,7 +4,7 @@ from partita.common import dtype as mstype
 from partita.common._types import DType, Init, Ints
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
-from partita.nn.convolution_parts import biases, filters, require_channels
+from partita.nn.convolution_parts import biases, convolution_text, filters, require_channels, require_sizes
 from partita.ops import functional as F
 from partita.ops.transposed import filters_of, spread
 
@@ -42,6 +42,7 @@ class Conv2dTranspose(Cell):
         self.stride, self.dilation = (
             tuple(F.pair(where, name, value)) for name, value in (("stride", stride), ("dilation", dilation))
         )
+        require_sizes(where, kernel_size=self.kernel_size, stride=self.stride, dilation=self.dilation)
         self.output_padding = tuple(F.pair(where, "output_padding", output_padding))
         for name, more, step, gap in zip(("rows", "columns"), self.output_padding, self.stride, self.dilation):
             if not 0 <= more < max(step, gap):
@@ -85,6 +86,9 @@ class Conv2dTranspose(Cell):
         filters = filters_of(self.weight, self.group)
         y = F.conv2d(wide, filters, self.bias, 1, "valid", 0, self.dilation, self.group)
         return F.pad(y, (0, self.output_padding[1], 0, self.output_padding[0]))
+
+    def extend_repr(self) -> str:
+        return convolution_text(self)
 
 
 class Conv1dTranspose(Conv2dTranspose):

@@ -6,7 +6,7 @@ from partita.common import dtype as mstype
 from partita.common._types import DType, Init, Ints
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
-from partita.nn.convolution_parts import biases, filters, require_channels
+from partita.nn.convolution_parts import biases, convolution_text, filters, require_channels, require_sizes
 from partita.ops import functional as F
 from partita.ops.patches import _several, convolved, windows
 
@@ -41,6 +41,7 @@ class Conv3d(Cell):
         self.kernel_size = tuple(_several("Conv3d", "kernel_size", kernel_size, 3))
         self.stride = tuple(_several("Conv3d", "stride", stride, 3))
         self.dilation = tuple(_several("Conv3d", "dilation", dilation, 3))
+        require_sizes("Conv3d", kernel_size=self.kernel_size, stride=self.stride, dilation=self.dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
         shape = [out_channels, in_channels // group, *self.kernel_size]
         self.weight = filters(weight_init, shape, dtype)
@@ -49,6 +50,9 @@ class Conv3d(Cell):
     def construct(self, x: Tensor) -> Tensor:
         options = self.stride, self.pad_mode, self.padding, self.dilation, self.group
         return convolved(x, self.weight, self.bias, *options)
+
+    def extend_repr(self) -> str:
+        return convolution_text(self)
 
 
 class Conv3dTranspose(Cell):
@@ -82,6 +86,7 @@ class Conv3dTranspose(Cell):
             tuple(_several(where, name, value, 3))
             for name, value in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation))
         )
+        require_sizes(where, kernel_size=self.kernel_size, stride=self.stride, dilation=self.dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
         self.output_padding = output_padding
         shape = [in_channels, out_channels // group, *self.kernel_size]
@@ -92,6 +97,9 @@ class Conv3dTranspose(Cell):
         options = self.pad_mode, self.padding, self.stride, self.dilation, self.group, self.output_padding
         y = F.conv3d_transpose(x, self.weight, *options)
         return F.bias_add(y, self.bias) if self.has_bias else y
+
+    def extend_repr(self) -> str:
+        return convolution_text(self)
 
 
 class Unfold(Cell):
