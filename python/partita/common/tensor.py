@@ -44,7 +44,7 @@ class _Readable:
         return self._values()
 
     def numpy(self) -> np.ndarray:
-        """The values as a NumPy array; see `asnumpy`."""
+        """The values as a NumPy array of this shape; see `asnumpy`."""
         return self.asnumpy()
 
     def __array__(self, dtype=None, copy=None):
@@ -66,12 +66,16 @@ class _Readable:
         return Tensor(array)
 
     def tolist(self) -> list | float | int | bool:
-        """The values as numbers in nested lists; without dimensions a number."""
+        """The values as numbers of Python in nested lists, one level for each dimension; without dimensions a
+        number."""
         return self._values().tolist()
 
     def item(self, index: int | tuple[int, ...] | None = None) -> float | int | bool:
-        """The only element as a number of Python, or the one at a place. Raises ValueError where there are several."""
+        """The only element as a number of Python, or the one at a place, counted in one row or given as a tuple. Raises
+        ValueError where there are several elements and no place."""
         values = self._values()
+        if index is None and values.size != 1:
+            raise ValueError(f"[Tensor.item] not one element, got shape {self.shape}, expected one, or a place")
         return values.item() if index is None else values.item(index)
 
 
@@ -225,7 +229,7 @@ class Tensor(_Readable):
         return self._array is None and self._init is not None
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions, which `ndim` is, too."""
         return self.ndim
 
     def _values(self):
@@ -262,7 +266,8 @@ class Tensor(_Readable):
         return np.asarray(self.array.cast("f32")) if self.dtype == mstype.bfloat16 else self._values()
 
     def set_data(self, data: "Tensor", slice_shape: bool = False) -> None:
-        """Takes the values of another tensor of this shape; see `assign_value`."""
+        """Takes the values of another tensor of this shape, cast to this element type. Raises ValueError for other
+        shapes."""
         self.assign_value(data)
 
     def assign_value(self, value: "Tensor") -> "Tensor":
@@ -408,7 +413,8 @@ def tensor(
     const_arg: bool = False,
     device: str | None = None,
 ) -> Tensor:
-    """A Tensor with the elements of an array, a list or a number, in an element type.
+    """A Tensor with a copy of the elements of an array, a list or a number, in an element type: of numbers of Python
+    int64, float32 or bool. Raises TypeError for what are no numbers, ValueError for rows that differ in length.
 
     >>> ms.tensor([1, 2])
     Tensor(shape=[2], dtype=Int64, value=[1, 2])

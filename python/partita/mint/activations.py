@@ -35,7 +35,8 @@ def selu(input: Tensor) -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of a dimension times the sigmoid of the second."""
+    """The first half of a dimension times the sigmoid of the second: a size of 2 n becomes n. Raises ValueError for an
+    odd size."""
     return F.glu(input, dim)
 
 
@@ -71,7 +72,7 @@ def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(x)), without underflow."""
+    """log(sigmoid(x)), without underflow, in the shape of x: numbers up to 0."""
     return F.logsigmoid(input)
 
 
@@ -86,7 +87,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(x, 0)."""
+    """max(x, 0), in the shape and the element type of x; with `inplace` x takes it."""
     return _made(input, F.relu(input), inplace)
 
 
@@ -106,12 +107,12 @@ def sigmoid_(input: Tensor) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x sigmoid(x)."""
+    """x sigmoid(x), in the shape of x; of integers as float32. With `inplace` x takes it."""
     return _made(input, F.silu(input), inplace)
 
 
 def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
-    """log(1 + exp(beta x)) / beta, and x where beta x is above a threshold."""
+    """log(1 + exp(beta x)) / beta, and x where beta x is above a threshold, in the shape of x."""
     return F.softplus(input, beta, threshold)
 
 
@@ -128,17 +129,19 @@ def threshold_(input: Tensor, threshold: Number, value: Number) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
-    """exp(x) over its sum along a dimension: without one the first of 0, 1 and 3 dimensions, the second of others."""
+    """exp(x) over its sum along a dimension, numbers from 0 to 1 in the shape of x: without one along the first of 0, 1
+    and 3 dimensions, the second of others. Raises ValueError for a dimension that x has not."""
     return F.softmax(_typed(input, dtype), _usual_dim(input, dim))
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """x over the norm `p` of its vectors along a dimension, or over eps where that is larger."""
+    """x over the norm `p` of its vectors along a dimension, or over eps where that is larger, in the shape of x."""
     return F.div(input, F.maximum(vector_norm(input, p, dim, True), eps))
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In a training zeros with probability p, the others divided by 1 - p."""
+    """In a training zeros with probability p, the others divided by 1 - p, in the shape of x; otherwise x. Raises
+    ValueError for p outside of 0 to 1."""
     if training and p == 1:
         return _made(input, F.mul(input, 0.0), inplace)
     return _made(input, F.dropout(input, p, training), inplace)

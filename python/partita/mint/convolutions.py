@@ -66,8 +66,9 @@ def conv1d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution of x[n, c, w] with weight[out, c / groups, k]. `padding` is the number of zeros at both ends, or
-    "valid" or "same"."""
+    """Convolution of lines: takes (n, c, w) or (c, w) and weight (out, c / groups, k), gives (n, out, w') or (out, w').
+    `padding` is the number of zeros at both ends, or "valid" (none) or "same" (as many as keep the size, with a stride
+    of 1). Raises ValueError for other dimensions, channels that do not fit, and an unknown padding."""
     return _convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -80,8 +81,10 @@ def conv2d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw]. `padding` is the number of zeros at both ends
-    of both dimensions, or one for each of them, or "valid" or "same"."""
+    """Convolution of images: takes (n, c, h, w) or (c, h, w) and weight (out, c / groups, kh, kw), gives (n, out, h',
+    w') or (out, h', w'). `padding` is the number of zeros at both ends of both dimensions, or one for each of them, or
+    "valid" (none) or "same" (as many as keep the size, with a stride of 1). Raises ValueError for other dimensions,
+    channels that do not fit, and an unknown padding."""
     return _convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -94,8 +97,10 @@ def conv3d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution of x[n, c, d, h, w] with weight[out, c / groups, kd, kh, kw]. `padding` is the number of zeros at
-    both ends of the dimensions, or one for each of them, or "valid" or "same"."""
+    """Convolution of volumes: takes (n, c, d, h, w) or (c, d, h, w) and weight (out, c / groups, kd, kh, kw), gives (n,
+    out, d', h', w') or (out, d', h', w'). `padding` is the number of zeros at both ends of the dimensions, or one for
+    each of them, or "valid" or "same", which keeps the size, with a stride of 1. Raises ValueError for other
+    dimensions, channels that do not fit, and an unknown padding."""
     return _convolved("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -115,9 +120,10 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transposed convolution of x[n, c, h, w] with weight[c, out / groups, kh, kw]: each element adds the filter,
-    times it, at a place that the stride says. `padding` rows and columns are left out at both ends, and
-    `output_padding` fewer at the end."""
+    """The transposed convolution of images: takes (n, c, h, w) or (c, h, w) and weight (c, out / groups, kh, kw), gives
+    (n, out, h', w') or (out, h', w') with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+    Each element adds the filter, times it, at a place that the stride says; `padding` rows and columns are left out at
+    both ends, and `output_padding` fewer at the end. Raises ValueError for other dimensions."""
     where, x, filters = "conv_transpose2d", as_tensor(input), as_tensor(weight)
     if x.ndim not in (3, 4) or filters.ndim != 4:
         raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape} and {filters.shape}, expected 4")

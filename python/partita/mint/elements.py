@@ -68,7 +68,8 @@ def _sizes(where, given):
 def empty(
     *size: int | Sequence[int], dtype: DType | None = None, device: str | None = None, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor of a shape, given as numbers or as one tuple, float32 without `dtype`; it holds zeros."""
+    """A tensor of a shape, given as numbers or as one tuple, float32 without `dtype`; it holds zeros. Raises ValueError
+    for sizes that are no integers from 0."""
     return F.zeros(_sizes("empty", size), dtype or mstype.float32)
 
 
@@ -80,7 +81,8 @@ def empty_like(
 
 
 def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = None) -> Tensor:
-    """Numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`."""
+    """`steps` numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`. Raises
+    ValueError for steps below 0."""
     return F.cast(F.linspace(start, end, steps), dtype or mstype.float32)
 
 
@@ -94,8 +96,9 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Places, drawn in proportion to the weights along the last dimension, as int64; each at most once without
-    `replacement`."""
+    """Places, drawn in proportion to the weights along the last dimension, as int64: [n] gives [num_samples], [m, n]
+    gives [m, num_samples]. Each stands at most once without `replacement`. Raises ValueError for more samples than
+    weights then."""
     return F.cast(F.multinomial(input, num_samples, replacement), mstype.int64)
 
 
@@ -106,7 +109,8 @@ def normal(
     size: Sequence[int] | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Numbers of a normal distribution, in a shape or in that of the means and deviations."""
+    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these.
+    Raises ValueError for two numbers without `size`."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
@@ -122,7 +126,8 @@ def rand(
     dtype: DType | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Numbers from 0 to 1."""
+    """Numbers from 0 to below 1, drawn evenly, float32 without `dtype`; the sizes are given one by one, or as one
+    tuple. Raises TypeError for a `generator` that is none."""
     return F.rand(*size, dtype=dtype)
 
 
@@ -133,12 +138,14 @@ def randn(
     dtype: DType | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Numbers of the standard normal distribution."""
+    """Numbers of the standard normal distribution, float32 without `dtype`; the sizes are given one by one, or as one
+    tuple. Raises TypeError for a `generator` that is none."""
     return F.randn(*size, dtype=dtype)
 
 
 def rand_like(input: Tensor, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
-    """Numbers from 0 to 1, of the shape and, without `dtype`, the element type of a tensor."""
+    """Numbers from 0 to below 1, of the shape and, without `dtype`, the element type of a tensor. Raises ValueError for
+    a type of integers."""
     return F.rand_like(input, dtype=dtype)
 
 
@@ -155,7 +162,8 @@ def randint(
     device: str | None = None,
     **bounds,
 ) -> Tensor:
-    """([low,] high, size): integers from `low`, or 0, to below `high`, as int64 without `dtype`."""
+    """([low,] high, size): integers from `low`, or 0, to below `high`, as int64 without `dtype`, in the shape `size`.
+    Raises ValueError where there is none."""
     names = ("high", "size") if len(args) + len(bounds) == 2 else ("low", "high", "size")
     given = {"low": 0, **dict(zip([one for one in names if one not in bounds], args)), **bounds}
     return F.randint(given["low"], given["high"], tuple(given["size"]), dtype=dtype)
@@ -173,5 +181,6 @@ def randint_like(
 
 @_by_generator
 def randperm(n: int, *, generator: Generator | None = None, dtype: DType = mstype.int64) -> Tensor:
-    """The integers below n in an order that is drawn."""
+    """The integers below n in an order that is drawn, as int64 without `dtype`: [n]. Raises ValueError for n below
+    1."""
     return F.randperm(n, dtype=dtype)

@@ -50,7 +50,9 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
-    """The means of (rows, columns) parts of x[n, c, h, w]; None is the size of the image."""
+    """The means of (rows, columns) parts: takes (n, c, h, w) or (c, h, w), gives as many channels of `output_size`;
+    None is the size of the image. Parts overlap where their number does not divide the size. Raises ValueError for
+    another number of sizes."""
     return _means("adaptive_avg_pool2d", 2, input, output_size)
 
 
@@ -102,7 +104,9 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
+    """The mean of each window, or its sum over `divisor_override`: takes (n, c, h, w) or (c, h, w), gives as many
+    channels of h' rows and w' columns. Windows stand `stride`, else their size, apart. Raises ValueError for a window
+    beyond the image."""
     options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
     return _of_samples(2, lambda rows: F.avg_pool2d(rows, *options, divisor_override or 0), as_tensor(input))
 
@@ -130,7 +134,9 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window of x[n, c, h, w], and its place in the image."""
+    """The largest element of each window: takes (n, c, h, w) or (c, h, w), gives as many channels of h' rows and w'
+    columns, with `return_indices` also the int64 places in their channel. Windows stand `stride`, else their size,
+    apart. Raises ValueError for a window beyond the image."""
     options = kernel_size, stride, padding, dilation, return_indices, ceil_mode
     return _of_samples(2, lambda rows: F.max_pool2d(rows, *options), as_tensor(input))
 
@@ -152,20 +158,23 @@ def max_unpool2d(
 
 
 def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
-    """The elements of each window of x[n, c, h, w], as columns: [n, c * kh * kw, windows]."""
+    """The elements of each window of x[n, c, h, w], as columns: [n, c kh kw, windows]. Raises ValueError for sizes
+    below 1, and for a window beyond the image."""
     return _of_samples(2, lambda rows: F.unfold(rows, kernel_size, dilation, padding, stride), as_tensor(input))
 
 
 def fold(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Tensor:
-    """The sums of the windows that are columns of x[n, c * kh * kw, windows]: images of `output_size`."""
+    """The sums of the windows that are columns of x[n, c kh kw, windows]: images [n, c, *output_size]. Raises
+    ValueError for another number of columns."""
     options = several("fold", "output_size", output_size, 2), kernel_size, dilation, padding, stride
     return _of_samples(1, lambda rows: F.fold(rows, *options), as_tensor(input))
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """[.., c * r * r, h, w] as images r times as high and wide: [.., c, h * r, w * r]."""
+    """[.., c r r, h, w] as images r times as high and wide: [.., c, h r, w r]. Raises ValueError for channels that r r
+    does not divide."""
     *lead, channels, height, width = input.shape
     r = int(upscale_factor)
     if channels % (r * r):
@@ -177,7 +186,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number | None = None) -> Tensor:
     """More elements around the last dimensions: `pad` has the numbers before and after each of them, the last one
-    first. They are `value`, else 0, or ("reflect", "replicate", "circular") those that mirror, repeat or go round."""
+    first. They are `value`, else 0, or ("reflect", "replicate", "circular") those that mirror, repeat or go round. A
+    size of n becomes before + n + after. Raises ValueError for an odd number of numbers, an unknown mode, and too few
+    elements to mirror."""
     return F.pad(input, pad, mode, value if mode == "constant" else None)
 
 
@@ -189,8 +200,10 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Tensor:
-    """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements, or of those between which an
-    element is ("linear", "bilinear", "trilinear", "bicubic")."""
+    """Lines, images or volumes x[n, c, ..] of another size, `size` or `scale_factor` times theirs: of the nearest
+    elements, or of those between which an element is ("linear" of lines, "bilinear" and "bicubic" of images,
+    "trilinear" of volumes). Gives (n, c, *size). Raises ValueError unless one of both is given, and for other
+    dimensions than the mode has."""
     x = as_tensor(input, "interpolate")
     if mode != "bicubic":
         return F.interpolate(x, size, scale_factor, mode, align_corners, recompute_scale_factor)
@@ -228,13 +241,14 @@ def upsample(
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """The elements of x[n, c, h, w] at places grid[n, .., 2] from -1 to 1, (column, row)."""
+    """The elements of x[n, c, h, w] at places grid[n, rows, columns, 2] from -1 to 1, (column, row): [n, c, rows,
+    columns]. Raises ValueError for shapes that do not fit and for an unknown mode."""
     return F.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """1 at each number along a new last dimension, else 0, as int64. Without the number of classes it is one more than
-    the largest number, which a program that is compiled once does not know."""
+    """1 at each number along a new last dimension, else 0, as int64: (..) gives (.., num_classes). Without the number
+    of classes it is one more than the largest number, which a program that is compiled once does not know."""
     ids = as_tensor(tensor, "one_hot")
     if num_classes == -1:
         require_known("one_hot", ids)
@@ -250,7 +264,9 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
 ) -> Tensor:
-    """Rows of a table by their numbers. The row `padding_idx` gets no gradient."""
+    """Rows of a table by their numbers: integers (..) and a table (rows, width) give (.., width). The row `padding_idx`
+    gets no gradient. Raises IndexError for numbers outside, NotImplementedError for `max_norm` and
+    `scale_grad_by_freq`."""
     if max_norm is not None or scale_grad_by_freq:
         raise NotImplementedError(
             f"[embedding] rows are not rescaled, got max_norm={max_norm} and scale_grad_by_freq={scale_grad_by_freq}, "

@@ -23,22 +23,27 @@ def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Nu
 
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta input + alpha batch1 batch2, of batches of matrices."""
+    """beta input + alpha batch1 batch2: takes (b, n, p), (b, n, m) and (b, m, p), gives (b, n, p)."""
     return F.baddbmm(input, batch1, batch2, beta, alpha)
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of the matrices of two batches."""
+    """The products of the matrices of two batches: (b, n, m) and (b, m, p) give (b, n, p). Raises ValueError for
+    batches that do not fit."""
     return F.bmm(input, mat2)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most as many parts along a dimension, all but the last of one size."""
+    """At most `chunks` parts along a dimension, all but the last of one size: a tuple. Raises ValueError for numbers
+    below 1."""
+    if chunks < 1:
+        raise ValueError(f"[chunk] bad number of parts, got {chunks}, expected an integer from 1")
     return F.chunk(input, chunks, dim)
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The products of vectors of three elements along a dimension, without one the first of size 3."""
+    """The products of vectors of three elements along a dimension, without one the first of size 3, in the shape of
+    both. Raises ValueError without three elements."""
     return F.cross(input, other, dim)
 
 
@@ -48,7 +53,8 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) 
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The matrix with a vector as its diagonal, or the diagonal of a matrix; above the main one from 1 on."""
+    """The matrix [n, n] with a vector as its diagonal, or the diagonal of a matrix; above the main one from 1 on.
+    Raises ValueError for other than one or two dimensions."""
     x, k = as_tensor(input, "diag"), int(diagonal)
     if x.ndim == 2:
         return F.diagonal(x, k, 0, 1)
@@ -77,22 +83,23 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of the points of a grid, from those along each of its dimensions, the first one down ("ij")."""
+    """The coordinates of the points of a grid, from those along each of its dimensions: of [n] and [m] two tensors [n,
+    m], the first one down ("ij"), or with `indexing` "xy" [m, n]. Raises ValueError for another indexing."""
     return F.meshgrid(*tensors, indexing=indexing or "ij")
 
 
 def item(input: Tensor) -> Number | bool:
-    """The only element of a tensor, as a number."""
+    """The only element of a tensor, as a number. Raises ValueError for several elements."""
     return input.item()
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
+    """The product of two matrices: (n, m) and (m, p) give (n, p). Raises ValueError for sizes that do not fit."""
     return F.mm(input, mat2)
 
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector: (n, m) and (m) give (n)."""
     return F.mv(input, vec)
 
 
@@ -109,13 +116,15 @@ def ravel(input: Tensor) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: int | Sequence[int] | Tensor, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element, along a dimension each slice, several times: as often as one number says, or one for each.
-    `output_size` is known without being given."""
+    """Each element, along a dimension each slice, several times: as often as one number says, or one for each. Without
+    `dim` the result has one dimension. `output_size` is known without being given. Raises ValueError for another number
+    of numbers."""
     return F.repeat_interleave(input, repeats, dim)
 
 
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number) -> Tensor:
-    """The tensor with elements of `src`, or a number, at places along a dimension."""
+    """The tensor with elements of `src`, or a number, at places `index` along a dimension, in the shape of the tensor.
+    Indices have as many dimensions as it."""
     if not isinstance(src, Tensor):
         src = F.full(index.shape, src, dtype=input.dtype)
     elif src.shape != index.shape:  # of a larger one the part that has indices

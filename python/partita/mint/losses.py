@@ -15,7 +15,8 @@ __all__ = (
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Binary cross entropy of probabilities with targets."""
+    """Binary cross entropy of probabilities with targets of their shape: by `reduction` the "mean" or the "sum" as a
+    number, or with "none" one of each element. Raises ValueError for numbers outside of 0 to 1."""
     return F.binary_cross_entropy(input, target, weight, reduction)
 
 
@@ -26,18 +27,22 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Binary cross entropy of logits with targets; `pos_weight` counts positive ones more or less."""
+    """Binary cross entropy of logits with targets of their shape; `pos_weight` counts positive ones more or less. By
+    `reduction` the "mean" or the "sum" as a number, or with "none" one of each element. Raises ValueError for shapes
+    that do not broadcast."""
     return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Squares of small differences, sizes of large ones; they meet at beta."""
+    """Squares of small differences, sizes of large ones; they meet at beta: d^2 / (2 beta) below it, else |d| - beta /
+    2. By `reduction` the "mean" or the "sum" as a number, or with "none" one of each element."""
     return F.smooth_l1_loss(input, target, beta, reduction) if beta else F.l1_loss(input, target, reduction)
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
-    """target (log target - input) of inputs, and with `log_target` of targets, that are logarithms of probabilities.
-    "batchmean" is the sum over the number of rows."""
+    """target (log target - input) of inputs, and with `log_target` of targets, that are logarithms of probabilities: by
+    `reduction` the "mean" or the "sum" as a number, or with "none" one of each element. "batchmean" is the sum over the
+    number of rows. Raises ValueError for another reduction."""
     if log_target:
         losses = F.mul(F.exp(target), F.sub(target, input))
     else:
@@ -52,7 +57,8 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: b
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """x[n, c, ..], normalized over each of the groups of its channels, then scaled per channel."""
+    """x[n, c, ..], normalized over each of the groups of its channels, then times weight[c], plus bias[c], in the shape
+    of x. Raises ValueError for a number of groups that does not divide the channels."""
     channels = input.shape[1]
     if channels % num_groups:
         raise ValueError(f"[group_norm] bad groups, got {num_groups} of {channels} channels, expected a divisor")
@@ -84,8 +90,9 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """x[n, c, ..], normalized per channel and scaled: by moving statistics, or with `training` by those of the batch,
-    whose share `momentum` the moving ones take. Without moving statistics by those of the batch."""
+    """x[n, c, ..], normalized per channel and scaled, in the shape of x: by moving statistics [c], or with `training`
+    by those of the batch, whose share `momentum` the moving ones take. Without moving statistics by those of the batch.
+    Raises ValueError without statistics outside of a training."""
     scale = F.ones(input.shape[1:2], mstype.float32) if weight is None else weight
     shift = F.zeros(input.shape[1:2], mstype.float32) if bias is None else bias
     if running_mean is None or running_var is None:

@@ -23,8 +23,8 @@ def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The distances of all rows of x1[.., n, k] and x2[.., m, k]. The way in which they are computed is always the
-    same."""
+    """The distances, norms `p` of differences, of all rows of x1[.., n, k] and x2[.., m, k]: [.., n, m]. The way in
+    which they are computed is always the same."""
     return F.cdist(x1, x2, p)
 
 

@@ -34,8 +34,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-    """(the element in the middle of the order along a dimension, the lower of two, where it is), or of all elements
-    the element alone."""
+    """(the element in the middle of the order along a dimension, the lower of two, where it is as int64), both in the
+    shape without it, or with `keepdim` with size 1 there; of all elements the element alone."""
     return F.median(F.reshape(input, [-1]), 0)[0] if dim is None else F.median(input, dim, keepdim)
 
 

@@ -10,12 +10,14 @@ __all__ = "amax amin bincount count_nonzero logsumexp norm prod std std_mean var
 
 
 def amax(input: Tensor, dim: Ints = (), keepdim: bool = False) -> Tensor:
-    """The largest elements along dimensions, or of all."""
+    """The largest elements along dimensions, or of all, in the shape without them, or with `keepdim` with size 1
+    there."""
     return F.amax(input, _dims(dim), keepdim)
 
 
 def amin(input: Tensor, dim: Ints = (), keepdim: bool = False) -> Tensor:
-    """The smallest elements along dimensions, or of all."""
+    """The smallest elements along dimensions, or of all, in the shape without them, or with `keepdim` with size 1
+    there."""
     return F.amin(input, _dims(dim), keepdim)
 
 
@@ -24,7 +26,8 @@ def _dims(dim):
 
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
-    """The product of all elements, or of those along a dimension; of integers as int64."""
+    """The product of all elements, or of those along a dimension, in the shape without it, or with `keepdim` with size
+    1 there; of integers as int64."""
     x = _typed(input, dtype)
     if dtype is None and not mstype.is_float(x.dtype):
         x = F.cast(x, mstype.int64)
@@ -37,18 +40,19 @@ def count_nonzero(input: Tensor, dim: Ints | None = None) -> Tensor:
 
 
 def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
-    """log of the sum of exp(x) along dimensions, without overflow."""
+    """log of the sum of exp(x) along dimensions, without overflow, in the shape without them, or with `keepdim` with
+    size 1 there."""
     return F.logsumexp(input, dim, keepdim)
 
 
 def std(input: Tensor, dim: Ints | None = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The root of `var`."""
+    """The root of `var`, in its shape."""
     return F.std(input, _dims(dim), correction, keepdim)
 
 
 def var(input: Tensor, dim: Ints | None = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The sum of squared differences from the mean over n - correction, of all n elements or of those along
-    dimensions."""
+    """The sum of squared differences from the mean over n - correction, of all n elements or of those along dimensions,
+    in the shape without them, or with `keepdim` with size 1 there; of integers as float32."""
     return F.var(input, _dims(dim), correction, keepdim)
 
 
@@ -67,7 +71,8 @@ def var_mean(
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each integer from 0 stands, as int64, or the sums of their weights."""
+    """How often each integer from 0 stands in a row, as int64, or the sums of their weights: [largest + 1], or
+    `minlength` if that is more. Raises ValueError for integers below 0, TypeError for what is no row of integers."""
     found = F.bincount(input, weights, minlength)
     return F.cast(found, mstype.int64 if weights is None else weights.dtype)
 
@@ -129,7 +134,8 @@ def linalg_norm(
 def norm(
     input: Tensor, p: float | str = "fro", dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """The norm `p` of the vectors along dimensions, or of all elements; "fro" is 2."""
+    """The norm `p` of the vectors along dimensions, or of all elements; "fro" is 2. Gives the shape without the
+    dimensions, or with `keepdim` with size 1 there. Raises NotImplementedError for the nuclear norm."""
     if p not in ("fro", None) and not isinstance(p, (int, float)):
         raise NotImplementedError(f"[norm] singular values are not supported, got p={p!r}, expected 'fro' or a number")
     return vector_norm(input, 2 if p in ("fro", None) else p, _dims(dim), keepdim, dtype=dtype)

@@ -17,7 +17,7 @@ __all__ = (
 
 
 class ReLU6(Cell):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6), in the shape and the element type of x."""
 
     relu6 = LayerPrimitive(lambda self: P.ReLU6())
 
@@ -29,7 +29,7 @@ class ReLU6(Cell):
 
 
 class HSwish(Cell):
-    """x min(max(x + 3, 0), 6) / 6."""
+    """x min(max(x + 3, 0), 6) / 6, in the shape and the element type of x."""
 
     hswish = LayerPrimitive(lambda self: P.HSwish())
 
@@ -41,7 +41,7 @@ class HSwish(Cell):
 
 
 class HSigmoid(Cell):
-    """min(max(x + 3, 0), 6) / 6."""
+    """min(max(x + 3, 0), 6) / 6, in the shape and the element type of x."""
 
     hsigmoid = LayerPrimitive(lambda self: P.HSigmoid())
 
@@ -53,7 +53,7 @@ class HSigmoid(Cell):
 
 
 class ELU(Cell):
-    """x above 0, else alpha (exp(x) - 1)."""
+    """x above 0, else alpha (exp(x) - 1), in the shape of x; of integers as float32."""
 
     elu = LayerPrimitive(lambda self: P.Elu(self.alpha))
 
@@ -99,7 +99,8 @@ class Mish(Cell):
 
 
 class GLU(Cell):
-    """The first half along an axis times the sigmoid of the second one."""
+    """The first half along an axis times the sigmoid of the second one: a size of 2 n becomes n. A call raises
+    ValueError for an odd size."""
 
     def __init__(self, axis: int = -1):
         super().__init__()
@@ -164,7 +165,7 @@ class Hardtanh(Cell):
 
 
 class FastGelu(Cell):
-    """An approximation of x times the normal distribution function."""
+    """An approximation of x times the normal distribution function, in the shape of x."""
 
     fast_gelu = LayerPrimitive(lambda self: P.FastGeLU())
 
@@ -176,7 +177,8 @@ class FastGelu(Cell):
 
 
 class PReLU(Cell):
-    """x above 0, else w x, with a parameter `w` of one number, or one for each channel."""
+    """x above 0, else w x. Gives the shape of x, which is (n, channel, ..) unless `channel` is 1. Parameter: w
+    (channel), which begins as `w`. Raises ValueError for a channel below 1; a call does for other channels."""
 
     def __init__(self, channel: int = 1, w: float | Sequence[float] | Tensor = 0.25):
         super().__init__()

@@ -137,7 +137,8 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         object.__delattr__(self, name)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
-        """Makes a parameter one of this cell; without a name of its own it has that of the attribute."""
+        """Makes a parameter one of this cell; without a name of its own it has that of the attribute. Raises KeyError
+        for a name with a dot."""
         if check_name_contain_dot and "." in param_name:
             raise KeyError(f"[Cell] the name contains a dot, got '{param_name}', expected none")
         if param.name == DEFAULT_NAME:
@@ -191,7 +192,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         return self.trainable_params()
 
     def construct(self, *args, **kwargs):
-        """Computes what a call gives: subclasses define it. Raises an error in a cell that does not."""
+        """Computes what a call gives: subclasses define it. Raises AttributeError in a cell that does not."""
         refuse_construct(self)
 
     def __call__(self, *args, **kwargs):
@@ -385,7 +386,8 @@ class _Cells(Cell):
 
 
 class SequentialCell(_Cells):
-    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict.
+    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict. A call gives what the last
+    one makes of the result of the one before. Raises TypeError for what is no cell.
 
     >>> net = nn.SequentialCell(nn.Dense(2, 3, weight_init="ones", bias_init="zeros"), nn.ReLU())
     >>> net(ms.Tensor([[1.0, 2.0]])).asnumpy().tolist()
@@ -409,6 +411,7 @@ class SequentialCell(_Cells):
         return x
 
     def append(self, cell: Cell) -> Self:
+        """Adds a cell at the end, and returns this one. Raises TypeError for what is no cell."""
         _require_cell("SequentialCell", cell)
         _append(self, cell, _prefix_of(self))
         return self
@@ -425,7 +428,8 @@ class SequentialCell(_Cells):
 
 
 class CellList(_Cells):
-    """A list of cells, which a construct goes through as it likes.
+    """A list of cells, which a construct goes through as it likes; their parameters have the numbers of the cells in
+    their names. Raises TypeError for what is no cell; a call raises NotImplementedError.
 
     >>> cells = nn.CellList([nn.Dense(2, 3), nn.ReLU()])
     >>> len(cells), cells[1]
@@ -440,16 +444,19 @@ class CellList(_Cells):
         self.extend(cells)
 
     def append(self, cell: Cell) -> Self:
+        """Adds a cell at the end, and returns the list. Raises TypeError for what is no cell."""
         _require_cell("CellList", cell)
         _append(self, cell, _prefix_of(self))
         return self
 
     def extend(self, cells: Iterable[Cell]) -> Self:
+        """Adds cells at the end, and returns the list. Raises TypeError for what is no cell."""
         for cell in cells:
             self.append(cell)
         return self
 
     def insert(self, index: int, cell: Cell) -> None:
+        """Adds a cell before that of an index. Raises TypeError for what is no cell."""
         _require_cell("CellList", cell)
         cells, prefix = list(self._cells.values()), _prefix_of(self)
         cells.insert(index, cell)

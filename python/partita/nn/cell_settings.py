@@ -24,7 +24,7 @@ class CellSettings:
         return self
 
     def set_train(self, mode: bool = True) -> Self:
-        """Whether dropout and statistics of the batch are on, here and in all cells within."""
+        """Whether dropout and statistics of the batch are on, here and in all cells within. Returns the cell."""
         for _, cell in self.cells_and_names():
             cell._count_change()
             cell.__dict__["training"] = bool(mode)
@@ -59,8 +59,8 @@ class CellSettings:
         return self
 
     def recompute(self, **kwargs) -> None:
-        """Makes the backward pass recompute results within this cell instead of keeping them. Raises ValueError for
-        unknown keys."""
+        """Makes the backward pass recompute results within this cell instead of keeping them, which takes time and
+        saves memory. Raises ValueError for unknown keys."""
         known = ("mp_comm_recompute", "parallel_optimizer_comm_recompute", "recompute_slice_activation")
         for name in kwargs:
             if name not in known:

@@ -58,20 +58,22 @@ class _Dropout(Cell):
 
 
 class Dropout1d(_Dropout):
-    """In a training, sets whole channels of x[n, c, w] to 0 with probability p and divides the others by 1 - p."""
+    """In a training, sets whole channels of x[n, c, w] to 0 with probability p and divides the others by 1 - p. Gives
+    the shape of x. Raises ValueError for p outside of 0 to 1."""
 
     _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """In a training, sets whole channels of x[n, c, h, w] to 0 with probability p and divides the others by 1 - p."""
+    """In a training, sets whole channels of x[n, c, h, w] to 0 with probability p and divides the others by 1 - p.
+    Gives the shape of x. Raises ValueError for p outside of 0 to 1; a call does for other dimensions."""
 
     _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
     """In a training, sets whole channels of x[n, c, d, h, w] to 0 with probability p, and divides the others by 1 - p.
-    """
+    Gives the shape of x. Raises ValueError for p outside of 0 to 1."""
 
     _function = staticmethod(F.dropout3d)
 
@@ -119,19 +121,22 @@ class _InstanceNorm(Cell):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each line of x[n, c, w] by itself."""
+    """Normalizes each line of x[n, c, w] by itself, times gamma[c], plus beta[c], which are trained with `affine`.
+    Gives the shape of x. A call raises ValueError for other dimensions or channels than num_features."""
 
     _rank = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each image of x[n, c, h, w] by itself."""
+    """Normalizes each image of x[n, c, h, w] by itself, times gamma[c], plus beta[c], which are trained with `affine`.
+    Gives the shape of x. A call raises ValueError for other dimensions or channels than num_features."""
 
     _rank = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each volume of x[n, c, d, h, w] by itself."""
+    """Normalizes each volume of x[n, c, d, h, w] by itself, times gamma[c], plus beta[c], which are trained with
+    `affine`. Gives the shape of x. A call raises ValueError for other dimensions or channels than num_features."""
 
     _rank = 5
 

@@ -22,7 +22,8 @@ globals().update(
 
 
 class CellDict(_Cells):
-    """Cells by names, as a dict has them, from pairs or from a mapping."""
+    """Cells by names, as a dict has them, from pairs or from a mapping. Raises TypeError for what is no cell, KeyError
+    for names of attributes and names with dots; a call raises NotImplementedError."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(auto_prefix=kwargs.get("auto_prefix", True))

@@ -26,7 +26,8 @@ def _by_epochs(total_step, step_per_epoch, rate):
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
-    """Each rate up to its milestone, a number of steps."""
+    """Each rate up to its milestone, a number of steps: a list of as many rates as the last milestone says. Raises
+    ValueError for different numbers of both, and for milestones that fall, TypeError for rates that are no numbers."""
     if len(milestone) != len(learning_rates) or not milestone:
         raise ValueError(
             f"[piecewise_constant_lr] different numbers of milestones and rates, got {len(milestone)} and "
@@ -50,7 +51,9 @@ def exponential_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """rate decay^(epoch / decay_epoch)."""
+    """rate decay_rate^(epoch / decay_epoch), with `is_stair` of whole quotients: a list of `total_step` rates, of which
+    `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0, TypeError for others
+    than numbers."""
     _require("exponential_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("exponential_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -69,7 +72,8 @@ def natural_exp_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """rate exp(-decay epoch)."""
+    """rate exp(-decay_rate epoch), with `is_stair` of the last multiple of `decay_epoch`: a list of `total_step` rates,
+    of which `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0."""
     _require("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("natural_exp_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -88,7 +92,8 @@ def inverse_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """rate / (1 + decay epoch / decay_epoch)."""
+    """rate / (1 + decay_rate epoch / decay_epoch), with `is_stair` of whole quotients: a list of `total_step` rates, of
+    which `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0."""
     _require("inverse_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("inverse_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -102,7 +107,9 @@ def inverse_decay_lr(
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
-    """From `max_lr` to `min_lr` by half a wave of the cosine."""
+    """From `max_lr` to `min_lr` by half a wave of the cosine over `decay_epoch` epochs, after which `min_lr` stays: a
+    list of `total_step` rates, of which `step_per_epoch` are those of one epoch. Raises ValueError unless min_lr is
+    below max_lr, and for other numbers that are not above 0."""
     _require("cosine_decay_lr", min_lr=min_lr, max_lr=max_lr, total_step=total_step)
     _require("cosine_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
     if min_lr >= max_lr:
@@ -123,7 +130,9 @@ def polynomial_decay_lr(
     power: float,
     update_decay_epoch: bool = False,
 ) -> list[float]:
-    """From `learning_rate` to `end_learning_rate` by a power of the share of the epochs that are left."""
+    """From `learning_rate` to `end_learning_rate` by a power of the share of the epochs that are left of `decay_epoch`;
+    with `update_decay_epoch` of its next multiple. A list of `total_step` rates, of which `step_per_epoch` are those of
+    one epoch. Raises ValueError for an end below 0, and for other numbers that are not above 0."""
     _require("polynomial_decay_lr", learning_rate=learning_rate, end_learning_rate=end_learning_rate, power=power)
     _require("polynomial_decay_lr", total_step=total_step, step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -136,7 +145,8 @@ def polynomial_decay_lr(
 
 
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
-    """From 0 to `learning_rate` in equal steps of epochs."""
+    """From 0 to `learning_rate` in equal steps of `warmup_epoch` epochs: a list of `total_step` rates, of which
+    `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0."""
     _require("warmup_lr", learning_rate=learning_rate, total_step=total_step, step_per_epoch=step_per_epoch)
     _require("warmup_lr", warmup_epoch=warmup_epoch)
     return _by_epochs(total_step, step_per_epoch, lambda epoch: learning_rate * min(epoch, warmup_epoch) / warmup_epoch)

@@ -38,7 +38,11 @@ def _positive(where, what, value):
 
 
 class Dense(Cell):
-    """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in).
+    """A layer of x weight^T + bias, after which an activation may follow. Takes (.., in_channels), gives (..,
+    out_channels). Parameters: weight (out_channels, in_channels) and, with `has_bias`, bias (out_channels), which begin
+    uniform in +-1 / sqrt(in_channels) unless initializers, their names, numbers or tensors of these shapes are given.
+    `activation` is a Cell, a function, or a name such as "relu". Raises TypeError for channels that are no integers,
+    ValueError for those below 1 and for an input of another last size, KeyError for an unknown activation.
 
     >>> layer = nn.Dense(2, 3, weight_init="ones", bias_init="zeros")
     >>> layer(ms.Tensor([[1.0, 2.0]])).asnumpy().tolist()
@@ -86,7 +90,9 @@ class Dense(Cell):
 
 
 class Linear(Dense):
-    """`Dense` by the names and defaults of other libraries: without an activation."""
+    """`Dense` by the names and defaults of other libraries: without an activation. Takes (.., in_features), gives (..,
+    out_features). Parameters: weight (out_features, in_features) and, with `bias`, bias (out_features). Raises
+    ValueError for features below 1."""
 
     def __init__(
         self,
@@ -119,7 +125,13 @@ def _primitive_of(layer):
 
 
 class Conv2d(Cell):
-    """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to.
+    """Convolution of images. Takes (n, in_channels, h, w), gives (n, out_channels, h', w'). With `pad_mode` "same"
+    zeros around the image keep the size over the stride, rounded up; "valid" adds none; "pad" adds `padding` rows and
+    columns on each side, or (top, bottom, left, right) of them. Windows of `kernel_size`, an integer or (rows,
+    columns), move by `stride`; their elements stand `dilation` apart. Channels are convolved in `group` groups.
+    Parameters: weight (out_channels, in_channels / group, rows, columns), and bias (out_channels) with `has_bias`.
+    Raises ValueError for sizes below 1, channels that do not divide into groups, a padding without "pad" and inputs of
+    another shape, TypeError for sizes that are no integers.
 
     >>> layer = nn.Conv2d(1, 2, 3, pad_mode="valid", weight_init="ones")
     >>> layer(ops.ones((1, 1, 4, 4))).asnumpy().tolist()
@@ -208,7 +220,11 @@ class _Pool2d(Cell):
 
 
 class MaxPool2d(_Pool2d):
-    """The largest element of each window.
+    """The largest element of each window. Takes (n, c, h, w) or (c, h, w), gives as many channels of h' rows and w'
+    columns: with "valid" of the windows that fit, with "same" h and w over the stride, rounded up. With `pad_mode`
+    "pad" there may be `padding`, a `dilation` and `return_indices`, which also gives the int64 places of the elements
+    in their channel. Raises ValueError for sizes below 1, for options that only "pad" has, and for a window beyond the
+    image.
 
     >>> nn.MaxPool2d(2, 2)(ops.arange(16).reshape(1, 1, 4, 4).float()).asnumpy().tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
@@ -238,7 +254,10 @@ class MaxPool2d(_Pool2d):
 
 
 class AvgPool2d(_Pool2d):
-    """The mean of each window; with `same`, of its elements that are in the image."""
+    """The mean of each window; with "same", of its elements that are in the image. Takes (n, c, h, w) or (c, h, w),
+    gives as many channels of h' rows and w' columns, by the rules of `MaxPool2d`. `count_include_pad` says whether
+    zeros of a `padding` count, `divisor_override` divides in place of the number of elements. Raises ValueError for
+    sizes below 1, a padding without `pad_mode` "pad", and a window beyond the image."""
 
     avg_pool = LayerPrimitive(lambda self: P.AvgPool(self.kernel_size, self.stride, self.pad_mode))
 
@@ -267,7 +286,8 @@ class AvgPool2d(_Pool2d):
 
 class AdaptiveAvgPool2d(Cell):
     """Means over parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes, None
-    keeps a size. Parts of a size that is not divisible overlap by an element."""
+    keeps a size. Parts of a size that is not divisible overlap by an element. A call raises ValueError for sizes below
+    1, and for more than two."""
 
     def __init__(self, output_size: int | Sequence[int | None]):
         super().__init__()
@@ -278,7 +298,8 @@ class AdaptiveAvgPool2d(Cell):
 
 
 class Flatten(Cell):
-    """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..]."""
+    """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..] by default. A call
+    raises ValueError for dimensions that the tensor has not, and for a last one before the first."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
@@ -292,7 +313,9 @@ class Flatten(Cell):
 
 
 class Dropout(Cell):
-    """In a training, sets elements to 0 with probability p and divides the others by 1 - p.
+    """In a training, sets elements to 0 with probability p and divides the others by 1 - p; otherwise gives x itself.
+    The result has the shape of x. `keep_prob` is 1 - p where `p` is not given. Raises ValueError for probabilities
+    outside of 0 <= p < 1, TypeError for a `dtype` that is no type of floats.
 
     >>> layer = nn.Dropout(p=0.5)
     >>> layer.set_train(False)(ms.Tensor([1.0, 2.0])).asnumpy().tolist()
@@ -326,7 +349,10 @@ def _without_row(table, row):
 
 
 class Embedding(Cell):
-    """Looks up rows of a table by their ids. The row `padding_idx` begins as zeros.
+    """Looks up rows of a table by their ids. Takes int32 or int64 ids of any shape (..), gives (.., embedding_size).
+    Parameter: embedding_table (vocab_size, embedding_size), normal numbers by default. The row `padding_idx` begins as
+    zeros. Raises IndexError for ids outside of the table, which with `use_one_hot` give zeros, TypeError for ids that
+    are no integers, ValueError for a padding_idx that is no row.
 
     >>> table = nn.Embedding(4, 2, embedding_table="ones")
     >>> table(ms.Tensor([[0, 3]])).shape
@@ -370,7 +396,10 @@ class Embedding(Cell):
 
 
 class LayerNorm(Cell):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions.
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions. Takes and gives (..,
+    *normalized_shape); `begin_norm_axis` and `begin_params_axis` say where that shape begins. Parameters: gamma and
+    beta, both of normalized_shape. Raises TypeError for a shape that is no tuple or list; a call raises ValueError for
+    other last sizes, and for axes that are not where the shape begins.
 
     >>> layer = nn.LayerNorm([2])
     >>> layer(ms.Tensor([[1.0, 3.0]])).asnumpy().round(3).tolist()
@@ -475,7 +504,11 @@ def _apply(trace, op, operands, **attrs):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise.
+    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise,
+    unless `use_batch_statistics` says which. Gives the shape that it takes. `momentum` is the share of a moving
+    statistic that a step keeps, `eps` is added to variances. Parameters: gamma and beta (num_features), trained with
+    `affine`; moving_mean and moving_variance (num_features), which no optimizer updates. Raises ValueError for a
+    momentum outside of 0 to 1, and for inputs of other dimensions or channels.
 
     >>> layer = nn.BatchNorm2d(2).set_train(False)
     >>> layer(ops.ones((1, 2, 1, 1))).asnumpy().round(3).tolist()
@@ -486,7 +519,8 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of x[n, c]."""
+    """Batch normalization of x[n, c] or x[n, c, w] per channel, with the parameters of `BatchNorm2d`: gamma, beta,
+    moving_mean and moving_variance (num_features). Raises ValueError for inputs of other dimensions or channels."""
 
     _ranks = (2, 3)
 
@@ -505,7 +539,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class Identity(Cell):
-    """Returns x itself."""
+    """Returns what it is called with, of any shape or kind."""
 
     def __init__(self):
         super().__init__()

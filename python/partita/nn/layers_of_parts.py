@@ -19,7 +19,9 @@ __all__ = (
 
 
 class GroupNorm(Cell):
-    """Normalizes each sample over groups of its channels: x[n, c, ..], times gamma[c], plus beta[c]."""
+    """Normalizes each sample over groups of its channels: x[n, c, ..], times gamma[c], plus beta[c]. Takes and gives
+    (n, num_channels, ..). Parameters: gamma and beta (num_channels), trained with `affine`. Raises ValueError for sizes
+    that are no integers from 1, and for channels that do not divide into the groups; a call does for other channels."""
 
     def __init__(
         self,
@@ -61,7 +63,10 @@ class GroupNorm(Cell):
 
 
 class Conv1d(Cell):
-    """Convolution of x[n, c, w], by one of images of one row.
+    """Convolution of lines, by one of images of one row. Takes (n, in_channels, w), gives (n, out_channels, w'); see
+    `Conv2d` for `pad_mode` and the other options, which are one integer each here. Parameters: weight (out_channels,
+    in_channels / group, 1, kernel_size), and bias (out_channels) with `has_bias`. Raises ValueError for sizes below 1,
+    channels that do not divide into groups, a padding without "pad", and inputs of another shape.
 
     >>> layer = nn.Conv1d(1, 1, 3, pad_mode="valid", weight_init="ones")
     >>> layer(ops.ones((1, 1, 5))).asnumpy().tolist()
@@ -107,7 +112,9 @@ class Conv1d(Cell):
 
 
 class BatchNorm3d(Cell):
-    """Batch normalization of x[n, c, d, h, w] per channel."""
+    """Batch normalization of x[n, c, d, h, w] per channel; the options are those of `BatchNorm2d`. Parameters:
+    bn2d.gamma, bn2d.beta, bn2d.moving_mean and bn2d.moving_variance, each (num_features). A call raises ValueError for
+    inputs of other dimensions or channels."""
 
     def __init__(
         self,
@@ -145,7 +152,8 @@ class BatchNorm3d(Cell):
 
 class Pad(Cell):
     """More elements around all dimensions: (before, after) for each; zeros, or those that mirror, with SYMMETRIC from
-    the edge on."""
+    the edge on. A size of n becomes before + n + after. Raises ValueError for an unknown mode and for paddings that are
+    no pairs; a call does unless there is a pair for each dimension, and where there are too few elements to mirror."""
 
     def __init__(self, paddings: Sequence[Sequence[int]], mode: str = "CONSTANT"):
         super().__init__()
@@ -180,7 +188,8 @@ class _Edges(Cell):
 
 
 class ConstantPad1d(_Edges):
-    """One number around the last dimension."""
+    """One number around the last dimension: as many on both sides, or (left, right) of them. Takes (.., w), gives (..,
+    left + w + right); numbers below 0 cut off. Raises ValueError for another number of sizes."""
 
     _dims = 1
 
@@ -189,7 +198,9 @@ class ConstantPad1d(_Edges):
 
 
 class ConstantPad2d(_Edges):
-    """One number around the last two dimensions: left, right, top, bottom."""
+    """One number around the last two dimensions: as many on all sides, or (left, right, top, bottom) of them. Takes
+    (.., h, w), gives (.., top + h + bottom, left + w + right); numbers below 0 cut off. Raises ValueError for another
+    number of sizes."""
 
     _dims = 2
 
@@ -198,7 +209,9 @@ class ConstantPad2d(_Edges):
 
 
 class ZeroPad2d(_Edges):
-    """Zeros around the last two dimensions: left, right, top, bottom."""
+    """Zeros around the last two dimensions: as many on all sides, or (left, right, top, bottom) of them. Takes (.., h,
+    w), gives (.., top + h + bottom, left + w + right); numbers below 0 cut off. Raises ValueError for another number of
+    sizes."""
 
     _dims = 2
 
@@ -207,7 +220,9 @@ class ZeroPad2d(_Edges):
 
 
 class ReflectionPad2d(_Edges):
-    """Elements around the last two dimensions that mirror those within: left, right, top, bottom."""
+    """Elements around the last two dimensions that mirror those within: as many on all sides, or (left, right, top,
+    bottom) of them. Takes (.., h, w), gives (.., top + h + bottom, left + w + right). A call raises ValueError where
+    there are too few elements to mirror."""
 
     _dims = 2
 
@@ -216,7 +231,8 @@ class ReflectionPad2d(_Edges):
 
 
 class OneHot(Cell):
-    """`on_value` at each index along a new dimension, else `off_value`."""
+    """`on_value` at each index along a new dimension `axis`, else `off_value`. Takes integers (..), gives (.., depth)
+    of `dtype`. An index outside of the depth gives `off_value` everywhere."""
 
     def __init__(
         self,
@@ -236,7 +252,8 @@ class OneHot(Cell):
 
 
 class Norm(Cell):
-    """The root of the sum of squares over dimensions."""
+    """The root of the sum of squares over dimensions, or over all: the shape of x without them, or with `keep_dims`
+    with size 1 there."""
 
     def __init__(self, axis: Ints = (), keep_dims: bool = False):
         super().__init__()
@@ -247,10 +264,12 @@ class Norm(Cell):
 
 
 class PixelShuffle(Cell):
-    """x[.., c r^2, h, w] becomes x[.., c, h r, w r]."""
+    """x[.., c r^2, h, w] becomes x[.., c, h r, w r], r being the `upscale_factor`. Raises ValueError for a factor below
+    1; a call does for channels that r^2 does not divide."""
 
     def __init__(self, upscale_factor: int):
         super().__init__()
+        require_sizes("PixelShuffle", upscale_factor=upscale_factor)
         self.upscale_factor = upscale_factor
 
     def construct(self, x: Tensor) -> Tensor:
@@ -258,7 +277,8 @@ class PixelShuffle(Cell):
 
 
 class Unflatten(Cell):
-    """One dimension as several."""
+    """One dimension as several: x[.., n, ..] becomes x[.., *unflattened_size, ..] at `axis`. A call raises ValueError
+    if the product of the sizes is not n."""
 
     def __init__(self, axis: int, unflattened_size: Sequence[int]):
         super().__init__()

@@ -12,7 +12,9 @@ __all__ = (
 
 
 class LearningRateSchedule(Cell):
-    """The base: `construct(global_step)` gives the learning rate of a step, counted from 0, as a tensor."""
+    """The base: `construct(global_step)` gives the learning rate of a step, counted from 0, as a tensor without
+    dimensions. Optimizers take it in place of a number. A call raises NotImplementedError unless a subclass defines
+    it."""
 
     def construct(self, global_step: Tensor) -> Tensor:
         raise NotImplementedError(
@@ -55,14 +57,16 @@ class _Decay(_Rule):
 
 
 class ExponentialDecayLR(_Decay):
-    """rate decay^(step / steps)."""
+    """learning_rate decay_rate^(step / decay_steps), with `is_stair` of whole quotients. Raises ValueError for numbers
+    that are not above 0, TypeError for others than numbers."""
 
     def rate(self, step: int) -> float:
         return self.learning_rate * self.decay_rate ** self._passes(step)
 
 
 class NaturalExpDecayLR(_Decay):
-    """rate exp(-decay step)."""
+    """learning_rate exp(-decay_rate step), with `is_stair` of the last multiple of `decay_steps`. Raises ValueError for
+    numbers that are not above 0, TypeError for others than numbers."""
 
     def rate(self, step: int) -> float:
         if self.is_stair:
@@ -71,14 +75,16 @@ class NaturalExpDecayLR(_Decay):
 
 
 class InverseDecayLR(_Decay):
-    """rate / (1 + decay step / steps)."""
+    """learning_rate / (1 + decay_rate step / decay_steps), with `is_stair` of whole quotients. Raises ValueError for
+    numbers that are not above 0, TypeError for others than numbers."""
 
     def rate(self, step: int) -> float:
         return self.learning_rate / (1 + self.decay_rate * self._passes(step))
 
 
 class CosineDecayLR(_Rule):
-    """From `max_lr` to `min_lr` by half a wave of the cosine."""
+    """From `max_lr` to `min_lr` by half a wave of the cosine over `decay_steps` steps, after which `min_lr` stays.
+    Raises ValueError unless min_lr is below max_lr."""
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int):
         super().__init__()
@@ -95,7 +101,9 @@ class CosineDecayLR(_Rule):
 
 
 class PolynomialDecayLR(_Rule):
-    """From `learning_rate` to `end_learning_rate` by a power of the share of the steps that are left."""
+    """From `learning_rate` to `end_learning_rate` by a power of the share of the steps that are left of `decay_steps`;
+    with `update_decay_steps` of its next multiple. Raises ValueError for a rate, steps and a power that are not above
+    0."""
 
     def __init__(
         self,
@@ -121,7 +129,8 @@ class PolynomialDecayLR(_Rule):
 
 
 class WarmUpLR(_Rule):
-    """From 0 to `learning_rate` in equal steps."""
+    """From 0 to `learning_rate` in `warmup_steps` equal steps, after which it stays. Raises ValueError for numbers that
+    are not above 0."""
 
     def __init__(self, learning_rate: float, warmup_steps: int):
         super().__init__()

@@ -32,7 +32,9 @@ class _OfLines(Cell):
 
 
 class MaxPool1d(_OfLines):
-    """The largest element of each window of x[n, c, w]."""
+    """The largest element of each window. Takes (n, c, w) or (c, w), gives as many channels of w' elements; see
+    `MaxPool2d` for the options. Raises ValueError for sizes below 1, for options that only `pad_mode` "pad" has, and
+    for inputs of other dimensions."""
 
     def __init__(
         self,
@@ -54,7 +56,9 @@ class MaxPool1d(_OfLines):
 
 
 class AvgPool1d(_OfLines):
-    """The mean of each window of x[n, c, w]; with `same`, of its elements that are in the line."""
+    """The mean of each window; with "same", of its elements that are in the line. Takes (n, c, w) or (c, w), gives as
+    many channels of w' elements. Raises ValueError for sizes below 1, a padding without `pad_mode` "pad", and inputs of
+    other dimensions."""
 
     def __init__(
         self,
@@ -70,7 +74,8 @@ class AvgPool1d(_OfLines):
 
 
 class AdaptiveAvgPool1d(Cell):
-    """Means over equal parts of x[n, c, w]. A call raises ValueError if the size is not divisible by their number."""
+    """Means over equal parts: takes (n, c, w), gives (n, c, output_size). A call raises ValueError if the size is not
+    divisible by their number."""
 
     def __init__(self, output_size: int):
         super().__init__()
@@ -81,8 +86,8 @@ class AdaptiveAvgPool1d(Cell):
 
 
 class AdaptiveMaxPool1d(Cell):
-    """The largest elements of equal parts of x[n, c, w]. A call raises ValueError if the size is not divisible by their
-    number."""
+    """The largest elements of equal parts: takes (n, c, w), gives (n, c, output_size). A call raises ValueError if the
+    size is not divisible by their number."""
 
     def __init__(self, output_size: int):
         super().__init__()

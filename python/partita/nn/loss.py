@@ -10,7 +10,8 @@ from partita.ops import primitives as P
 
 
 class LossBase(Cell):
-    """The base of losses: `get_loss` reduces the losses of elements to their mean, their sum, or not at all."""
+    """The base of losses: `get_loss` reduces the losses of elements, times weights, to their mean, their sum, or not at
+    all ("none"). Raises ValueError for another reduction."""
 
     _keeps_digits = True
 
@@ -19,6 +20,8 @@ class LossBase(Cell):
         self.reduction = losses.reduction_of(type(self).__name__, reduction)
 
     def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
+        """The losses of elements times weights, reduced: a number without dimensions, or with the reduction "none" the
+        shape of x."""
         return losses.reduced(x, self.reduction, weights)
 
     def extend_repr(self):
@@ -37,14 +40,18 @@ _Loss = LossBase
 
 
 class MSELoss(LossBase):
-    """(logits - labels)^2."""
+    """(logits - labels)^2, of shapes that broadcast: by `reduction` the "mean" or the "sum" as a number without
+    dimensions, or with "none" one of each element. Raises ValueError for another reduction; a call does for shapes that
+    do not broadcast."""
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss(losses.squared_errors(logits, labels))
 
 
 class MAELoss(LossBase):
-    """|logits - labels|."""
+    """|logits - labels|, of shapes that broadcast: by `reduction` the "mean" or the "sum" as a number without
+    dimensions, or with "none" one of each element. Raises ValueError for another reduction; a call does for shapes that
+    do not broadcast."""
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss(losses.absolute_errors(logits, labels))
@@ -54,7 +61,9 @@ L1Loss = MAELoss
 
 
 class BCEWithLogitsLoss(LossBase):
-    """Binary cross entropy of logits with labels in [0, 1]; `pos_weight` counts positive labels more or less."""
+    """Binary cross entropy of logits with labels in [0, 1] of their shape; `weight` multiplies losses, `pos_weight`
+    counts positive labels more or less. Gives a number, or with the reduction "none" the shape of the logits. Raises
+    ValueError for another reduction; a call does for shapes that do not broadcast."""
 
     def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None):
         super().__init__(reduction)
@@ -66,7 +75,9 @@ class BCEWithLogitsLoss(LossBase):
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Softmax cross entropy of logits[n, classes] with classes (sparse) or one-hot labels, which have no gradient."""
+    """Softmax cross entropy of logits[n, classes] with classes [n] (sparse) or one-hot labels [n, classes], which have
+    no gradient. Gives a loss for each row, [n], or by `reduction` their "mean" or "sum". A call raises TypeError for
+    sparse labels that are no integers, ValueError for labels of another shape."""
 
     one_hot, softmax_cross_entropy = (
         LayerPrimitive(lambda self: P.OneHot()),
@@ -101,8 +112,12 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Softmax cross entropy of logits[n, classes] with classes, of which one may not count, or with probabilities.
-    Classes may have weights; the mean is over the weights of the samples that count, and NaN where none does."""
+    """Softmax cross entropy of logits[n, classes, ..] with classes [n, ..], of which `ignore_index` does not count, or
+    with probabilities of the shape of the logits. Classes may have weights, `weight` [classes]; the mean is over the
+    weights of the samples that count, and NaN where none does. `label_smoothing` is the share of the labels that goes
+    to all classes alike. Gives a number, or with the reduction "none" the shape of the classes. Raises ValueError for
+    another reduction and a smoothing outside of 0 to 1, TypeError for weights that are no tensor; a call raises
+    ValueError for shapes that do not fit, IndexError for classes outside."""
 
     def __init__(
         self,

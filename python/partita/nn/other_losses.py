@@ -12,7 +12,9 @@ __all__ = (
 
 
 class SmoothL1Loss(LossBase):
-    """Squares of small differences, sizes of large ones; they meet at beta."""
+    """Squares of small differences, sizes of large ones; they meet at beta: d^2 / (2 beta) below it, else |d| - beta /
+    2. Takes two tensors of one shape, gives that shape, or by `reduction` the "mean" or the "sum". Raises ValueError
+    for a beta that is not above 0; a call does for shapes that differ."""
 
     def __init__(self, beta: float = 1.0, reduction: str = "none"):
         super().__init__(reduction)
@@ -23,7 +25,8 @@ class SmoothL1Loss(LossBase):
 
 
 class HuberLoss(LossBase):
-    """Squares of small differences, delta times sizes of large ones."""
+    """Squares of small differences, delta times sizes of large ones: d^2 / 2 below delta, else delta (|d| - delta / 2).
+    By `reduction` the "mean" or the "sum" as a number, or with "none" one of each element."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0):
         super().__init__(reduction)
@@ -34,7 +37,9 @@ class HuberLoss(LossBase):
 
 
 class KLDivLoss(LossBase):
-    """labels (log labels - logits) of logits that are logarithms of probabilities."""
+    """labels (log labels - logits) of logits that are logarithms of probabilities, of one shape. By `reduction` the
+    "mean" or the "sum" as a number, with "batchmean" the sum over the number of rows, or with "none" one of each
+    element."""
 
     def __init__(self, reduction: str = "mean"):
         super().__init__("sum" if reduction == "batchmean" else reduction)
@@ -45,7 +50,9 @@ class KLDivLoss(LossBase):
 
 
 class NLLLoss(LossBase):
-    """-logits[label] of logits that are logarithms of probabilities."""
+    """-logits[label] of logits that are logarithms of probabilities [n, classes, ..]; labels are integers [n, ..], of
+    which `ignore_index` does not count, and classes may have weights [classes]. Gives a number, or with the reduction
+    "none" the shape of the labels. A call raises TypeError for labels that are no integers."""
 
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"):
         super().__init__(reduction)
@@ -56,7 +63,8 @@ class NLLLoss(LossBase):
 
 
 class BCELoss(LossBase):
-    """Binary cross entropy of probabilities."""
+    """Binary cross entropy of probabilities with labels of their shape: a number, or with the reduction "none" one of
+    each element. A call raises ValueError for numbers outside of 0 to 1, and for shapes that do not broadcast."""
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean"):
         super().__init__(reduction)
@@ -67,7 +75,9 @@ class BCELoss(LossBase):
 
 
 class CosineEmbeddingLoss(LossBase):
-    """How far rows that belong together point apart, and others the same way."""
+    """How far rows that belong together point apart, and others the same way: 1 - cosine of rows whose target is 1,
+    max(0, cosine - margin) of those whose target is -1. Takes (x1[n, d], x2[n, d], target[n]), gives a number, or with
+    the reduction "none" [n]."""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean"):
         super().__init__(reduction)

@@ -65,7 +65,10 @@ class _StepCell(Cell):
 
 
 class RNNCell(_StepCell):
-    """tanh, or relu, of the weighted input and the weighted state: (x, h) gives the new h."""
+    """tanh, or relu, of the weighted input and the weighted state: (x[n, input_size], h[n, hidden_size]) gives the new
+    h. Parameters: weight_ih (hidden_size, input_size), weight_hh (hidden_size, hidden_size), and with `has_bias`
+    bias_ih and bias_hh (hidden_size). Raises ValueError for sizes below 1, another nonlinearity than "tanh" and "relu",
+    and inputs of other sizes."""
 
     def __init__(
         self,
@@ -82,7 +85,9 @@ class RNNCell(_StepCell):
 
 
 class GRUCell(_StepCell):
-    """A gated recurrent unit: (x, h) gives the new h."""
+    """A gated recurrent unit: (x[n, input_size], h[n, hidden_size]) gives the new h. Parameters: weight_ih (3
+    hidden_size, input_size), weight_hh (3 hidden_size, hidden_size), and with `has_bias` bias_ih and bias_hh (3
+    hidden_size). Raises ValueError for sizes below 1 and inputs of other sizes."""
 
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32):
         super().__init__("GRU", input_size, hidden_size, has_bias, dtype)
@@ -92,7 +97,9 @@ class GRUCell(_StepCell):
 
 
 class LSTMCell(_StepCell):
-    """Long short-term memory: (x, (h, c)) gives the new (h, c)."""
+    """Long short-term memory: (x[n, input_size], (h, c)) gives the new (h, c), each [n, hidden_size]. Parameters:
+    weight_ih (4 hidden_size, input_size), weight_hh (4 hidden_size, hidden_size), and with `has_bias` bias_ih and
+    bias_hh (4 hidden_size). Raises ValueError for sizes below 1 and inputs of other sizes."""
 
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32):
         super().__init__("LSTM", input_size, hidden_size, has_bias, dtype)
@@ -192,8 +199,12 @@ class _Layers(Cell):
 
 
 class RNN(_Layers):
-    """tanh, or relu, of weighted inputs and states: (x[steps, n, input_size], h, lengths) gives (the states of the last
-    layer, the last states h[layers * directions, n, hidden_size])."""
+    """tanh, or relu, of weighted inputs and states: (input_size, hidden_size, num_layers=1, nonlinearity="tanh",
+    has_bias=True, batch_first=False, dropout=0.0, bidirectional=False). A call with (x[steps, n, input_size], h,
+    lengths) gives (the states of the last layer, [steps, n, directions hidden_size], the last states h[layers
+    directions, n, hidden_size]); with `batch_first` n stands before steps in x and in the result. Without h states
+    begin as zeros. Raises ValueError for sizes below 1, a dropout outside of 0 <= dropout < 1, and inputs of other
+    shapes, TypeError for flags that are no bools."""
 
     def __init__(self, *args, **kwargs):
         nonlinearity = kwargs.pop("nonlinearity", "tanh")
@@ -203,16 +214,21 @@ class RNN(_Layers):
 
 
 class GRU(_Layers):
-    """Gated recurrent units: (x[steps, n, input_size], h, lengths) gives (the states of the last layer, the last states
-    h[layers * directions, n, hidden_size])."""
+    """Gated recurrent units: (input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False). A call with (x[steps, n, input_size], h, lengths) gives (the states of the last layer, [steps,
+    n, directions hidden_size], the last states h[layers directions, n, hidden_size]); see `RNN`. Parameters of layer i:
+    weight_ih_li (3 hidden_size, its inputs), weight_hh_li (3 hidden_size, hidden_size), bias_ih_li and bias_hh_li."""
 
     def __init__(self, *args, **kwargs):
         super().__init__("GRU", *args, **kwargs)
 
 
 class LSTM(_Layers):
-    """Long short-term memory: (x[steps, n, input_size], (h, c), lengths) gives (the states of the last layer, the last
-    (h, c))."""
+    """Long short-term memory: (input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False). A call with (x[steps, n, input_size], (h, c), lengths) gives (the states of the last layer,
+    [steps, n, directions hidden_size], the last (h, c), each [layers directions, n, hidden_size]); see `RNN`.
+    Parameters of layer i: weight_ih_li (4 hidden_size, its inputs), weight_hh_li (4 hidden_size, hidden_size),
+    bias_ih_li and bias_hh_li."""
 
     def __init__(self, *args, **kwargs):
         super().__init__("LSTM", *args, **kwargs)

@@ -12,8 +12,12 @@ __all__ = "Conv1dTranspose Conv2dTranspose".split()
 
 
 class Conv2dTranspose(Cell):
-    """The transposed convolution of x[n, c, h, w], whose size is multiplied by the stride. `output_padding` adds zeros
-    below and on the right."""
+    """The transposed convolution of images. Takes (n, in_channels, h, w), gives (n, out_channels, h', w'): with "same"
+    h and w times the stride, with "valid" what all windows cover, with "pad" `padding` rows and columns less on each
+    side, or (top, bottom, left, right). `output_padding` adds zeros below and on the right. Parameters: weight
+    (in_channels, out_channels / group, rows, columns), and bias (out_channels) with `has_bias`. Raises ValueError for
+    sizes below 1, channels that do not divide into groups, paddings without "pad", an output_padding that reaches the
+    stride and the dilation, and inputs of another shape."""
 
     _where = "Conv2dTranspose"
 
@@ -92,7 +96,10 @@ class Conv2dTranspose(Cell):
 
 
 class Conv1dTranspose(Conv2dTranspose):
-    """The transposed convolution of x[n, c, w], by one of images of one row."""
+    """The transposed convolution of lines, by one of images of one row. Takes (n, in_channels, w), gives (n,
+    out_channels, w'), with "same" w times the stride; see `Conv2dTranspose`. Parameters: weight (in_channels,
+    out_channels / group, 1, kernel_size), and bias (out_channels) with `has_bias`. Raises ValueError for sizes below 1
+    and inputs of another shape."""
 
     _where = "Conv1dTranspose"
 

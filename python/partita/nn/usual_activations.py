@@ -14,7 +14,7 @@ __all__ = "GELU LeakyReLU LogSoftmax ReLU SiLU Sigmoid Softmax Tanh get_activati
 
 
 class ReLU(Cell):
-    """max(x, 0).
+    """max(x, 0), in the shape and the element type of x, which may be one of integers.
 
     >>> nn.ReLU()(ms.Tensor([-1.0, 2.0])).asnumpy().tolist()
     [0.0, 2.0]
@@ -30,7 +30,7 @@ class ReLU(Cell):
 
 
 class Tanh(Cell):
-    """The hyperbolic tangent of each element.
+    """The hyperbolic tangent of each element, in the shape of x; of integers as float32.
 
     >>> nn.Tanh()(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
     array([0.    , 0.7616], dtype=float32)
@@ -46,7 +46,7 @@ class Tanh(Cell):
 
 
 class Sigmoid(Cell):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)), in the shape of x; of integers as float32."""
 
     sigmoid = LayerPrimitive(lambda self: P.Sigmoid())
 
@@ -58,7 +58,7 @@ class Sigmoid(Cell):
 
 
 class SiLU(Cell):
-    """x / (1 + exp(-x))."""
+    """x / (1 + exp(-x)), in the shape of x; of integers as float32."""
 
     def __init__(self):
         super().__init__()
@@ -68,7 +68,8 @@ class SiLU(Cell):
 
 
 class GELU(Cell):
-    """x times the normal distribution function, or GPT-2's form of it with tanh.
+    """x times the normal distribution function, or GPT-2's form of it with tanh where `approximate` holds. Gives the
+    shape of x. A call raises TypeError for integers.
 
     >>> nn.GELU(approximate=False)(ms.Tensor([-1.0, 0.0, 1.0])).asnumpy().round(4)
     array([-0.1587,  0.    ,  0.8413], dtype=float32)
@@ -83,7 +84,7 @@ class GELU(Cell):
 
 
 class LeakyReLU(Cell):
-    """x where it is above 0, else alpha x."""
+    """x where it is above 0, else alpha x, in the shape of x."""
 
     def __init__(self, alpha: float = 0.2):
         super().__init__()
@@ -94,7 +95,8 @@ class LeakyReLU(Cell):
 
 
 class Softmax(Cell):
-    """exp(x) over its sum along an axis, the last one by default.
+    """exp(x) over its sum along an axis, the last one by default: numbers from 0 to 1 in the shape of x, of integers as
+    float32. A call raises ValueError for an axis that x has not.
 
     >>> nn.Softmax()(ms.Tensor([0.0, 0.0])).asnumpy().tolist()
     [0.5, 0.5]
@@ -111,7 +113,8 @@ class Softmax(Cell):
 
 
 class LogSoftmax(Cell):
-    """log(softmax(x)) along an axis, without underflow."""
+    """log(softmax(x)) along an axis, without underflow: numbers up to 0 in the shape of x, of integers as float32. A
+    call raises ValueError for an axis that x has not."""
 
     log_softmax = LayerPrimitive(lambda self: P.LogSoftmax(self.axis))
 
@@ -136,7 +139,8 @@ _ACTIVATIONS = {
 
 
 def get_activation(name: str | Cell | Callable, prim_name: str | None = None) -> Cell | Callable | None:
-    """Returns the activation with a name, an activation unchanged, None for None."""
+    """Returns the activation with a name, such as "relu", an activation unchanged, None for None. Raises KeyError for
+    an unknown name, and says which is near."""
     if name is None or isinstance(name, Cell) or callable(name) and not isinstance(name, str):
         return name
     found = _ACTIVATIONS.get(name) or activations.BY_NAME.get(name)

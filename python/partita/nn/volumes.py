@@ -14,7 +14,11 @@ __all__ = "Conv3d Conv3dTranspose Unfold".split()
 
 
 class Conv3d(Cell):
-    """Convolution of x[n, c, d, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
+    """Convolution of volumes. Takes (n, in_channels, d, h, w), gives (n, out_channels, d', h', w'). With `pad_mode`
+    "same" zeros keep the size over the stride, rounded up; "valid" adds none; "pad" adds `padding` on all sides, or
+    (front, back, top, bottom, left, right). Parameters: weight (out_channels, in_channels / group, kd, kh, kw), and
+    bias (out_channels) with `has_bias`. Raises ValueError for sizes below 1, channels that do not divide into groups, a
+    padding without "pad", and inputs of another shape."""
 
     def __init__(
         self,
@@ -56,8 +60,10 @@ class Conv3d(Cell):
 
 
 class Conv3dTranspose(Cell):
-    """The transposed convolution of x[n, c, d, h, w], whose size is multiplied by the stride. `output_padding` is the
-    number of elements that the result has more at the end of its dimensions."""
+    """The transposed convolution of volumes. Takes (n, in_channels, d, h, w), gives (n, out_channels, d', h', w'), with
+    "same" sizes multiplied by the stride. `output_padding` is the number of elements that the result has more at the
+    end of its dimensions. Parameters: weight (in_channels, out_channels / group, kd, kh, kw), and bias (out_channels)
+    with `has_bias`. Raises ValueError for sizes below 1 and channels that do not divide into groups."""
 
     def __init__(
         self,

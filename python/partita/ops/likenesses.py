@@ -61,7 +61,7 @@ class Likenesses:
         return self.copy()
 
     def numel(self) -> int:
-        """Number of elements."""
+        """Number of elements, which `size` is, too."""
         return self.size
 
     nelement = numel

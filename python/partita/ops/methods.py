@@ -159,19 +159,20 @@ class _Methods:
         assign_item(self, index, value)
 
     def astype(self, dtype: DType | str | type, copy: builtins.bool = True) -> Tensor:
-        """The elements in another element type."""
+        """The elements in another element type, in this shape. Raises TypeError for what is no element type."""
         return F.cast(self, dtype)
 
     def to(self, dtype: DType | str | type) -> Tensor:
-        """The elements in another element type. The name of a kind of device leaves them where they are."""
+        """The elements in another element type. The name of a kind of device ("CPU", "GPU", "Ascend") leaves them where
+        they are. Raises TypeError for what is neither."""
         return self if isinstance(dtype, str) and dtype in ("CPU", "GPU", "Ascend") else self.astype(dtype)
 
     def float(self) -> Tensor:
-        """The elements as float32."""
+        """The elements as float32, in this shape."""
         return self.astype(mstype.float32)
 
     def int(self) -> Tensor:
-        """The elements as int32."""
+        """The elements as int32, in this shape; fractions are cut off."""
         return self.astype(mstype.int32)
 
     def bool(self) -> Tensor:
@@ -183,42 +184,46 @@ class _Methods:
         return self.astype(mstype.float16)
 
     def long(self) -> Tensor:
-        """The elements as int64."""
+        """The elements as int64, in this shape; fractions are cut off."""
         return self.astype(mstype.int64)
 
     def reshape(self, *shape: Ints) -> Tensor:
-        """The elements in another shape, of which one size may be -1: it is computed from the others."""
+        """The elements in another shape, given as numbers or as one tuple, of which one size may be -1: it is computed
+        from the others. Raises ValueError for another number of elements."""
         return F.reshape(self, _shape_of(shape))
 
     def view(self, *shape: Ints) -> Tensor:
-        """The elements in another shape; see `reshape`."""
+        """The elements in another shape, with as many elements; see `reshape`."""
         return self.reshape(*shape)
 
     def permute(self, *axes: Ints) -> Tensor:
-        """The dimensions in another order: dimension i of the result is dimension `axes[i]` of this tensor."""
+        """The dimensions in another order, given as numbers or as one tuple: dimension i of the result is dimension
+        `axes[i]` of this tensor. Raises ValueError unless each stands once."""
         return F.transpose(self, _shape_of(axes))
 
     def transpose(self, *axes: Ints) -> Tensor:
         """Two dimensions exchanged, or all of them in another order: in that of a tuple, or of three and more numbers;
-        without any reversed."""
+        without any reversed. Raises ValueError for dimensions that the tensor has not."""
         if len(axes) == 2:
             return F.swapaxes(self, *axes)
         return F.transpose(self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
 
     def flatten(self, order: str = "C", *, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """The dimensions from `start_dim` to `end_dim` as one; all of them without these."""
+        """The dimensions from `start_dim` to `end_dim` as one; all of them without these, in one row."""
         return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
     @shown(_of_extreme)
     def max(self, *args, **kwargs) -> Tensor | tuple[Tensor, Tensor]:
-        """The largest element, or those along `axis`; (largest, where) along a number that stands first, or with
-        `return_indices`."""
+        """The largest element, or those along `axis`, in the shape without it, or with `keepdims` with size 1 there;
+        (largest, where) along a number that stands first, or with `return_indices`. Raises ValueError for an axis that
+        the tensor has not."""
         return _extreme(F.largest, self, args, kwargs)
 
     @shown(_of_extreme)
     def min(self, *args, **kwargs) -> Tensor | tuple[Tensor, Tensor]:
-        """The smallest element, or those along `axis`; (smallest, where) along a number that stands first, or with
-        `return_indices`."""
+        """The smallest element, or those along `axis`, in the shape without it, or with `keepdims` with size 1 there;
+        (smallest, where) along a number that stands first, or with `return_indices`. Raises ValueError for an axis that
+        the tensor has not."""
         return _extreme(F.smallest, self, args, kwargs)
 
     def argmax(
@@ -229,7 +234,9 @@ class _Methods:
         dim: builtins.int | None = None,
         keepdim: builtins.bool | None = None,
     ) -> Tensor:
-        """Where the largest element is; the first of equal ones."""
+        """Where the largest element is, as int64; the first of equal ones. Of all elements in one row, or along `axis`
+        in the shape without it, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor has
+        not."""
         keeps = keepdims if keepdim is None else keepdim
         return F.argmax(self, axis if dim is None else dim, keeps)
 
@@ -240,13 +247,15 @@ class _Methods:
         *,
         dim: builtins.int | None = None,
     ) -> Tensor:
-        """Sums of the elements up to each one, of all in one row without an axis; of bytes and bools as int32."""
+        """Sums of the elements up to each one along an axis, in this shape; of all in one row without an axis; of bytes
+        and bools as int32."""
         x = F.cast(self, mstype.int32) if self.dtype in (mstype.uint8, mstype.bool_) and dtype is None else self
         axis = axis if dim is None else dim
         return F.cumsum(F.reshape(x, [-1]) if axis is None else x, axis or 0, dtype)
 
     def masked_fill(self, mask: Tensor, value: Number) -> Tensor:
-        """A number in place of the elements where the mask holds; of integers without its fraction."""
+        """A number in place of the elements where the mask, bools of a shape that broadcasts, holds; of integers
+        without its fraction."""
         if isinstance(value, numbers.Real) and not mstype.is_float(self.dtype):
             value = bool(value) if self.dtype == mstype.bool_ else int(value)
         return F.masked_fill(self, mask, value)
@@ -256,7 +265,7 @@ class _Methods:
         return F.select(condition, self, y)
 
     def where(self, condition: Tensor, y: Tensor | Number) -> Tensor:
-        """These elements where the condition holds, else those of `y`."""
+        """These elements where the condition, bools of a shape that broadcasts, holds, else those of `y`."""
         return F.select(condition, self, y)
 
     def expand_as(self, other: Tensor) -> Tensor:
@@ -264,12 +273,14 @@ class _Methods:
         return F.broadcast_to(self, other.shape)
 
     def expand(self, *size: Ints) -> Tensor:
-        """The elements repeated along dimensions of one element, and along new ones in front; -1 keeps a size."""
+        """The elements repeated along dimensions of one element, and along new ones in front; -1 keeps a size. The
+        sizes are given as numbers or as one tuple. Raises ValueError for a size that is neither."""
         return F.broadcast_to(self, _shape_of(size))
 
     def repeat(self, *repeats: Ints, axis: builtins.int | None = None) -> Tensor:
-        """The tensor several times along each dimension, and along new ones in front. With `axis` each slice along it
-        several times, as in earlier versions of the documented system."""
+        """The tensor several times along each dimension, and along new ones in front: sizes are multiplied by
+        `repeats`. With `axis` each slice along it several times, as in earlier versions of the documented system.
+        Raises ValueError for fewer numbers than dimensions."""
         if axis is not None:
             return F.repeat_interleave(self, *repeats, axis)
         counts = _shape_of(repeats)
@@ -295,7 +306,9 @@ class _Methods:
 
     @shown(_gathered)
     def gather(self, *args, **kwargs) -> Tensor:
-        """(places, axis): the slices at these places. (axis, places): the elements at places along an axis."""
+        """(places, axis): the slices at these places, so that the shape of these stands in place of the axis. (axis,
+        places): the elements at places along an axis, in the shape of the places. Raises IndexError for places
+        outside."""
         if "dim" in kwargs or "index" in kwargs or (args and isinstance(args[0], builtins.int)):
             return F.gather_elements(self, *args, **kwargs)
         return F.gather(self, *args, **kwargs)
@@ -311,8 +324,9 @@ class _Methods:
         return added_at(self, index, source if alpha == 1 else F.mul(source, alpha), axis)
 
     def take(self, indices: Tensor, axis: builtins.int | None = None, mode: str = "clip") -> Tensor:
-        """The elements at places of all in one row, or of an axis, below 0 from its end. Places outside are moved to
-        the ends, or with "wrap" counted around."""
+        """The elements at places of all in one row, or of an axis, below 0 from its end: their shape stands in place of
+        the axis. Places outside are moved to the ends, or with "wrap" counted around. Raises ValueError for another
+        mode."""
         if mode not in ("clip", "wrap"):
             raise ValueError(f"[Tensor.take] unknown mode, got {mode!r}, expected clip or wrap")
         x, ids = (self.reshape(-1), 0) if axis is None else (self, axis), Tensor(indices)

@@ -79,7 +79,8 @@ class Places:
     def median(
         self, axis: int = -1, keepdims: bool = False, *, dim: int | None = None, keepdim: bool | None = None
     ) -> tuple[Tensor, Tensor]:
-        """(the element in the middle of the order along a dimension, where it is)."""
+        """(the element in the middle of the order along a dimension, the lower of two, where it is), both in the shape
+        without it, or with `keepdims` with size 1 there."""
         return F.median(self, axis if dim is None else dim, keepdims if keepdim is None else keepdim)
 
     def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -97,13 +98,15 @@ class Places:
     def sort(
         self, axis: int = -1, descending: bool = False, *, dim: int | None = None, stable: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """(elements in rising order along a dimension, where they were); equal ones keep their order."""
+        """(elements in rising order along a dimension, or with `descending` in falling order, where they were), both in
+        this shape; equal ones keep their order. Raises ValueError for a dimension that the tensor has not."""
         return F.sort(self, axis if dim is None else dim, descending)
 
     def argsort(
         self, axis: int = -1, descending: bool = False, *, dim: int | None = None, stable: bool = False
     ) -> Tensor:
-        """Where the elements in rising order along a dimension are; equal ones keep their order."""
+        """Where the elements in rising order along a dimension are, or with `descending` in falling order, in this
+        shape; equal ones keep their order. Raises ValueError for a dimension that the tensor has not."""
         return F.argsort(self, axis if dim is None else dim, descending)
 
     def ptp(self, axis: Ints | None = None, keepdims: bool = False) -> Tensor:

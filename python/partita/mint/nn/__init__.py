@@ -25,11 +25,12 @@ from partita.mint.nn.norms import (  # noqa: F401
     SyncBatchNorm,
 )
 from partita.nn import Cell  # noqa: F401
+from partita.nn.convolution_parts import require_sizes
 from partita.ops import functional as _F
 
 
 class Identity(nn.Cell):
-    """The input; settings have no effect."""
+    """The input, of any shape; settings have no effect."""
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -39,7 +40,9 @@ class Identity(nn.Cell):
 
 
 class Linear(nn.Dense):
-    """x weight^T + bias."""
+    """x weight^T + bias. Takes (.., in_features), gives (.., out_features). Parameters: weight (out_features,
+    in_features) and, with `bias`, bias (out_features), which begin uniform in +-1 / sqrt(in_features). Raises
+    ValueError for features below 1; a call does for another last size."""
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class Linear(nn.Dense):
         bias_init: Init | None = None,
         dtype: DType | None = None,
     ):
+        require_sizes("Linear", in_features=in_features, out_features=out_features)
         super().__init__(
             in_features,
             out_features,
@@ -68,7 +72,8 @@ def _share(p):
 
 
 class Dropout(nn.Cell):
-    """In a training zeros with probability p, the others divided by 1 - p."""
+    """In a training zeros with probability p, the others divided by 1 - p, in the shape of the input; otherwise the
+    input. Raises ValueError for p outside of 0 to 1."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False):
         super().__init__()
@@ -79,7 +84,7 @@ class Dropout(nn.Cell):
 
 
 class Dropout2d(nn.Cell):
-    """`Dropout` of whole channels of x[n, c, ..]."""
+    """`Dropout` of whole channels of x[n, c, ..]. Raises ValueError for p outside of 0 to 1."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False):
         super().__init__()
@@ -90,8 +95,10 @@ class Dropout2d(nn.Cell):
 
 
 class Embedding(nn.Cell):
-    """Rows of a table by their numbers, drawn from a normal distribution. The row `padding_idx` begins as zeros and
-    gets no gradient."""
+    """Rows of a table by their numbers: takes integers (..), gives (.., embedding_dim). Parameter: weight
+    (num_embeddings, embedding_dim), drawn from a normal distribution. The row `padding_idx` begins as zeros and gets no
+    gradient. Raises ValueError for a padding_idx that is no row; a call raises IndexError for numbers outside,
+    TypeError for what are no integers, NotImplementedError for `max_norm` and `scale_grad_by_freq`."""
 
     def __init__(
         self,
@@ -129,7 +136,8 @@ class Embedding(nn.Cell):
 
 
 class PReLU(nn.Cell):
-    """x, or of numbers below 0 a weight that is trained, one or one for each channel, times x."""
+    """x, or of numbers below 0 a weight that is trained, one or one for each channel of x[n, c, ..], times x.
+    Parameter: weight (num_parameters), which begins as `init`."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: DType | None = None):
         super().__init__()

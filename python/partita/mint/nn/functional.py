@@ -30,7 +30,9 @@ from partita.ops.functional import nll_loss as _nll_loss
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """-input[target] of inputs that are logarithms of probabilities; targets `ignore_index` do not count."""
+    """-input[target] of inputs [n, classes, ..] that are logarithms of probabilities; integers [n, ..], of which
+    `ignore_index` do not count. By `reduction` the "mean" or the "sum" as a number, or with "none" the shape of the
+    target."""
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 

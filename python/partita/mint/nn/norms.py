@@ -27,7 +27,9 @@ def _parameter(kind, shape, dtype, requires_grad=True):
 
 
 class LayerNorm(Cell):
-    """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, which `normalized_shape` names."""
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, which `normalized_shape` names, an
+    integer or several. Takes and gives (.., *normalized_shape). Parameters: weight of that shape with
+    `elementwise_affine`, and bias with `bias`, too. A call raises ValueError for other last sizes."""
 
     def __init__(
         self,
@@ -55,8 +57,9 @@ class LayerNorm(Cell):
 
 
 class GroupNorm(Cell):
-    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel.
-    These are not trained without `affine`."""
+    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel, in
+    the shape of x. Parameters: weight and bias (num_channels); these are not trained without `affine`. Raises
+    ValueError for channels that do not divide into the groups."""
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: DType | None = None
@@ -130,19 +133,24 @@ class _BatchNorm(Cell):
 
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of x[n, c] or x[n, c, w] per channel: by the batch in a training, by moving statistics
-    otherwise."""
+    otherwise, in the shape of x. `momentum` is the share of a moving statistic that a batch replaces. Parameters:
+    weight and bias (num_features) with `affine`; running_mean, running_var (num_features) and num_batches_tracked,
+    which no optimizer updates, with `track_running_stats`. A call raises ValueError for other dimensions or
+    channels."""
 
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of images x[n, c, h, w]: see `BatchNorm1d`."""
+    """Batch normalization of images x[n, c, h, w] per channel, with the options and parameters of `BatchNorm1d`. A call
+    raises ValueError for other dimensions or channels."""
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of volumes x[n, c, d, h, w]: see `BatchNorm1d`."""
+    """Batch normalization of volumes x[n, c, d, h, w] per channel, with the options and parameters of `BatchNorm1d`. A
+    call raises ValueError for other dimensions or channels."""
 
     ranks = (5,)
 

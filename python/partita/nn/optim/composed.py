@@ -9,7 +9,9 @@ from partita.ops import functional as F
 
 
 class AdamWeightDecay(Optimizer):
-    """Loshchilov and Hutter, 2019, without the correction of the bias of the averages."""
+    """w -= lr (m / (sqrt(v) + eps) + weight_decay w), of the averages m of gradients and v of their squares (Loshchilov
+    and Hutter, 2019), without the correction of their bias. Raises ValueError for betas that are not between 0 and 1,
+    an eps that is not above 0, and rates below 0, TypeError for what are no parameters."""
 
     decays_gradients = False
     documented = {"exp_avg": "adam_m", "exp_avg_sq": "adam_v"}

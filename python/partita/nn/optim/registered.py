@@ -132,6 +132,7 @@ def _documentation_of(description):
         option = description["options"].get(one["option"])
         if option is not None and not one["is_refused"] and not one["is_ignored"]:
             lines.append(f"{one['name']}: {option['help']}.")
+    lines.append("Raises ValueError for numbers out of their ranges and without parameters, TypeError for other kinds.")
     return "\n".join(lines)
 
 

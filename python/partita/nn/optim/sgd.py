@@ -9,7 +9,10 @@ from partita.ops import functional as F
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum where it is above 0."""
+    """Gradient descent: w -= lr (g + weight_decay w), with `momentum` above 0 w -= lr v of v = momentum v + (1 -
+    dampening) g, in the first step g, or with `nesterov` lr (g + momentum v). Gradients are divided by `loss_scale`.
+    `learning_rate` is a number, one for each step, or a rule of steps. Raises ValueError for rates, momentum and decay
+    below 0 and for `nesterov` without momentum or with dampening, TypeError for what are no parameters."""
 
     documented = {"momentum": "accum"}
 

@@ -17,7 +17,8 @@ from partita.ops import functional as F
 
 
 class WithLossCell(Cell):
-    """The loss of a network, from (data, label)."""
+    """The loss of a network: a call with (data, label) gives `loss_fn(backbone(data), label)`. Its parameters have the
+    names that they have in the network."""
 
     def __init__(self, backbone: Cell, loss_fn: Callable | None):
         super().__init__(auto_prefix=False)

@@ -57,12 +57,15 @@ def _factor(sens):
 
 class TrainOneStepCell(Cell):
     """One step of a training: a call gives the loss and updates the parameters by the gradients of the loss times
-    `sens`. With `return_grad` it gives (loss, {name of a parameter: its gradient})."""
+    `sens`. With `return_grad` it gives (loss, {name of a parameter: its gradient}). Raises TypeError for what is no
+    optimizer."""
 
     _internals = Cell._internals | {"_step_of", "_step", "grad", "grad_no_sens", "weights"}
 
     def __init__(self, network: Cell, optimizer: Cell, sens: float | None = None, return_grad: bool = False):
         super().__init__(auto_prefix=False)
+        if not hasattr(optimizer, "parameters"):
+            raise TypeError(f"[TrainOneStepCell] not an optimizer, got {type(optimizer).__name__}, expected one of nn")
         self.network, self.sens, self.return_grad = network, _factor(sens), bool(return_grad)
         self.__dict__["optimizer"] = optimizer
         network.set_grad()
