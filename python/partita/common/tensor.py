@@ -60,7 +60,8 @@ class _Readable:
 
     @staticmethod
     def from_numpy(array: np.ndarray) -> "Tensor":
-        """A tensor with a copy of an array. Raises TypeError for what is no NumPy array."""
+        """A tensor with a copy of an array, of its shape and element type. Raises TypeError for what is no NumPy
+        array."""
         if not isinstance(array, np.ndarray):
             raise TypeError(f"[Tensor] not a NumPy array, got {type(array).__name__}, expected numpy.ndarray")
         return Tensor(array)

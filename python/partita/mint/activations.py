@@ -19,7 +19,7 @@ def _made(input, value, inplace):
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, else alpha (exp(x) - 1)."""
+    """x above 0, else alpha (exp(x) - 1), in the shape of x; with `inplace` x takes it."""
     below = F.mul(F.expm1(F.smaller(input, 0.0)), alpha)
     return _made(input, F.select(F.greater(input, 0.0), input, below), inplace)
 
@@ -56,7 +56,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
 
 
 def hardswish(input: Tensor) -> Tensor:
-    """x min(max(x + 3, 0), 6) / 6."""
+    """x min(max(x + 3, 0), 6) / 6, in the shape of x."""
     return F.hardswish(input)
 
 

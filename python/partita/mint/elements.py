@@ -36,7 +36,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 
 def clone(input: Tensor) -> Tensor:
-    """A tensor of the same elements, through which gradients pass."""
+    """A tensor of the same shape and elements, through which gradients pass."""
     return input.copy()
 
 
@@ -88,7 +88,7 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
 
 @_by_generator
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability of each element, else 0, in its element type."""
+    """1 with the probability of each element, a number from 0 to 1, else 0, in its shape and element type."""
     return F.bernoulli_ext(input)
 
 
@@ -150,7 +150,8 @@ def rand_like(input: Tensor, *, dtype: DType | None = None, device: str | None =
 
 
 def randn_like(input: Tensor, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
-    """Numbers of the standard normal distribution, of the shape and, without `dtype`, the element type of a tensor."""
+    """Numbers of the standard normal distribution, of the shape and, without `dtype`, the element type of a tensor.
+    Raises ValueError for a type of integers."""
     return F.randn_like(input, dtype=dtype or input.dtype)
 
 

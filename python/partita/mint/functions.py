@@ -32,7 +32,7 @@ def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 
 
 def equal(input: Tensor, other: Tensor) -> bool | Tensor:
-    """Whether two tensors have the same shape and elements; within a network a tensor."""
+    """Whether two tensors have the same shape and elements: a bool; within a network a tensor."""
     same = input.shape == other.shape
     found = F.all(F.equal(input, other)) if same else Tensor(False)
     build = _trace.current()

@@ -45,7 +45,8 @@ def _means(where, count, input, output_size):
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
-    """The means of as many parts of lines x[n, c, w]; parts overlap where their number does not divide the size."""
+    """The means of `output_size` parts of lines: takes (n, c, w) or (c, w), gives (n, c, output_size) or (c,
+    output_size). Parts overlap where their number does not divide the size."""
     return _means("adaptive_avg_pool1d", 1, input, output_size)
 
 

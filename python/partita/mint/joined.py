@@ -48,7 +48,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
-    """A tensor of one number, of the shape of another and, unless `dtype` is given, of its element type."""
+    """A tensor of one number, of the shape of another and, unless `dtype` is given, of its element type. Raises
+    TypeError for what is no element type."""
     return F.full_like(input, fill_value, dtype=dtype)
 
 

@@ -26,8 +26,9 @@ __all__ = (
 
 
 @cell
-def Moments(axis: int | None = None, keep_dims: bool | None = None):
-    """(mean, variance) over dimensions, or over all."""
+def Moments(axis: Ints | None = None, keep_dims: bool | None = None):
+    """(mean, variance) over dimensions, or over all, in the shape without them, or with `keep_dims` with size 1 there;
+    of float16 computed as float32."""
     axes = () if axis is None else axis
 
     def call(x):

@@ -1,6 +1,7 @@
 """Layers that call a function with the settings that they were made with."""
 
 import inspect
+import textwrap
 
 from partita.mint import activations as A
 from partita.mint import functions, images, losses
@@ -38,7 +39,7 @@ def layer_of(name, function, settings="", doc=None, **defaults):
 
     __init__.__signature__ = signature
     members = {"__init__": __init__, "construct": construct, "extend_repr": extend_repr}
-    members.update(__doc__=doc or function.__doc__, __module__="partita.mint.nn", __qualname__=name)
+    members.update(__doc__=textwrap.fill(" ".join(doc.split()), 112) if doc else function.__doc__, __module__="partita.mint.nn", __qualname__=name)
     return type(name, (Cell,), members)
 
 
@@ -97,4 +98,26 @@ _LAYERS = {
     "Upsample": (images.interpolate, "size scale_factor mode align_corners recompute_scale_factor"),
 }
 
-LAYERS = {name: layer_of(name, one[0], one[1], **dict(*one[2:])) for name, one in _LAYERS.items()}
+_REDUCED = 'by `reduction` the "mean" or the "sum" as a number, or with "none" one of each'
+
+# What layers say that is not what their functions say.
+_TEXTS = {
+    "BCEWithLogitsLoss": f"""Binary cross entropy of logits with targets of their shape: {_REDUCED} element. `weight`
+    multiplies losses, `pos_weight` counts positive targets more or less. A call raises ValueError for shapes that do
+    not broadcast.""",
+    "CrossEntropyLoss": f"""Softmax cross entropy of logits[n, classes, ..] with classes [n, ..], of which
+    `ignore_index` does not count, or with probabilities of the shape of the logits: {_REDUCED} sample. Classes may
+    have weights, `weight` [classes]; `label_smoothing` is the share of the labels that goes to all classes alike. A
+    call raises ValueError for shapes that do not fit, IndexError for classes outside.""",
+    "L1Loss": f"""|input - target|, of shapes that broadcast: {_REDUCED} element. A call raises ValueError for shapes
+    that do not, and for another reduction.""",
+    "MSELoss": f"""(input - target)^2, of shapes that broadcast: {_REDUCED} element. A call raises ValueError for shapes
+    that do not, and for another reduction.""",
+    "ReLU": "max(x, 0), in the shape and the element type of x, which may be one of integers.",
+    "Sigmoid": "1 / (1 + exp(-x)), in the shape of x; of integers as float32.",
+    "Tanh": "The hyperbolic tangent of each element, in the shape of x; of integers as float32.",
+}
+
+LAYERS = {
+    name: layer_of(name, one[0], one[1], _TEXTS.get(name), **dict(*one[2:])) for name, one in _LAYERS.items()
+}

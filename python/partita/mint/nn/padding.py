@@ -9,7 +9,8 @@ from partita.nn.cell import Cell
 
 
 class _Pad(Cell):
-    """More elements around the last dimensions: as many on all sides, or (left, right, top, bottom, front, back)."""
+    """More elements around the last dimensions: as many on all sides, or (left, right, top, bottom, front, back). A
+    size of n becomes before + n + after. Raises ValueError for another number of sizes than two for each dimension."""
 
     count, mode, value = 1, "constant", 0.0
 
@@ -31,7 +32,8 @@ class _Pad(Cell):
 
 
 class _ConstantPad(_Pad):
-    """Elements of one value around the last dimensions: as many on all sides, or (left, right, top, bottom, ..)."""
+    """Elements of one value around the last dimensions: as many on all sides, or (left, right, top, bottom, ..). A size
+    of n becomes before + n + after. Raises ValueError for another number of sizes than two for each dimension."""
 
     def __init__(self, padding: Ints, value: Number):
         super().__init__(padding)
