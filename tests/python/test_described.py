@@ -36,6 +36,10 @@ class Described(unittest.TestCase):
             (nn.MaxPool2d(2, 2), "MaxPool2d(kernel_size=2, stride=2, pad_mode=valid)"),
             (nn.AvgPool1d(2), "AvgPool1d(kernel_size=(1, 2), stride=(1, 1), pad_mode=valid)"),
             (nn.Dropout(p=0.25), "Dropout(p=0.25)"),
+            (nn.Dropout2d(p=0.25), "Dropout2d(p=0.25)"),
+            (nn.WarmUpLR(0.5, 3), "WarmUpLR(learning_rate=0.5, warmup_steps=3)"),
+            (nn.ExponentialDecayLR(0.5, 0.75, 4, True), "ExponentialDecayLR(learning_rate=0.5, decay_rate=0.75, "
+             "decay_steps=4, is_stair=True)"),
             (nn.Embedding(5, 2), "Embedding(vocab_size=5, embedding_size=2, use_one_hot=False, padding_idx=None)"),
             (nn.SequentialCell(nn.ReLU()), "SequentialCell(\n  (0): ReLU()\n)"),
             (

@@ -27,9 +27,18 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     return F.baddbmm(input, batch1, batch2, beta, alpha)
 
 
+def _require_matrices(where, count, one, other):
+    """Raises ValueError unless two tensors have so many dimensions, and sizes of matrices that can be multiplied."""
+    a, b = as_tensor(one, where).shape, as_tensor(other, where).shape
+    if len(a) != count or len(b) != count or a[:-2] != b[:-2] or a[-1] != b[-2]:
+        wanted = "[b, n, m] and [b, m, p]" if count == 3 else "[n, m] and [m, p]"
+        raise ValueError(f"[{where}] the shapes do not fit, got {list(a)} and {list(b)}, expected {wanted}")
+
+
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of the matrices of two batches: (b, n, m) and (b, m, p) give (b, n, p). Raises ValueError for
     batches that do not fit."""
+    _require_matrices("bmm", 3, input, mat2)
     return F.bmm(input, mat2)
 
 
@@ -96,6 +105,7 @@ def item(input: Tensor) -> Number | bool:
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: (n, m) and (m, p) give (n, p). Raises ValueError for sizes that do not fit."""
+    _require_matrices("mm", 2, input, mat2)
     return F.mm(input, mat2)
 
 

@@ -56,6 +56,9 @@ class _Dropout(Cell):
     def construct(self, x: Tensor) -> Tensor:
         return type(self)._function(x, self.p, self.training)
 
+    def extend_repr(self) -> str:
+        return f"p={self.p}"
+
 
 class Dropout1d(_Dropout):
     """In a training, sets whole channels of x[n, c, w] to 0 with probability p and divides the others by 1 - p. Gives

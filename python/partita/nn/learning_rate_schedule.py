@@ -3,6 +3,7 @@
 import math
 import numbers
 
+from partita._described import options_text
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 
@@ -39,6 +40,9 @@ class _Rule(LearningRateSchedule):
 
     def construct(self, global_step: Tensor) -> Tensor:
         return Tensor(self.rate(float(global_step)))
+
+    def extend_repr(self) -> str:
+        return options_text(self, ("",))
 
 
 class _Decay(_Rule):

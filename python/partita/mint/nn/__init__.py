@@ -25,7 +25,7 @@ from partita.mint.nn.norms import (  # noqa: F401
     SyncBatchNorm,
 )
 from partita.nn import Cell  # noqa: F401
-from partita.nn.convolution_parts import require_sizes
+from partita.nn.convolution_parts import require_sizes as _require_sizes
 from partita.ops import functional as _F
 
 
@@ -53,7 +53,7 @@ class Linear(nn.Dense):
         bias_init: Init | None = None,
         dtype: DType | None = None,
     ):
-        require_sizes("Linear", in_features=in_features, out_features=out_features)
+        _require_sizes("Linear", in_features=in_features, out_features=out_features)
         super().__init__(
             in_features,
             out_features,

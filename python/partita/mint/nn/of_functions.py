@@ -38,8 +38,9 @@ def layer_of(name, function, settings="", doc=None, **defaults):
         return ", ".join(f"{one}={getattr(self, one)!r}" for one in names)
 
     __init__.__signature__ = signature
+    text = textwrap.fill(" ".join(doc.split()), 112) if doc else function.__doc__
     members = {"__init__": __init__, "construct": construct, "extend_repr": extend_repr}
-    members.update(__doc__=textwrap.fill(" ".join(doc.split()), 112) if doc else function.__doc__, __module__="partita.mint.nn", __qualname__=name)
+    members.update(__doc__=text, __module__="partita.mint.nn", __qualname__=name)
     return type(name, (Cell,), members)
 
 
