@@ -203,6 +203,11 @@ class Mint(Case):
                                           padding="same"), "[conv2d]", "'same' with 1"),
             (ValueError, lambda: F.group_norm(Tensor(drawn(2, 3, 4)), 2), "[group_norm]", "2 of 3"),
             (ValueError, lambda: mint.nn.ConvTranspose2d(1, 1, 2, 2)(Tensor(drawn(1, 1, 3, 3)), (9, 6)), "6 to 7"),
+            (ValueError, lambda: mint.nn.Linear(0, 3), "[Linear]", "in_features", "0"),
+            (ValueError, lambda: mint.nn.Conv2d(3, 4, 3, stride=0), "[Conv2d]", "stride", "0"),
+            (ValueError, lambda: mint.chunk(Tensor(drawn(4)), 0), "[chunk]", "0"),
+            (ValueError, lambda: mint.mm(Tensor(drawn(2, 3)), Tensor(drawn(2, 3))), "[mm]", "[2, 3] and [2, 3]"),
+            (ValueError, lambda: mint.bmm(Tensor(drawn(2, 3)), Tensor(drawn(3, 2))), "[bmm]", "[b, n, m]"),
             (AttributeError, lambda: mint.nn.LayerNorms, "did you mean 'LayerNorm'"),
         ):
             with self.subTest(texts=texts), self.refuses(kind, *texts):

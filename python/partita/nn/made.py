@@ -20,7 +20,7 @@ def cell(maker, base=Cell):
 
 def cell_of(name, function, inputs=1, base=Cell):
     """The Cell of a function, whose parameters after the first ones, its inputs, are the options."""
-    options = list(inspect.signature(function).parameters.values())[inputs:]
+    options = list(inspect.signature(function, eval_str=True).parameters.values())[inputs:]
 
     def maker(**given):
         return lambda *args, **kwargs: function(*args, **kwargs, **given)

@@ -1,6 +1,7 @@
 """Functions of layers under the names that PyTorch has."""
 
 from partita._names import refuse_missing
+from partita.common.tensor import Tensor
 from partita.mint.activations import *  # noqa: F401,F403
 from partita.mint.convolutions import conv1d, conv2d, conv3d, conv_transpose2d  # noqa: F401
 from partita.mint.functions import flatten, gelu, layer_norm, leaky_relu, linear, log_softmax  # noqa: F401
@@ -26,8 +27,12 @@ from partita.ops.functional import (  # noqa: F401
 from partita.ops.functional import nll_loss as _nll_loss
 
 
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    """-input[target] of inputs that are logarithms of probabilities; targets `ignore_index` do not count."""
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """-input[target] of inputs [n, classes, ..] that are logarithms of probabilities; integers [n, ..], of which
+    `ignore_index` do not count. By `reduction` the "mean" or the "sum" as a number, or with "none" the shape of the
+    target."""
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 

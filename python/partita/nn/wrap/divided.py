@@ -60,7 +60,7 @@ class Divided(Cell):
 
     divides_batches = True
 
-    def __init__(self, network, micro_size):
+    def __init__(self, network: Cell, micro_size: int):
         super().__init__(auto_prefix=False)
         _require_size(type(self).__name__, "micro_size", micro_size)
         self.network, self.micro_batches = network, micro_size

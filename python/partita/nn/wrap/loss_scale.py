@@ -14,7 +14,7 @@ class DynamicLossScaleUpdateCell(Cell):
     """The scale of a loss after a step, called as (scale, overflow): divided by `scale_factor`, down to 1, after a step
     whose gradients are not finite, and multiplied by it after `scale_window` other steps in a row. Gives `overflow`."""
 
-    def __init__(self, loss_scale_value, scale_factor, scale_window):
+    def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int):
         super().__init__()
         where = type(self).__name__
         require_scale(where, "loss_scale_value", loss_scale_value)
@@ -26,11 +26,11 @@ class DynamicLossScaleUpdateCell(Cell):
             Tensor(0, mstype.int32), name="last_overflow_iterator_step", requires_grad=False
         )
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale that a training begins with."""
         return self.loss_scale_value
 
-    def construct(self, loss_scale, overflow):
+    def construct(self, loss_scale: Tensor, overflow: Tensor | bool) -> Tensor | bool:
         step, last = int(self.cur_iter), int(self.last_overflow_iter)
         scale, grows = float(F.reshape(loss_scale, ())), step - last >= self.scale_window
         if bool(overflow):
@@ -47,16 +47,16 @@ class DynamicLossScaleUpdateCell(Cell):
 class FixedLossScaleUpdateCell(Cell):
     """A scale of a loss that stays; called as (scale, overflow), gives `overflow`."""
 
-    def __init__(self, loss_scale_value):
+    def __init__(self, loss_scale_value: float):
         super().__init__()
         require_scale(type(self).__name__, "loss_scale_value", loss_scale_value)
         self.loss_scale_value = loss_scale_value
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale."""
         return self.loss_scale_value
 
-    def construct(self, _, overflow):
+    def construct(self, _, overflow: Tensor | bool) -> Tensor | bool:
         return overflow
 
 
@@ -88,7 +88,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     scale after each step, such as DynamicLossScaleUpdateCell. A call gives (loss, whether gradients were not finite,
     scale)."""
 
-    def __init__(self, network, optimizer, scale_sense):
+    def __init__(self, network: Cell, optimizer: Cell, scale_sense: Cell | Tensor | float):
         super().__init__(network, optimizer, sens=None)
         self.hyper_map, self.loss_scaling_manager = HyperMap(), None
         if isinstance(scale_sense, Cell):
@@ -106,7 +106,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             )
         self.scale_sense = Parameter(scale_sense, name="scale_sense")
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor):
         loss, scale = self.network(*inputs), self.scale_sense
         status, scale = self.start_overflow_check(loss, scale)
         sens = F.mul(F.ones_like(loss), F.cast(F.reshape(scale, ()), loss.dtype))
@@ -119,7 +119,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             self.optimizer(gradients)
         return loss, overflow, before
 
-    def set_sense_scale(self, sens):
+    def set_sense_scale(self, sens: Tensor | float):
         """Sets the scale. Raises TypeError for what is no tensor."""
         if not isinstance(sens, Tensor):
             raise TypeError(

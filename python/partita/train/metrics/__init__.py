@@ -48,19 +48,19 @@ _OTHERS = {"Fbeta", "Metric", "get_metric_fn", "names", "rearrange_inputs"}
 __all__ = sorted({one.__name__ for one in _BY_NAME.values()} | _OTHERS)
 
 
-def names():
+def names() -> list[str]:
     """The names that `get_metric_fn` knows."""
     return sorted(_BY_NAME)
 
 
-def get_metric_fn(name, *args, **kwargs):
+def get_metric_fn(name: str, *args, **kwargs) -> Metric:
     """A metric by its name. Raises KeyError for an unknown one."""
     if name not in _BY_NAME:
         raise KeyError(f"[metrics] unknown metric, got {name!r}, expected one of {names()}")
     return _BY_NAME[name](*args, **kwargs)
 
 
-def get_metrics(metrics):
+def get_metrics(metrics: dict | set | list | None):
     """Metrics by their names: of a set or list of names, or of a dict that has them already. None gives None."""
     if metrics is None:
         return None

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from typing import Self
 
 from partita._described import Described
 from partita._names import refuse_missing
@@ -52,7 +53,7 @@ class Metric(Described):
         """The numbers of the inputs that `update` gets, or None."""
         return getattr(self, "_indexes", None)
 
-    def set_indexes(self, indexes):
+    def set_indexes(self, indexes: list[int]) -> Self:
         """Chooses the inputs of `update` by their numbers, and returns the metric. Raises ValueError unless these are a
         list of integers."""
         if not isinstance(indexes, list) or not all(isinstance(one, int) for one in indexes):
@@ -71,10 +72,10 @@ class Metric(Described):
             f"expected def {name}(self)"
         )
 
-    def clear(self):
+    def clear(self) -> None:
         self._of_class("clear")
 
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         self._of_class("update")
 
     def eval(self):
@@ -110,7 +111,7 @@ def ids_of(prediction, labels):
 class EvaluationBase(Metric):
     """The base of metrics of classes: one class a row ("classification"), or any number of them ("multilabel")."""
 
-    def __init__(self, eval_type):
+    def __init__(self, eval_type: str):
         super().__init__()
         if eval_type not in _KINDS:
             raise TypeError(
