@@ -1,5 +1,7 @@
 """Settings that a script makes before its network: the mode, the ranks, how they share the work."""
 
+from __future__ import annotations
+
 import contextlib
 import operator
 
@@ -177,7 +179,7 @@ def _check(where, keys, choices, key, value):
         warn(f"[{where}] {key} has no effect here, got {value!r}")
 
 
-def set_context(**kwargs):
+def set_context(**kwargs) -> None:
     """Sets options of the run; a key that is not one is a ValueError, one without effect here a warning."""
     for key, value in kwargs.items():
         _check("set_context", _CONTEXT, _CHOICES, key, value)
@@ -195,7 +197,7 @@ def device_option(alone=True):
     return _devices.device_of(_context["device_target"], device_id, alone, _ranks.in_process(_context["ranks"]))
 
 
-def get_context(attr_key):
+def get_context(attr_key: str) -> object:
     """The value of a key of set_context."""
     _check("get_context", _CONTEXT, {}, attr_key, _context.get(attr_key))
     return _context[attr_key]
@@ -206,12 +208,12 @@ def _get_mode():
     return get_context("mode")
 
 
-def set_offload_context(offload_config):
+def set_offload_context(offload_config) -> None:
     """Kept, without effect: memory is not offloaded; Cell.recompute saves memory."""
     warn(f"[set_offload_context] has no effect here, got {offload_config!r}")
 
 
-def set_device(device_target, device_id=None):
+def set_device(device_target: str, device_id: int | None = None) -> None:
     """The device, as set_context has it."""
     set_context(device_target=device_target, **({} if device_id is None else {"device_id": device_id}))
 
@@ -237,7 +239,7 @@ def checked_parallel_settings(**kwargs):
     return settings
 
 
-def set_auto_parallel_context(**kwargs):
+def set_auto_parallel_context(**kwargs) -> None:
     """Sets how ranks share the work; to be called before the network is made."""
     _parallel.update(checked_parallel_settings(**kwargs))
 
@@ -268,7 +270,7 @@ def is_eager():
     return _context["mode"] == PYNATIVE_MODE
 
 
-def get_auto_parallel_context(attr_key):
+def get_auto_parallel_context(attr_key: str) -> object:
     """The value of a key of set_auto_parallel_context, or of one within pipeline_config."""
     if attr_key in _PIPELINE_STANDARDS:
         return get_auto_parallel_context("pipeline_config").get(attr_key, _PIPELINE_STANDARDS[attr_key])
@@ -280,7 +282,7 @@ def get_auto_parallel_context(attr_key):
     return _parallel.get(name, _PARALLEL[name][0])
 
 
-def reset_auto_parallel_context():
+def reset_auto_parallel_context() -> None:
     """All keys of set_auto_parallel_context as they were at the beginning."""
     _parallel.clear()
 

@@ -1,6 +1,9 @@
 """Initial values of parameters: distributions of the library, drawn when the values are first needed."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -9,6 +12,7 @@ from partita._described import Described
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common import seed as _seed
+from partita.common.dtype import DTypeLike
 from partita.common.tensor import Tensor
 
 _registry = {}
@@ -93,7 +97,7 @@ class One(_Fixed):
 class Constant(_Fixed):
     """Sets all numbers to `value`."""
 
-    def __init__(self, value):
+    def __init__(self, value: float):
         super().__init__("constant", value)
 
 
@@ -107,7 +111,7 @@ class Normal(_Fixed):
     True
     """
 
-    def __init__(self, sigma=0.01, mean=0.0):
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0):
         super().__init__("normal", mean, sigma)
 
 
@@ -121,7 +125,7 @@ class TruncatedNormal(_Fixed):
     True
     """
 
-    def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0):
         below, above = ((mean - a) / sigma, (b - mean) / sigma) if sigma > 0 else (0, 0)
         if min(below, above) >= _NOTHING_BEYOND:
             super().__init__("normal", mean, sigma)
@@ -138,7 +142,7 @@ class TruncatedNormal(_Fixed):
 class Uniform(_Fixed):
     """Draws numbers evenly from -scale to scale."""
 
-    def __init__(self, scale=0.07):
+    def __init__(self, scale: float = 0.07):
         super().__init__("uniform", -scale, scale)
 
 
@@ -146,7 +150,7 @@ class Uniform(_Fixed):
 class XavierUniform(Initializer):
     """Draws evenly from -bound to bound, with the variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
 
-    def __init__(self, gain=1):
+    def __init__(self, gain: float = 1):
         self.gain = gain
 
     def rule(self, shape):
@@ -159,7 +163,7 @@ class XavierUniform(Initializer):
 class XavierNormal(Initializer):
     """Draws normal numbers with the variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
 
-    def __init__(self, gain=1):
+    def __init__(self, gain: float = 1):
         self.gain = gain
 
     def rule(self, shape):
@@ -184,7 +188,7 @@ def _gain(nonlinearity, slope):
 class _He(Initializer):
     """He et al., 2015."""
 
-    def __init__(self, negative_slope=0, mode="fan_in", nonlinearity="leaky_relu"):
+    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"):
         if mode not in ("fan_in", "fan_out"):
             raise ValueError(f"[initializer] unknown mode, got '{mode}', expected fan_in or fan_out")
         self.gain, self.mode = _gain(nonlinearity, negative_slope), mode
@@ -249,7 +253,7 @@ class Identity(Initializer):
 class Sparse(Initializer):
     """Normal numbers in a matrix, of which each column has a share of zeros (Martens, 2010)."""
 
-    def __init__(self, sparsity, sigma=0.01):
+    def __init__(self, sparsity: float, sigma: float = 0.01):
         super().__init__()
         self.sparsity, self.sigma = sparsity, sigma
 
@@ -267,7 +271,7 @@ class Sparse(Initializer):
 class Dirac(Initializer):
     """A kernel of a convolution that keeps as many channels as it can, in each group."""
 
-    def __init__(self, groups=1):
+    def __init__(self, groups: int = 1):
         super().__init__()
         self.groups = groups
 
@@ -287,7 +291,7 @@ class Dirac(Initializer):
 class Orthogonal(Initializer):
     """A matrix with orthogonal rows or columns (Saxe et al., 2013); of several dimensions the later ones are one."""
 
-    def __init__(self, gain=1.0):
+    def __init__(self, gain: float = 1.0):
         super().__init__(gain=gain)
         self.gain = gain
 
@@ -305,7 +309,7 @@ class Orthogonal(Initializer):
 class VarianceScaling(Initializer):
     """Numbers whose variance is `scale` over the number of inputs, of outputs, or their mean."""
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
         if scale <= 0:
             raise ValueError(f"[VarianceScaling] bad scale, got {scale}, expected a number above 0")
@@ -383,7 +387,11 @@ def _initializer_of(init):
     return found()
 
 
-def initializer(init, shape=None, dtype=mstype.float32):
+def initializer(
+    init: Initializer | str | float | Tensor,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike = mstype.float32,
+) -> Tensor:
     """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed.
 
     >>> from partita.common.initializer import initializer

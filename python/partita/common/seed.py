@@ -1,12 +1,14 @@
 """The seed of initial values, the order of rows, augmentation and dropout."""
 
+from __future__ import annotations
+
 import numpy as np
 
 _seed = None
 _drawn = 0
 
 
-def set_seed(seed):
+def set_seed(seed: int) -> None:
     """Sets the seed, that of NumPy's global generator as well; an integer from 0."""
     global _seed, _drawn
     if not isinstance(seed, int) or isinstance(seed, bool):
@@ -17,7 +19,7 @@ def set_seed(seed):
     np.random.seed(seed)
 
 
-def get_seed():
+def get_seed() -> int | None:
     """Returns the seed that `set_seed` was given, or None."""
     return _seed
 

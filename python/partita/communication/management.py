@@ -1,5 +1,7 @@
 """The ranks of the job: processes that a launcher started, or threads of this process (`set_context(ranks=8)`)."""
 
+from __future__ import annotations
+
 from partita import _core, _ranks, context
 from partita._names import refuse_missing
 
@@ -20,7 +22,7 @@ class GlobalComm:
     INITED = False
 
 
-def init(backend_name=None):
+def init(backend_name: str | None = None) -> None:
     """Begins communication. The name of a library is accepted and has no effect: ranks of one host communicate through
     shared memory, others as their launcher has it."""
     if backend_name is not None and backend_name not in _BACKENDS:
@@ -30,7 +32,7 @@ def init(backend_name=None):
     GlobalComm.INITED = True
 
 
-def release():
+def release() -> None:
     """Ends communication; groups are gone."""
     _require_init("release")
     _groups.clear()
@@ -85,7 +87,7 @@ def core_group(group):
     return "world" if group in _WORLDS or not is_process() else group
 
 
-def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
+def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """The rank of this process in the group. Ranks that are threads of one process are all run by its rank 0. Raises
     RuntimeError if the process is not in the group."""
     ranks = _ranks_of("get_rank", group)
@@ -97,18 +99,18 @@ def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
     return ranks.index(rank)
 
 
-def get_group_size(group=GlobalComm.WORLD_COMM_GROUP):
+def get_group_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """Number of ranks of the group."""
     return len(_ranks_of("get_group_size", group))
 
 
-def get_local_rank(group=GlobalComm.WORLD_COMM_GROUP):
+def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """The rank of this process among those of its host."""
     _ranks_of("get_local_rank", group)
     return _core.this_place().local_rank
 
 
-def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
+def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """Number of ranks of the job on this host."""
     _ranks_of("get_local_rank_size", group)
     place = _core.this_place()
@@ -118,7 +120,7 @@ def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
 get_local_size = get_local_rank_size
 
 
-def get_world_rank_from_group_rank(group, group_rank_id):
+def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     """The rank in the world of a rank of the group. Raises ValueError if the group has no such rank."""
     ranks = _ranks_of("get_world_rank_from_group_rank", group)
     if not 0 <= group_rank_id < len(ranks):
@@ -128,7 +130,7 @@ def get_world_rank_from_group_rank(group, group_rank_id):
     return ranks[group_rank_id]
 
 
-def get_group_rank_from_world_rank(world_rank_id, group):
+def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     """The rank in the group of a rank of the world."""
     ranks = _ranks_of("get_group_rank_from_world_rank", group)
     if world_rank_id not in ranks:
@@ -138,12 +140,12 @@ def get_group_rank_from_world_rank(world_rank_id, group):
     return ranks.index(world_rank_id)
 
 
-def get_process_group_ranks(group=GlobalComm.WORLD_COMM_GROUP):
+def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[int]:
     """The ranks of the group."""
     return list(_ranks_of("get_process_group_ranks", group))
 
 
-def create_group(group, rank_ids, options=None):
+def create_group(group: str, rank_ids: list[int], options=None) -> None:
     """Makes a group of ranks of the world, in the order given. Every process makes the same groups in the same order,
     whether it is in them or not."""
     _require_init("create_group")
@@ -163,7 +165,7 @@ def create_group(group, rank_ids, options=None):
     _groups[group] = list(rank_ids)
 
 
-def destroy_group(group):
+def destroy_group(group: str) -> None:
     """Forgets a group."""
     if group in _WORLDS:
         raise ValueError(

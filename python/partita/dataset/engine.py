@@ -1,6 +1,9 @@
 """Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable, Sequence
 
 from partita import _core
 from partita._names import missing_attribute
@@ -66,64 +69,22 @@ class Dataset(Streamed, Readable):
             self._built[shard] = flows.rows_of(self.flow(shard), self._batch_size) if loose else self._source(shard)
         return self._built[shard]
 
-    def rows_of_batches(self, shard=None):
-        """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
-        all columns have as many rows. Raises ValueError for single rows."""
-        rows = self.rows(shard)
-        if self.get_init_step():
-            raise NotImplementedError(
-                f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
-                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
-            )
-        if self._batch_size is not None:
-            return rows
-        if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
-            columns = ", ".join(f"{name} {kind}{shape}" for name, kind, shape in rows.columns)
-            raise ValueError(
-                f"[dataset] single rows in place of batches, got the columns {columns}, expected "
-                "dataset = dataset.batch(SIZE) before the training"
-            )
-        return rows.unbatch()
-
     def flow(self, shard=None):
         """The rows or batches as Python reads them, one after the other."""
         if shard not in self._flows:
             self._flows[shard] = self._flow(shard)
         return self._flows[shard]
 
-    def _is_loose(self):
-        """Whether the library cannot hold the rows."""
-        if self._loose is None:
-            self._loose = any(one._is_loose() for one in self._parents) or self._varies()
-        return self._loose
-
-    def _varies(self):
-        """Whether rows look unlike, of those that the library could hold otherwise."""
-        return False
-
-    def _by_number(self, shard):
-        """Rows that are made one by one, of loose rows with a number each: (numbers as rows of the library, names of
-        columns, function of a number, an epoch and a place); None if there are no numbers."""
-        return None
-
-    def _inexact(self):
-        """Columns of which trainings read other values than iterators give: files as long as the largest. "" stands for
-        rows of partial batches, which trainings leave out."""
-        return set().union(*(one._inexact() for one in self._parents))
-
-    def _reads_flow(self):
-        return self._is_loose() or bool(self._inexact())
-
     def _view(self, change, kind=None, **attrs):
         return (kind or _View)(self, change, **attrs)
 
     # What there is.
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[str]:
         """The names of the columns, in their order."""
         return list(self.flow().names) if self._reads_flow() else [name for name, _, _ in self.rows().columns]
 
-    def get_dataset_size(self):
+    def get_dataset_size(self) -> int:
         """Number of batches of an epoch, or of rows if they are not batched. Where it depends on the rows, as after
         `filter`, those of an epoch are read."""
         if self._reads_flow():
@@ -137,12 +98,12 @@ class Dataset(Streamed, Readable):
 
     def map(
         self,
-        operations,
-        input_columns=None,
-        output_columns=None,
-        num_parallel_workers=None,
+        operations: Callable | Sequence[Callable],
+        input_columns: str | Sequence[str] | None = None,
+        output_columns: str | Sequence[str] | None = None,
+        num_parallel_workers: int | None = None,
         **kwargs,
-    ):
+    ) -> Dataset:
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
         Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
         batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which
@@ -169,7 +130,13 @@ class Dataset(Streamed, Readable):
                 mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
         return mapped.project(column_order) if column_order else mapped
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
+    def batch(
+        self,
+        batch_size: int | Callable,
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        **kwargs,
+    ) -> Dataset:
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
         `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. `batch_size` may be a
         function of a BatchInfo. `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes."""
@@ -201,7 +168,7 @@ class Dataset(Streamed, Readable):
         mapped._flow_change, mapped._parents = collated, (self,)
         return mapped
 
-    def shuffle(self, buffer_size):
+    def shuffle(self, buffer_size: int) -> Dataset:
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer, unless Python
         reads them: batches, and rows of unlike shapes. Raises ValueError for a size below 2."""
         if not isinstance(buffer_size, int) or buffer_size < 2:
@@ -213,7 +180,7 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def repeat(self, count=None):
+    def repeat(self, count: int | None = None) -> Dataset:
         """Repeats the rows or batches `count` times in each epoch. Only whole batches are repeated. None and -1 have no
         effect, with a warning. Raises ValueError for other counts below 1."""
         if count is None or count == -1:
@@ -229,7 +196,7 @@ class Dataset(Streamed, Readable):
         repeated._count = count
         return repeated
 
-    def take(self, count=-1):
+    def take(self, count: int = -1) -> Dataset:
         """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
         if count == -1:
             return self
@@ -242,7 +209,7 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def skip(self, count):
+    def skip(self, count: int) -> Dataset:
         """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
@@ -252,14 +219,14 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def project(self, columns):
+    def project(self, columns: str | Sequence[str]) -> Dataset:
         """Keeps only the named columns, in this order."""
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
             require_column("project", name, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
-    def rename(self, input_columns, output_columns):
+    def rename(self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]) -> Dataset:
         """Renames columns. Raises ValueError unless there are as many new names as old ones."""
         old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
         new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
@@ -272,12 +239,12 @@ class Dataset(Streamed, Readable):
             lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
         )
 
-    def zip(self, datasets):
+    def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Adds the columns of other data sets."""
         others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
         return zip((self, *others))
 
-    def concat(self, datasets):
+    def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Appends the rows of other data sets."""
         others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
         return _Joined([self, *others], _data.concat)
@@ -285,7 +252,7 @@ class Dataset(Streamed, Readable):
     def __add__(self, other):
         return self.concat(other)
 
-    def split(self, sizes, randomize=True):
+    def split(self, sizes: Sequence[int] | Sequence[float], randomize: bool = True) -> list[Dataset]:
         """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats. A part has the same
         rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their
         order changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add
@@ -320,17 +287,6 @@ class Dataset(Streamed, Readable):
     def apply(self, apply_func):
         """Returns what a function of the data set gives: another data set."""
         return apply_func(self)
-
-    def _whole(self, rows):
-        """The rows without those of a last partial batch, so that repeated passes consist of whole batches."""
-        if self._batch_size is None or len(rows) % self._batch_size == 0:
-            return rows
-        if not self._drop_remainder:
-            warn(
-                f"[repeat] the last batch is not full and is dropped, got {len(rows)} rows in batches of "
-                f"{self._batch_size}"
-            )
-        return rows.take(len(rows) // self._batch_size * self._batch_size)
 
 
 class _View(Dataset):
@@ -461,7 +417,7 @@ class _Joined(Dataset):
 builtin_zip = zip
 
 
-def zip(datasets):
+def zip(datasets: Sequence[Dataset]) -> Dataset:
     """The columns of several data sets side by side."""
     if not isinstance(datasets, tuple) or not datasets:
         raise TypeError(f"[zip] not a tuple of data sets, got {type(datasets).__name__}, expected one")

@@ -1,6 +1,9 @@
 """How data sets are read: iterators over rows or batches."""
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,7 +18,60 @@ _OTHER_TYPES = ("differs in type from the first row", "gives other types than fo
 
 
 class Readable:
-    """The part of `Dataset` that iterates."""
+    """The part of `Dataset` that iterates, and says how its rows can be read."""
+
+    def rows_of_batches(self, shard=None):
+        """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
+        all columns have as many rows. Raises ValueError for single rows."""
+        rows = self.rows(shard)
+        if self.get_init_step():
+            raise NotImplementedError(
+                f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
+                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
+            )
+        if self._batch_size is not None:
+            return rows
+        if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
+            columns = ", ".join(f"{name} {kind}{shape}" for name, kind, shape in rows.columns)
+            raise ValueError(
+                f"[dataset] single rows in place of batches, got the columns {columns}, expected "
+                "dataset = dataset.batch(SIZE) before the training"
+            )
+        return rows.unbatch()
+
+    def _is_loose(self):
+        """Whether the library cannot hold the rows."""
+        if self._loose is None:
+            self._loose = any(one._is_loose() for one in self._parents) or self._varies()
+        return self._loose
+
+    def _varies(self):
+        """Whether rows look unlike, of those that the library could hold otherwise."""
+        return False
+
+    def _by_number(self, shard):
+        """Rows that are made one by one, of loose rows with a number each: (numbers as rows of the library, names of
+        columns, function of a number, an epoch and a place); None if there are no numbers."""
+        return None
+
+    def _inexact(self):
+        """Columns of which trainings read other values than iterators give: files as long as the largest. "" stands for
+        rows of partial batches, which trainings leave out."""
+        return set().union(*(one._inexact() for one in self._parents))
+
+    def _reads_flow(self):
+        return self._is_loose() or bool(self._inexact())
+
+    def _whole(self, rows):
+        """The rows without those of a last partial batch, so that repeated passes consist of whole batches."""
+        if self._batch_size is None or len(rows) % self._batch_size == 0:
+            return rows
+        if not self._drop_remainder:
+            warn(
+                f"[repeat] the last batch is not full and is dropped, got {len(rows)} rows in batches of "
+                f"{self._batch_size}"
+            )
+        return rows.take(len(rows) // self._batch_size * self._batch_size)
 
     def _shards_of_a_step(self):
         """The shards that a loop reads side by side: all of the script's where ranks are threads of this process, so
@@ -70,12 +126,20 @@ class Readable:
             for arrays in itertools.islice(self._batches(epoch), skipped, None):
                 yield [given(arrays[c]) for c in chosen]
 
-    def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
+    def create_tuple_iterator(
+        self,
+        columns: Sequence[str] | None = None,
+        num_epochs: int = -1,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+    ) -> Iterator[list]:
         """Iterates over rows or batches as lists of the values of columns: Tensors, or NumPy arrays with
         `output_numpy`. Each iteration is one epoch."""
         return _Iterator(lambda: self._values(1, columns, output_numpy))
 
-    def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
+    ) -> Iterator[dict]:
         """Iterates over rows or batches as dicts from the names of columns to values. Each iteration is one epoch."""
         names = [name for name in self.get_col_names() if not name.startswith(flows.HIDDEN)]
         return _Iterator(lambda: (dict(zip(names, values)) for values in self._values(1, None, output_numpy)))

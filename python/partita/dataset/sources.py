@@ -1,7 +1,10 @@
 """Where rows come from."""
 
+from __future__ import annotations
+
 import itertools
 import os
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 import numpy as np
@@ -14,6 +17,7 @@ from partita.dataset.batched import PythonSampler
 from partita.dataset.engine import Dataset
 from partita.dataset.flows import value_of as _plain
 from partita.dataset.refused import noting
+from partita.dataset.samplers import BuiltinSampler
 
 _data = _core.data
 
@@ -145,7 +149,7 @@ class RowSource(_Source):
         count = min(self._count, 8)
         return not flows.are_alike([self._row_of_library(self._count * i // count) for i in range(count)])
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[str]:
         return list(self._names)
 
     def _all_rows(self):
@@ -176,15 +180,15 @@ class _Images(_Source):
 
     def __init__(
         self,
-        dataset_dir,
-        usage=None,
-        num_samples=None,
-        num_parallel_workers=None,
-        shuffle=None,
-        sampler=None,
-        num_shards=None,
-        shard_id=None,
-        cache=None,
+        dataset_dir: str | os.PathLike,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: None = None,
     ):
         where = type(self).__name__
         super().__init__(where, shuffle, num_shards, shard_id, num_samples, sampler, cache)
@@ -249,20 +253,20 @@ class GeneratorDataset(RowSource):
 
     def __init__(
         self,
-        source,
-        column_names=None,
-        column_types=None,
+        source: Callable | Iterable,
+        column_names: str | Sequence[str] | None = None,
+        column_types: Sequence | None = None,
         schema=None,
-        num_samples=None,
-        num_parallel_workers=1,
-        shuffle=None,
-        sampler=None,
-        num_shards=None,
-        shard_id=None,
-        python_multiprocessing=True,
-        max_rowsize=None,
-        batch_sampler=None,
-        collate_fn=None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        python_multiprocessing: bool = True,
+        max_rowsize: int | None = None,
+        batch_sampler: Iterable[Sequence[int]] | None = None,
+        collate_fn: Callable | None = None,
     ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
@@ -364,14 +368,14 @@ class NumpySlicesDataset(RowSource):
 
     def __init__(
         self,
-        data,
-        column_names=None,
-        num_samples=None,
-        num_parallel_workers=1,
-        shuffle=None,
-        sampler=None,
-        num_shards=None,
-        shard_id=None,
+        data: np.ndarray | Sequence | dict,
+        column_names: str | Sequence[str] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
     ):
         super().__init__("NumpySlicesDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if isinstance(data, dict):

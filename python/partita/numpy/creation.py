@@ -1,11 +1,14 @@
 """Arrays that are made of numbers, with the names of NumPy."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from partita.common.dtype import float32, int32, is_float, to_dtype
+from partita.common.dtype import DTypeLike, float32, int32, is_float, to_dtype
 from partita.common.tensor import Tensor
-from partita.numpy.tensors import sizes_of, tensor_of
+from partita.numpy.tensors import ArrayLike, sizes_of, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
@@ -14,41 +17,41 @@ __all__ = (
 ).split()
 
 
-def array(obj, dtype=None, copy=True, ndmin=0):
+def array(obj: ArrayLike, dtype: DTypeLike | None = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """A tensor of numbers, of at least `ndmin` dimensions."""
     x = tensor_of(obj, dtype)
     x = x.copy() if copy and x is obj and x._symbol is None else x
     return F.reshape(x, [1] * (ndmin - x.ndim) + list(x.shape)) if x.ndim < ndmin else x
 
 
-def asarray(a, dtype=None):
+def asarray(a: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of numbers."""
     return tensor_of(a, dtype)
 
 
-def asfarray(a, dtype=float32):
+def asfarray(a: ArrayLike, dtype: DTypeLike | None = float32) -> Tensor:
     """A tensor of floating-point numbers: float32 in place of a type of integers."""
     if dtype is not None and not is_float(to_dtype(dtype)):
         dtype = float32
     return F.as_float(tensor_of(a, dtype))
 
 
-def zeros(shape, dtype=float32):
+def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = float32) -> Tensor:
     """Zeros of a shape, an integer or a sequence of these."""
     return F.full(sizes_of(shape), 0, dtype=dtype)
 
 
-def ones(shape, dtype=float32):
+def ones(shape: int | Sequence[int], dtype: DTypeLike | None = float32) -> Tensor:
     """Ones of a shape, an integer or a sequence of these."""
     return F.full(sizes_of(shape), 1, dtype=dtype)
 
 
-def empty(shape, dtype=float32):
+def empty(shape: int | Sequence[int], dtype: DTypeLike | None = float32) -> Tensor:
     """Zeros: values that are not set do not exist here."""
     return zeros(shape, dtype)
 
 
-def full(shape, fill_value, dtype=None):
+def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
     """One number, or the elements of a tensor, broadcast."""
     return F.broadcast_to(tensor_of(fill_value, dtype), sizes_of(shape))
 
@@ -58,17 +61,19 @@ def _like(a, shape, dtype, value):
     return full(x.shape if shape is None else shape, value, dtype or x.dtype)
 
 
-def zeros_like(a, dtype=None, shape=None):
+def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
     """Zeros of the shape and element type of a tensor."""
     return _like(a, shape, dtype, 0)
 
 
-def ones_like(a, dtype=None, shape=None):
+def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
     """Ones of the shape and element type of a tensor."""
     return _like(a, shape, dtype, 1)
 
 
-def full_like(a, fill_value, dtype=None, shape=None):
+def full_like(
+    a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None
+) -> Tensor:
     """One number, of the shape and element type of a tensor."""
     return _like(a, shape, dtype, fill_value)
 
@@ -76,7 +81,9 @@ def full_like(a, fill_value, dtype=None, shape=None):
 empty_like = zeros_like
 
 
-def arange(start, stop=None, step=None, dtype=None):
+def arange(
+    start: float, stop: float | None = None, step: float | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
     """Numbers from `start`, or 0, to below `stop`: int32, or float32 where one of the three is a float.
 
     >>> ms.numpy.arange(4).asnumpy().tolist()
@@ -87,7 +94,15 @@ def arange(start, stop=None, step=None, dtype=None):
     return Tensor(values, dtype or (float32 if values.dtype.kind == "f" else int32))
 
 
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Numbers from `start` to `stop`, in equal steps; (numbers, step) with `retstep`."""
     start, stop = (one.asnumpy() if isinstance(one, Tensor) else one for one in (start, stop))
     values, step = np.linspace(start, stop, int(num), endpoint, True, axis=axis)
@@ -95,54 +110,64 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return (made, Tensor(step, float32)) if retstep else made
 
 
-def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Tensor:
     """Powers of `base` whose exponents are in equal steps."""
     return Tensor(np.logspace(start, stop, int(num), endpoint, base, axis=axis), dtype or float32)
 
 
-def eye(N, M=None, k=0, dtype=float32):
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = float32) -> Tensor:
     """A matrix with 1 on a diagonal, else 0."""
     return Tensor(np.eye(N, M, k), dtype)
 
 
-def identity(n, dtype=float32):
+def identity(n: int, dtype: DTypeLike | None = float32) -> Tensor:
     """A square matrix with 1 on its diagonal, else 0."""
     return eye(n, dtype=dtype)
 
 
-def tri(N, M=None, k=0, dtype=float32):
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = float32) -> Tensor:
     """A matrix with 1 up to a diagonal, 0 above it."""
     return Tensor(np.tri(N, M, k), dtype)
 
 
-def tril(m, k=0):
+def tril(m: ArrayLike, k: int = 0) -> Tensor:
     """The elements up to a diagonal, 0 above it."""
     return F.tril(tensor_of(m), k)
 
 
-def triu(m, k=0):
+def triu(m: ArrayLike, k: int = 0) -> Tensor:
     """The elements from a diagonal on, 0 below it."""
     return F.triu(tensor_of(m), k)
 
 
-def meshgrid(*xi, sparse=False, indexing="xy"):
+def meshgrid(*xi, sparse: bool = False, indexing: str = "xy") -> list[Tensor]:
     """The coordinates of the points of a grid, as a list."""
     if sparse:
         raise NotImplementedError("[meshgrid] sparse grids are not supported, got sparse=True, expected False")
     return list(F.meshgrid(*[tensor_of(one) for one in xi], indexing=indexing))
 
 
-def rand(*shape, dtype=float32):
+def rand(*shape, dtype: DTypeLike = float32) -> Tensor:
     """Numbers from 0 to 1."""
     return F.rand(*shape, dtype=dtype)
 
 
-def randn(*shape, dtype=float32):
+def randn(*shape, dtype: DTypeLike = float32) -> Tensor:
     """Numbers of the standard normal distribution."""
     return F.randn(*shape, dtype=dtype)
 
 
-def randint(minval, maxval=None, shape=None, dtype=int32):
+def randint(
+    minval: int, maxval: int | None = None, shape: int | Sequence[int] | None = None, dtype: DTypeLike | None = int32
+) -> Tensor:
     """Integers from `minval`, or 0, to below the other number."""
     low, high = (0, minval) if maxval is None else (minval, maxval)
     return F.randint(low, high, (1,) if shape is None else tuple(sizes_of(shape)), dtype=dtype)

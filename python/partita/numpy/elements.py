@@ -1,11 +1,14 @@
 """Functions of elements, and products, with the names of NumPy."""
 
+from __future__ import annotations
+
 import math
 import numbers
 
-from partita.common.dtype import bool_, float16, float32, is_float, uint8
+from partita.common.dtype import DTypeLike, bool_, float16, float32, is_float, uint8
+from partita.common.tensor import Tensor
 from partita.numpy.shapes import ravel
-from partita.numpy.tensors import tensor_of, typed
+from partita.numpy.tensors import ArrayLike, tensor_of, typed
 from partita.ops import functional as F
 
 __all__ = "clip isclose take where".split()
@@ -14,7 +17,7 @@ __all__ = "clip isclose take where".split()
 def unary(function, doc):
     """A function of a tensor that takes an element type for its result."""
 
-    def call(x, dtype=None):
+    def call(x: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
         return typed(function(tensor_of(x)), dtype)
 
     call.__doc__ = doc
@@ -24,7 +27,7 @@ def unary(function, doc):
 def binary(function, doc):
     """A function of two tensors that takes an element type for its result."""
 
-    def call(x1, x2, dtype=None):
+    def call(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
         return typed(function(tensor_of(x1), tensor_of(x2)), dtype)
 
     call.__doc__ = doc
@@ -138,7 +141,7 @@ for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
         __all__.append(_name)
 
 
-def clip(x, xmin, xmax, dtype=None):
+def clip(x: ArrayLike, xmin: ArrayLike | None, xmax: ArrayLike | None, dtype: DTypeLike | None = None) -> Tensor:
     """Elements below `xmin` become it, those above `xmax` that; numbers are of the type of the tensor."""
     if xmin is None and xmax is None:
         raise ValueError("[clip] no limit is given, got None and None, expected xmin or xmax")
@@ -150,7 +153,7 @@ def clip(x, xmin, xmax, dtype=None):
     return typed(made, dtype)
 
 
-def where(condition, x=None, y=None):
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None):
     """`x` where the condition holds, else `y`."""
     if x is None or y is None:
         raise TypeError("[where] a choice needs two tensors, got one or none, expected x and y")
@@ -160,12 +163,12 @@ def where(condition, x=None, y=None):
     return F.select(tensor_of(condition), x, y)
 
 
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether |a - b| <= atol + rtol |b|."""
     return F.isclose(tensor_of(a), tensor_of(b), rtol, atol, equal_nan)
 
 
-def take(a, indices, axis=None, mode="clip"):
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, mode: str = "clip") -> Tensor:
     """The slices along a dimension at some places; those beyond the ends are the first and the last one."""
     if mode not in ("clip", "wrap", "raise"):
         raise ValueError(f"[take] unknown mode, got {mode!r}, expected clip, wrap or raise")

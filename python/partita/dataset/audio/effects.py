@@ -1,5 +1,7 @@
 """Maps of sound that change its volume or its form."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -12,7 +14,7 @@ from partita.dataset.vision.base import require_integer, require_kind, require_n
 class Contrast(SoundMap):
     """Louder sound by a bent line; the formula of SoX."""
 
-    def __init__(self, enhancement_amount=75.0):
+    def __init__(self, enhancement_amount: float = 75.0):
         self.amount = require_number("Contrast", "enhancement_amount", enhancement_amount, 0, 100) / 750
 
     def of_sound(self, sound):
@@ -23,7 +25,7 @@ class Contrast(SoundMap):
 class DBToAmplitude(SoundMap):
     """ref * (10^(dB / 10))^power."""
 
-    def __init__(self, ref, power):
+    def __init__(self, ref: float, power: float):
         self.ref = require_number("DBToAmplitude", "ref", ref)
         self.power = require_number("DBToAmplitude", "power", power)
 
@@ -34,7 +36,7 @@ class DBToAmplitude(SoundMap):
 class DCShift(SoundMap):
     """Sound moved by an amount from -2 to 2. With a gain, a limiter presses the peaks together."""
 
-    def __init__(self, shift, limiter_gain=None):
+    def __init__(self, shift: float, limiter_gain: float | None = None):
         self.shift = require_number("DCShift", "shift", shift, -2, 2)
         self.gain = require_number("DCShift", "limiter_gain", limiter_gain if limiter_gain else 0.0)
 
@@ -60,7 +62,7 @@ _RISES = {
 class Fade(SoundMap):
     """A volume that grows at the begin and falls at the end."""
 
-    def __init__(self, fade_in_len=0, fade_out_len=0, fade_shape=FadeShape.LINEAR):
+    def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0, fade_shape: FadeShape = FadeShape.LINEAR):
         self.begin = require_integer("Fade", "fade_in_len", fade_in_len, 0)
         self.end = require_integer("Fade", "fade_out_len", fade_out_len, 0)
         self.shape = require_kind("Fade", "fade_shape", fade_shape, FadeShape)
@@ -84,7 +86,7 @@ class Fade(SoundMap):
 class Gain(SoundMap):
     """A gain in dB."""
 
-    def __init__(self, gain_db=1.0):
+    def __init__(self, gain_db: float = 1.0):
         self.factor = 10.0 ** (require_number("Gain", "gain_db", gain_db) / 20)
 
     def of_sound(self, sound):
@@ -94,7 +96,7 @@ class Gain(SoundMap):
 class Vol(SoundMap):
     """A gain of the amplitude, of the power or in dB, cut to -1 to 1."""
 
-    def __init__(self, gain, gain_type=GainType.AMPLITUDE):
+    def __init__(self, gain: float, gain_type: GainType = GainType.AMPLITUDE):
         require_kind("Vol", "gain_type", gain_type, GainType)
         require_number("Vol", "gain", gain)
         if gain < 0 and gain_type == GainType.AMPLITUDE or gain <= 0 and gain_type == GainType.POWER:
@@ -110,7 +112,7 @@ class Vol(SoundMap):
 class MuLawEncoding(SoundMap):
     """Numbers from -1 to 1 as integers below `quantization_channels`, finer near 0."""
 
-    def __init__(self, quantization_channels=256):
+    def __init__(self, quantization_channels: int = 256):
         self.mu = require_integer("MuLawEncoding", "quantization_channels", quantization_channels, 1) - 1.0
 
     def __call__(self, sound):
@@ -124,7 +126,7 @@ class MuLawEncoding(SoundMap):
 class MuLawDecoding(SoundMap):
     """The inverse of MuLawEncoding."""
 
-    def __init__(self, quantization_channels=256):
+    def __init__(self, quantization_channels: int = 256):
         self.mu = require_integer("MuLawDecoding", "quantization_channels", quantization_channels, 1) - 1.0
 
     def of_sound(self, sound):
@@ -135,7 +137,7 @@ class MuLawDecoding(SoundMap):
 class Overdrive(SoundMap):
     """Distorted sound; the formula of SoX."""
 
-    def __init__(self, gain=20.0, color=20.0):
+    def __init__(self, gain: float = 20.0, color: float = 20.0):
         self.gain = 10.0 ** (require_number("Overdrive", "gain", gain, 0, 100) / 20)
         self.color = require_number("Overdrive", "color", color, 0, 100) / 200
 
@@ -153,7 +155,7 @@ class Overdrive(SoundMap):
 class ComputeDeltas(SoundMap):
     """Slopes along time over `win_length` elements, by least squares."""
 
-    def __init__(self, win_length=5, pad_mode=BorderType.EDGE):
+    def __init__(self, win_length: int = 5, pad_mode: BorderType = BorderType.EDGE):
         self.reach = (require_integer("ComputeDeltas", "win_length", win_length, 3) - 1) // 2
         self.pad_mode = require_kind("ComputeDeltas", "pad_mode", pad_mode, BorderType)
 

@@ -1,5 +1,7 @@
 """Sound in other numbers of samples, in other lengths, and from its spectra."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -38,12 +40,12 @@ class Resample(SoundMap):
 
     def __init__(
         self,
-        orig_freq=16000,
-        new_freq=16000,
-        resample_method=ResampleMethod.SINC_INTERPOLATION,
-        lowpass_filter_width=6,
-        rolloff=0.99,
-        beta=None,
+        orig_freq: float = 16000,
+        new_freq: float = 16000,
+        resample_method: ResampleMethod = ResampleMethod.SINC_INTERPOLATION,
+        lowpass_filter_width: int = 6,
+        rolloff: float = 0.99,
+        beta: float | None = None,
     ):
         where = "Resample"
         self.options = (
@@ -86,7 +88,7 @@ def vocoded(spectrum, rate, advance):
 class PhaseVocoder(SoundMap):
     """Spectra (.., frequencies, frames, 2) that are `rate` times as fast."""
 
-    def __init__(self, rate, phase_advance):
+    def __init__(self, rate: float, phase_advance: np.ndarray):
         self.rate = require_number("PhaseVocoder", "rate", rate, 1e-9)
         self.advance = np.asarray(phase_advance, np.float64)
 
@@ -97,7 +99,7 @@ class PhaseVocoder(SoundMap):
 class TimeStretch(SoundMap):
     """Spectra (.., frequencies, frames, 2) that are `fixed_rate` times as fast."""
 
-    def __init__(self, hop_length=None, n_freq=201, fixed_rate=None):
+    def __init__(self, hop_length: int | None = None, n_freq: int = 201, fixed_rate: float | None = None):
         where = "TimeStretch"
         n_freq = require_integer(where, "n_freq", n_freq, 2)
         hop = n_freq - 1 if hop_length is None else require_integer(where, "hop_length", hop_length, 1)
@@ -131,16 +133,16 @@ class InverseSpectrogram(SoundMap):
 
     def __init__(
         self,
-        length=None,
-        n_fft=400,
-        win_length=None,
-        hop_length=None,
-        pad=0,
-        window=WindowType.HANN,
-        normalized=False,
-        center=True,
-        pad_mode=BorderType.REFLECT,
-        onesided=True,
+        length: int | None = None,
+        n_fft: int = 400,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        pad: int = 0,
+        window: WindowType = WindowType.HANN,
+        normalized: bool = False,
+        center: bool = True,
+        pad_mode: BorderType = BorderType.REFLECT,
+        onesided: bool = True,
     ):
         self.length = require_integer("InverseSpectrogram", "length", length or 0, 0)
         given = n_fft, win_length, hop_length, pad, window, 0.0, normalized, center, pad_mode, onesided
@@ -158,15 +160,15 @@ class GriffinLim(Drawn):
 
     def __init__(
         self,
-        n_fft=400,
-        n_iter=32,
-        win_length=None,
-        hop_length=None,
-        window_type=WindowType.HANN,
-        power=2.0,
-        momentum=0.99,
-        length=None,
-        rand_init=True,
+        n_fft: int = 400,
+        n_iter: int = 32,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        window_type: WindowType = WindowType.HANN,
+        power: float = 2.0,
+        momentum: float = 0.99,
+        length: int | None = None,
+        rand_init: bool = True,
     ):
         self.frames = Spectrogram(n_fft, win_length, hop_length, 0, window_type, 0.0)
         self.n_iter = require_integer("GriffinLim", "n_iter", n_iter, 1)
@@ -190,13 +192,13 @@ class PitchShift(SoundMap):
 
     def __init__(
         self,
-        sample_rate,
-        n_steps,
-        bins_per_octave=12,
-        n_fft=512,
-        win_length=None,
-        hop_length=None,
-        window=WindowType.HANN,
+        sample_rate: int,
+        n_steps: int,
+        bins_per_octave: int = 12,
+        n_fft: int = 512,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        window: WindowType = WindowType.HANN,
     ):
         where = "PitchShift"
         self.sample_rate = require_integer(where, "sample_rate", sample_rate, 1)

@@ -1,5 +1,7 @@
 """Maps of columns: those of the library, and functions of Python."""
 
+from __future__ import annotations
+
 import enum
 import sys
 
@@ -9,6 +11,7 @@ from partita import _core
 from partita._described import Described
 from partita._names import absent, refuse_missing
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.common.seed import seed_or_default
 from partita.dataset.transforms.rows import (  # noqa: F401
     Compose,
@@ -43,7 +46,7 @@ class Transform(Described):
 class TypeCast(Transform):
     """The same values in another element type."""
 
-    def __init__(self, data_type):
+    def __init__(self, data_type: DTypeLike):
         self.output_type = mstype.to_dtype(data_type)
 
     def core(self, seed):
@@ -54,7 +57,7 @@ class OneHot:
     """Classes as rows with 1 at their places, in their element type; smoothed, as float64, with a share of it spread
     over all. Dimensions of 1 are lost."""
 
-    def __init__(self, num_classes, smoothing_rate=0.0):
+    def __init__(self, num_classes: int, smoothing_rate: float = 0.0):
         if not isinstance(num_classes, int) or num_classes < 1:
             raise ValueError(f"[OneHot] bad num_classes, got {num_classes!r}, expected an integer from 1")
         if not 0 <= smoothing_rate <= 1:

@@ -1,7 +1,10 @@
 """Maps of images by NumPy: crops, flips and colours, most of which are drawn for each row."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -37,7 +40,7 @@ def flipped(image, axis):
 
 
 class _Flip(Drawn):
-    def __init__(self, prob=0.5):
+    def __init__(self, prob: float = 0.5):
         self.prob = _probability(type(self).__name__, prob)
 
     def drawn(self, image, generator):
@@ -68,7 +71,7 @@ def sizes_of(where, size):
 class CenterCrop(ImageMap):
     """The window (height, width) in the middle of the image, with zeros where that is smaller."""
 
-    def __init__(self, size):
+    def __init__(self, size: int | Sequence[int]):
         self.size = sizes_of("CenterCrop", size)
 
     def of_array(self, image):
@@ -91,7 +94,12 @@ class RandomResizedCrop(Drawn):
     not fit, it is in the middle."""
 
     def __init__(
-        self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10
+        self,
+        size: int | Sequence[int],
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: Inter = Inter.BILINEAR,
+        max_attempts: int = 10,
     ):
         where = type(self).__name__
         self.size = sizes_of(where, size)
@@ -130,7 +138,15 @@ class RandomErasing(Drawn):
     """With a probability, a drawn window of an image with channels first gets one value, one for each channel, or
     ("random") normal numbers."""
 
-    def __init__(self, prob=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False, max_attempts=10):
+    def __init__(
+        self,
+        prob: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: float | Sequence[float] | str = 0,
+        inplace: bool = False,
+        max_attempts: int = 10,
+    ):
         self.prob = _probability("RandomErasing", prob)
         self.scale = _interval("RandomErasing", "scale", scale)
         self.ratio = _interval("RandomErasing", "ratio", ratio, 1e-9)
@@ -164,7 +180,13 @@ class RandomColorAdjust(Drawn):
     """Brightness, contrast and saturation times drawn factors, hue plus a drawn share of its circle, in drawn order. A
     pair is an interval; a number x stands for 1 - x to 1 + x, for the hue for -x to x."""
 
-    def __init__(self, brightness=(1, 1), contrast=(1, 1), saturation=(1, 1), hue=(0, 0)):
+    def __init__(
+        self,
+        brightness: float | Sequence[float] = (1, 1),
+        contrast: float | Sequence[float] = (1, 1),
+        saturation: float | Sequence[float] = (1, 1),
+        hue: float | Sequence[float] = (0, 0),
+    ):
         def interval(name, value, center):
             if isinstance(value, numbers.Real) and not isinstance(value, bool):
                 value = (max(0.0, 1 - value), 1 + value) if center else (-value, value)

@@ -1,8 +1,11 @@
 """Maps of images that change tones, blur, or move the image; most are drawn for each row. Numbers of 8 bits are those
 of the documented system."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -65,7 +68,7 @@ class AutoContrast(ImageMap):
     """Each channel stretched to 0 to 255, after `cutoff` percent of its elements at both ends. Tones in `ignore` do not
     count."""
 
-    def __init__(self, cutoff=0.0, ignore=None):
+    def __init__(self, cutoff: float = 0.0, ignore: int | Sequence[int] | None = None):
         if isinstance(cutoff, bool) or not isinstance(cutoff, numbers.Real):
             raise TypeError(f"[AutoContrast] cutoff is not a number, got {cutoff!r}, expected one from 0 to 50")
         if not 0 <= cutoff < 50:
@@ -102,7 +105,7 @@ class AutoContrast(ImageMap):
 class GaussianBlur(ImageMap):
     """An image blurred by normal weights over an odd number of elements in each direction."""
 
-    def __init__(self, kernel_size, sigma=None):
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None):
         sizes = [kernel_size] * 2 if isinstance(kernel_size, numbers.Integral) else list(kernel_size)
         if len(sizes) != 2 or not all(isinstance(one, numbers.Integral) and one > 0 and one % 2 for one in sizes):
             raise ValueError(f"[GaussianBlur] bad kernel_size, got {kernel_size!r}, expected odd integers from 1")
@@ -154,7 +157,7 @@ class GaussianBlur(ImageMap):
 class RandomColor(Drawn):
     """The image between its gray version, at 0, and itself, at 1, or beyond, by a drawn number of `degrees`."""
 
-    def __init__(self, degrees=(0.1, 1.9)):
+    def __init__(self, degrees: Sequence[float] = (0.1, 1.9)):
         self.degrees = _interval("RandomColor", "degrees", degrees)
 
     def drawn(self, image, generator):
@@ -169,7 +172,7 @@ class RandomColor(Drawn):
 class RandomSharpness(Drawn):
     """The image between a blurred version, at 0, and itself, at 1, or sharper, by a drawn number of `degrees`."""
 
-    def __init__(self, degrees=(0.1, 1.9)):
+    def __init__(self, degrees: Sequence[float] = (0.1, 1.9)):
         self.degrees = _interval("RandomSharpness", "degrees", degrees)
 
     def drawn(self, image, generator):
@@ -183,7 +186,7 @@ class RandomSharpness(Drawn):
 class RandomSolarize(Drawn):
     """255 minus the elements within a drawn interval of `threshold`; those from a single threshold on."""
 
-    def __init__(self, threshold=(0, 255)):
+    def __init__(self, threshold: float | Sequence[float] = (0, 255)):
         self.threshold = [int(one) for one in _interval("RandomSolarize", "threshold", threshold)]
         if self.threshold[1] > 255:
             raise ValueError(f"[RandomSolarize] bad threshold, got {threshold!r}, expected integers from 0 to 255")
@@ -197,7 +200,7 @@ class RandomSolarize(Drawn):
 class RandomPosterize(Drawn):
     """The image with a drawn number of the highest bits of each element, from an interval of `bits`."""
 
-    def __init__(self, bits=(8, 8)):
+    def __init__(self, bits: int | Sequence[int] = (8, 8)):
         bits = (bits, bits) if isinstance(bits, numbers.Integral) else bits
         self.bits = [int(one) for one in _interval("RandomPosterize", "bits", bits, 1)]
         if self.bits[1] > 8:
@@ -227,7 +230,14 @@ def _require_resample(where, resample):
 class RandomRotation(Drawn):
     """The image turned against the clock by drawn degrees."""
 
-    def __init__(self, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        resample: Inter = Inter.NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill_value: int | Sequence[int] = 0,
+    ):
         self.degrees = _of_sides("RandomRotation", "degrees", degrees)
         self.resample, self.expand, self.center = _require_resample("RandomRotation", resample), bool(expand), center
         self.fill_value = filled("RandomRotation", fill_value)
@@ -249,7 +259,15 @@ class RandomAffine(Drawn):
     """The image turned, moved, scaled and sheared around its middle, each by drawn numbers: degrees, shares of width
     and height, a factor, degrees."""
 
-    def __init__(self, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        resample: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         where = "RandomAffine"
         self.degrees = _of_sides(where, "degrees", degrees)
         translate = [0, 0, 0, 0] if translate is None else list(translate)

@@ -1,11 +1,15 @@
 """Maps of images that most pipelines have: reading, sizes, numbers and the order of axes."""
 
+from __future__ import annotations
+
 import io
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita import _core
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.dataset.vision.base import ImageMap, ImageTransform, array_of, guarded, require_image
 from partita.dataset.vision.drawn import RandomHorizontalFlipWith, RandomResizedCrop, sizes_of
 from partita.dataset.vision.enums import Border, Inter
@@ -38,7 +42,7 @@ class Decode(ImageMap):
     """The bytes of an image file as an array u8[height,width,3], or with `to_pil` as an image of Pillow, which reads
     them."""
 
-    def __init__(self, to_pil=False):
+    def __init__(self, to_pil: bool = False):
         if not isinstance(to_pil, bool):
             raise TypeError(f"[Decode] to_pil is not a boolean, got {to_pil!r}, expected True or False")
         self.to_pil = to_pil
@@ -51,7 +55,7 @@ class Decode(ImageMap):
 class Rescale(ImageTransform):
     """value * rescale + shift, as float32."""
 
-    def __init__(self, rescale, shift):
+    def __init__(self, rescale: float, shift: float):
         self.rescale, self.shift = float(rescale), float(shift)
 
     def core(self, seed):
@@ -64,7 +68,7 @@ class Rescale(ImageTransform):
 class Normalize(ImageTransform):
     """(value - mean) / std of each channel, which are the last axis, or without `is_hwc` the first."""
 
-    def __init__(self, mean, std, is_hwc=True):
+    def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True):
         if len(mean) != len(std):
             raise ValueError(
                 f"[Normalize] different numbers of means and deviations, got {len(mean)} and {len(std)}, expected as "
@@ -112,7 +116,7 @@ class HWC2CHW(ImageTransform):
 class Resize(ImageTransform):
     """Another size, (height, width), or one along the shorter side, with the other side in proportion."""
 
-    def __init__(self, size, interpolation=Inter.LINEAR):
+    def __init__(self, size: int | Sequence[int], interpolation: Inter = Inter.LINEAR):
         require_interpolation("Resize", interpolation)
         self.keeps_ratio, self.size = isinstance(size, int), sizes_of("Resize", size)
         self.interpolation = interpolation
@@ -153,7 +157,14 @@ class RandomCrop(ImageTransform):
     """A window (height, width) at a random place of the image with a border; `padding` is one number, (left and right,
     top and bottom) or (left, top, right, bottom). With `pad_if_needed` smaller images get a larger border."""
 
-    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill_value: int | Sequence[int] = 0,
+        padding_mode: Border = Border.CONSTANT,
+    ):
         self.drawn = RandomCropWith(size, padding, pad_if_needed, fill_value, padding_mode)
         self.size, self.padding = self.drawn.size, self.drawn.padding
 
@@ -172,7 +183,7 @@ class RandomCrop(ImageTransform):
 class RandomHorizontalFlip(ImageTransform):
     """Left and right exchanged with a probability."""
 
-    def __init__(self, prob=0.5):
+    def __init__(self, prob: float = 0.5):
         self.drawn = RandomHorizontalFlipWith(prob)
 
     def core(self, seed):
@@ -188,7 +199,7 @@ class RandomHorizontalFlip(ImageTransform):
 class ToTensor(ImageMap):
     """An image (height, width, channels) of numbers to 255 as one with channels first, of numbers to 1."""
 
-    def __init__(self, output_type=np.float32):
+    def __init__(self, output_type: DTypeLike = np.float32):
         self.output_type = mstype.to_dtype(output_type)
 
     def of_array(self, image):

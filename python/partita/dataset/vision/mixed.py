@@ -1,5 +1,7 @@
 """Batches whose images and labels are mixed with each other's."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita.dataset.vision.adjusted import stored
@@ -30,7 +32,7 @@ class MixUpBatch(Drawn):
 
     takes_columns = True
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0):
         self.alpha = float(require_number("MixUpBatch", "alpha", alpha, 1e-9))
 
     def drawn(self, images, labels, generator):
@@ -46,7 +48,7 @@ class CutMixBatch(Drawn):
 
     takes_columns = True
 
-    def __init__(self, image_batch_format, alpha=1.0, prob=1.0):
+    def __init__(self, image_batch_format: ImageBatchFormat, alpha: float = 1.0, prob: float = 1.0):
         self.format = require_kind("CutMixBatch", "image_batch_format", image_batch_format, ImageBatchFormat)
         self.alpha = float(require_number("CutMixBatch", "alpha", alpha, 1e-9))
         self.prob = _probability("CutMixBatch", prob)
@@ -87,7 +89,7 @@ class MixUp(Drawn):
 
     takes_columns = True
 
-    def __init__(self, batch_size, alpha, is_single=True):
+    def __init__(self, batch_size: int, alpha: float, is_single: bool = True):
         self.alpha, self.is_single = float(require_number("MixUp", "alpha", alpha, 1e-9)), bool(is_single)
         self.batch_size, self._before = batch_size, None
 

@@ -1,6 +1,9 @@
 """Images with borders, and windows of them."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -43,7 +46,9 @@ class Pad(ImageMap):
     """The image with a border. `padding` is one number, (left and right, top and bottom) or (left, top, right,
     bottom)."""
 
-    def __init__(self, padding, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(
+        self, padding: int | Sequence[int], fill_value: int | Sequence[int] = 0, padding_mode: Border = Border.CONSTANT
+    ):
         self.padding, self.fill_value = padding_of("Pad", padding), fill_of("Pad", fill_value)
         self.padding_mode = require_kind("Pad", "padding_mode", padding_mode, Border)
 
@@ -59,7 +64,13 @@ class PadToSize(ImageMap):
     """The image with a border that makes it (height, width). It is in the middle, or `offset` (top, left) from the
     corner."""
 
-    def __init__(self, size, offset=None, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        offset: int | Sequence[int] | None = None,
+        fill_value: int | Sequence[int] = 0,
+        padding_mode: Border = Border.CONSTANT,
+    ):
         where = "PadToSize"
         self.size, self.fill_value = sizes_of(where, size), fill_of(where, fill_value)
         offset = [offset] * 2 if isinstance(offset, numbers.Number) else offset

@@ -1,5 +1,9 @@
 """Maps that choose among others: learned policies, and policies of one's own."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from partita.dataset.transforms import rows
@@ -98,7 +102,7 @@ def augmented(image, name, magnitude, interpolation, fill):
 class _Policy(Drawn):
     """The base of maps of 8-bit colours by such policies."""
 
-    def __init__(self, interpolation, fill_value):
+    def __init__(self, interpolation: Inter, fill_value: int | Sequence[int]):
         where = type(self).__name__
         self.interpolation = require_kind(where, "interpolation", interpolation, Inter)
         self.fill_value = filled(where, fill_value)
@@ -119,7 +123,12 @@ class _Policy(Drawn):
 class AutoAugment(_Policy):
     """One of 25 pairs of maps that were learned on a data set, each with its probability."""
 
-    def __init__(self, policy=AutoAugmentPolicy.IMAGENET, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
+        interpolation: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         super().__init__(interpolation, fill_value)
         self.policy = require_kind("AutoAugment", "policy", policy, AutoAugmentPolicy)
         self.pairs = learned(policy.value)
@@ -137,7 +146,14 @@ class AutoAugment(_Policy):
 class RandAugment(_Policy):
     """`num_ops` drawn maps, all with one magnitude (Cubuk et al. 2020)."""
 
-    def __init__(self, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        num_ops: int = 2,
+        magnitude: int = 9,
+        num_magnitude_bins: int = 31,
+        interpolation: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         super().__init__(interpolation, fill_value)
         self.num_ops = require_integer("RandAugment", "num_ops", num_ops, 0)
         self.bins = require_integer("RandAugment", "num_magnitude_bins", num_magnitude_bins, 2)
@@ -161,7 +177,9 @@ class RandAugment(_Policy):
 class TrivialAugmentWide(_Policy):
     """One drawn map with a drawn magnitude (Mueller and Hutter 2021)."""
 
-    def __init__(self, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST, fill_value: int | Sequence[int] = 0
+    ):
         super().__init__(interpolation, fill_value)
         self.bins = require_integer("TrivialAugmentWide", "num_magnitude_bins", num_magnitude_bins, 2)
 
@@ -201,7 +219,7 @@ class _Chosen(Drawn):
 class UniformAugment(_Chosen):
     """`num_ops` of several maps, each with a drawn probability (LingChen et al. 2020)."""
 
-    def __init__(self, transforms, num_ops=2):
+    def __init__(self, transforms: Sequence[Callable], num_ops: int = 2):
         self.transforms = _require_maps("UniformAugment", transforms)
         self.num_ops = require_integer("UniformAugment", "num_ops", num_ops, 1, len(self.transforms))
 
@@ -215,7 +233,7 @@ class UniformAugment(_Chosen):
 class RandomSelectSubpolicy(_Chosen):
     """One of several lists of pairs (map, probability), whose maps follow each other."""
 
-    def __init__(self, policy):
+    def __init__(self, policy: Sequence):
         where = "RandomSelectSubpolicy"
         kinds = (list, tuple)
         pairs = [one for part in policy for one in part] if isinstance(policy, kinds) and all(policy) and all(

@@ -1,6 +1,8 @@
 """Metrics of evaluations. `Model.eval` has the library measure accuracies and losses. It calls other metrics, and those
 of scripts, with the results of each batch. `update` and `eval` are also for loops of one's own."""
 
+from __future__ import annotations
+
 from partita._names import refuse_missing
 from partita.train.metrics.classes import (
     Accuracy,
@@ -53,7 +55,7 @@ def names():
     return sorted(_BY_NAME)
 
 
-def get_metric_fn(name, *args, **kwargs):
+def get_metric_fn(name: str, *args, **kwargs) -> Metric:
     """A metric by its name. Raises KeyError for an unknown one."""
     if name not in _BY_NAME:
         raise KeyError(f"[metrics] unknown metric, got {name!r}, expected one of {names()}")

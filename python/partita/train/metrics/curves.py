@@ -1,5 +1,7 @@
 """The curve of true positives over false positives, and areas below curves."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -19,7 +21,7 @@ class ROC(Metric):
     """(false positive rates, true positive rates, thresholds) of the last batch: of one class, or lists of those of
     several."""
 
-    def __init__(self, class_num=None, pos_label=None):
+    def __init__(self, class_num: int | None = None, pos_label: int | None = None):
         super().__init__()
         for name, value in (("class_num", class_num), ("pos_label", pos_label)):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
@@ -27,11 +29,11 @@ class ROC(Metric):
         self.class_num, self.pos_label = class_num, pos_label
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.y_pred, self.y, self.sample_weights, self._is_update = 0, 0, None, False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Scores and labels of one shape; or scores [rows, classes] and labels [rows] as ids, with `class_num`."""
         y_pred, y = self._arrays(inputs)
         several = y_pred.ndim == y.ndim + 1
@@ -68,7 +70,7 @@ class ROC(Metric):
         return tuple(list(one) for one in zip(*of_classes))
 
 
-def auc(x, y, reorder=False):
+def auc(x: np.ndarray, y: np.ndarray, reorder: bool = False) -> float:
     """The area below the points (x, y) of arrays, by trapezoids. The x have to rise or fall; with `reorder` they are
     sorted. Raises ValueError for others, TypeError for what is no array."""
     if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray):

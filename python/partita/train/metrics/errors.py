@@ -1,5 +1,7 @@
 """Metrics of numbers: errors, losses, likenesses, and scores of texts."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 
@@ -61,11 +63,11 @@ class Loss(Metric):
         super().__init__()
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._sum_loss = self._total_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """The loss of a batch: a scalar, or one number for each row."""
         loss = self._arrays(inputs, 1)[0]
         if loss.ndim > 1:
@@ -81,18 +83,18 @@ class Loss(Metric):
 class Dice(Metric):
     """Twice the product of prediction and label over the sum of their squares, summed over batches, over the rows."""
 
-    def __init__(self, smooth=1e-5):
+    def __init__(self, smooth: float = 1e-5):
         super().__init__()
         if not isinstance(smooth, float) or smooth <= 0:
             raise ValueError(f"[Dice] bad smooth, got {smooth!r}, expected a float above 0")
         self.smooth = smooth
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._dice_coeff_sum = self._samples_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Predictions and labels of one shape."""
         y_pred, y = self._arrays(inputs)
         if y_pred.shape != y.shape:
@@ -112,7 +114,7 @@ class Dice(Metric):
 class CosineSimilarity(Metric):
     """The products of all pairs of rows of the last batch, which are normalised for "cosine"."""
 
-    def __init__(self, similarity="cosine", reduction="none", zero_diagonal=True):
+    def __init__(self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True):
         super().__init__()
         for name, value, known in (
             ("similarity", similarity, ("dot", "cosine")),
@@ -123,11 +125,11 @@ class CosineSimilarity(Metric):
         self.similarity, self.reduction, self.zero_diagonal = similarity, reduction, zero_diagonal
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.sqr_mtx_res, self._is_update = 0, False
 
     @rearrange_inputs
-    def update(self, inputs):
+    def update(self, inputs) -> None:
         """Rows [rows, numbers]."""
         rows = self._convert_data(inputs)
         if self.similarity == "cosine":
@@ -145,18 +147,18 @@ class CosineSimilarity(Metric):
 class Perplexity(Metric):
     """exp of the mean negative log of the probabilities of the labels; rows of `ignore_label` do not count."""
 
-    def __init__(self, ignore_label=None):
+    def __init__(self, ignore_label: int | None = None):
         super().__init__()
         if ignore_label is not None and (not isinstance(ignore_label, int) or isinstance(ignore_label, bool)):
             raise TypeError(f"[Perplexity] ignore_label is not an integer, got {ignore_label!r}, expected one or None")
         self.ignore_label = ignore_label
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._sum_metric, self._num_inst = 0.0, 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Probabilities [.., classes], and labels as ids."""
         probabilities, labels = self._arrays(inputs)
         probabilities, labels = probabilities.reshape(-1, probabilities.shape[-1]), labels.reshape(-1).astype(int)
@@ -185,20 +187,20 @@ def _pieces(words, longest):
 class BleuScore(Metric):
     """BLEU (Papineni et al., 2002) of candidates and their references, as lists of words."""
 
-    def __init__(self, n_gram=4, smooth=False):
+    def __init__(self, n_gram: int = 4, smooth: float = False):
         super().__init__()
         if not isinstance(n_gram, int) or not 1 <= n_gram <= 4:
             raise ValueError(f"[BleuScore] bad n_gram, got {n_gram!r}, expected 1 to 4")
         self.n_gram, self.smooth = n_gram, smooth
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._found, self._all = np.zeros(self.n_gram), np.zeros(self.n_gram)
         self._length = self._reference_length = 0.0
         self._is_update = False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Candidates, each a list of words, and for each of them a list of references."""
         if len(inputs) != 2 or len(inputs[0]) != len(inputs[1]):
             raise ValueError("[BleuScore] bad inputs, got others, expected candidates and as many lists of references")

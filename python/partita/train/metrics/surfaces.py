@@ -1,5 +1,7 @@
 """Distances between the surfaces of predicted and true regions."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -84,7 +86,13 @@ class _Surfaces(Metric):
 class HausdorffDistance(_Surfaces):
     """The largest distance of an element of one surface to the other surface, or a percentile of these distances."""
 
-    def __init__(self, distance_metric="euclidean", percentile=None, directed=False, crop=True):
+    def __init__(
+        self,
+        distance_metric: str = "euclidean",
+        percentile: float | None = None,
+        directed: bool = False,
+        crop: bool = True,
+    ):
         super().__init__(distance_metric)
         if percentile is not None and not isinstance(percentile, float):
             raise TypeError(f"[HausdorffDistance] percentile is not a float, got {percentile!r}, expected one or None")
@@ -115,7 +123,7 @@ class HausdorffDistance(_Surfaces):
 
 
 class _MeanOfSurfaces(_Surfaces):
-    def __init__(self, symmetric=False, distance_metric="euclidean"):
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean"):
         super().__init__(distance_metric)
         if not isinstance(symmetric, bool):
             raise TypeError(f"[{type(self).__name__}] symmetric is not a bool, got {symmetric!r}, expected one")
