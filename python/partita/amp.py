@@ -16,7 +16,7 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita import nn
-from partita.common.dtype import DType
+
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer
 from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
@@ -60,7 +60,8 @@ class LossScaler(Described):
 
 
 class StaticLossScaler(LossScaler):
-    """A scale that stays."""
+    """A scale that stays: `scale` multiplies a loss by `scale_value`, `unscale` divides gradients by it. Raises
+    ValueError for a scale below 1."""
 
 
 class DynamicLossScaler(LossScaler):
@@ -88,7 +89,7 @@ class DynamicLossScaler(LossScaler):
         return True
 
 
-def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = mstype.float16) -> Cell:
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: mstype.DType = mstype.float16) -> Cell:
     """The network, whose products are then computed from operands of 16 bits: in `Model`, in loops of one's own and in
     calls. Parameters, sums, norms, losses and updates stay in float32 at each level but O0, which changes nothing. A
     cell within the network may have a precision of its own. Raises TypeError unless `network` is a cell, ValueError for
@@ -127,7 +128,7 @@ def custom_mixed_precision(
     *,
     white_list: list[type] | None = None,
     black_list: list[type] | None = None,
-    dtype: DType = mstype.float16,
+    dtype: mstype.DType = mstype.float16,
 ) -> Cell:
     """The network, whose cells of the classes of `white_list` compute their products in 16 bits, or all cells but those
     of `black_list`. Primitives compute as the cells that call them. Raises ValueError unless one list is given."""

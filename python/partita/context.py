@@ -180,7 +180,12 @@ def _check(where, keys, choices, key, value):
 
 
 def set_context(**kwargs) -> None:
-    """Sets options of the run; a key that is not one is a ValueError, one without effect here a warning."""
+    """Sets options of the run. `mode`: GRAPH_MODE or PYNATIVE_MODE. `device_target`: "CPU", "GPU" or "Ascend", with its
+    number `device_id`. `deterministic="ON"`: the same bits in each run. `save_graphs` and `save_graphs_path`: what is
+    written of programs, and where. Of this package are `ranks` (threads of this process that train together), `threads`
+    (those that compute; 0: all cores), `batch_norm` ("local" or "global" means) and `kernels` ("fast" or "reference").
+    Raises ValueError for an unknown key or value, TypeError for a value of another type; a key without effect here
+    gives a warning."""
     for key, value in kwargs.items():
         _check("set_context", _CONTEXT, _CHOICES, key, value)
         if key == "device_id" and value < 0:
@@ -198,7 +203,7 @@ def device_option(alone=True):
 
 
 def get_context(attr_key: str) -> object:
-    """The value of a key of set_context."""
+    """The value of a key of `set_context`, or its default. Raises ValueError for an unknown key."""
     _check("get_context", _CONTEXT, {}, attr_key, _context.get(attr_key))
     return _context[attr_key]
 
@@ -214,7 +219,8 @@ def set_offload_context(offload_config) -> None:
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """The device, as set_context has it."""
+    """Sets the kind of the device, "CPU", "GPU" or "Ascend", and its number from 0, as `set_context` does. Raises
+    ValueError for others."""
     set_context(device_target=device_target, **({} if device_id is None else {"device_id": device_id}))
 
 
@@ -240,7 +246,12 @@ def checked_parallel_settings(**kwargs):
 
 
 def set_auto_parallel_context(**kwargs) -> None:
-    """Sets how ranks share the work; to be called before the network is made."""
+    """Sets how ranks share the work; to be called before the network is made. `parallel_mode`: "stand_alone",
+    "data_parallel", "semi_auto_parallel", "auto_parallel" or "hybrid_parallel". `gradients_mean`: whether gradients of
+    ranks are averaged, else summed. `pipeline_stages`, `grad_accumulation_step`: integers from 1.
+    `enable_parallel_optimizer`: whether ranks share the states of the optimizer. `dataset_strategy`: "data_parallel",
+    "full_batch" or a tuple of tuples. Raises ValueError for an unknown key or value, TypeError for a value of another
+    type; a key without effect here gives a warning."""
     _parallel.update(checked_parallel_settings(**kwargs))
 
 
@@ -271,7 +282,8 @@ def is_eager():
 
 
 def get_auto_parallel_context(attr_key: str) -> object:
-    """The value of a key of set_auto_parallel_context, or of one within pipeline_config."""
+    """The value of a key of `set_auto_parallel_context`, or of one within its pipeline_config; else its default. Raises
+    ValueError for an unknown key."""
     if attr_key in _PIPELINE_STANDARDS:
         return get_auto_parallel_context("pipeline_config").get(attr_key, _PIPELINE_STANDARDS[attr_key])
     if attr_key not in _PARALLEL:

@@ -95,7 +95,7 @@ class One(_Fixed):
 
 
 class Constant(_Fixed):
-    """Sets all numbers to `value`."""
+    """Sets all numbers to `value`, a number."""
 
     def __init__(self, value: float):
         super().__init__("constant", value)
@@ -117,7 +117,8 @@ class Normal(_Fixed):
 
 @_named("truncatednormal", "truncated_normal")
 class TruncatedNormal(_Fixed):
-    """Draws normal numbers between two limits. The limits are values, not counts of standard deviations.
+    """Draws normal numbers of mean `mean` and deviation `sigma` from `a` to `b`; those beyond are drawn again. These
+    limits are values, not counts of deviations.
 
     >>> from partita.common.initializer import TruncatedNormal, initializer
     >>> weight = initializer(TruncatedNormal(0.02, 0.0, -0.04, 0.04), [100, 50], ms.float32).init_data()
@@ -200,7 +201,9 @@ class _He(Initializer):
 
 @_named("he_uniform", "heuniform")
 class HeUniform(_He):
-    """Draws evenly from -bound to bound, with the variance gain^2 / fan (He et al., 2015).
+    """Draws evenly from -bound to bound, with the variance gain^2 / fan (He et al., 2015). `mode`: whether fan is the
+    number of inputs ("fan_in") or of outputs ("fan_out") of the weight. `nonlinearity` gives the gain: "relu" sqrt(2),
+    "leaky_relu" sqrt(2 / (1 + negative_slope^2)), "tanh" 5 / 3, "linear" or "sigmoid" 1. Raises ValueError for others.
 
     >>> from partita.common.initializer import HeUniform, initializer
     >>> weight = initializer(HeUniform(), [100, 50], ms.float32).init_data()
@@ -215,7 +218,9 @@ class HeUniform(_He):
 
 @_named("he_normal", "henormal")
 class HeNormal(_He):
-    """Draws normal numbers with the variance gain^2 / fan (He et al., 2015).
+    """Draws normal numbers with the variance gain^2 / fan (He et al., 2015). `mode`: whether fan is the number of
+    inputs ("fan_in") or of outputs ("fan_out") of the weight. `nonlinearity` gives the gain: "relu" sqrt(2),
+    "leaky_relu" sqrt(2 / (1 + negative_slope^2)), "tanh" 5 / 3, "linear" or "sigmoid" 1. Raises ValueError for others.
 
     >>> from partita.common.initializer import HeNormal, initializer
     >>> weight = initializer(HeNormal(), [100, 50], ms.float32).init_data()
@@ -251,7 +256,8 @@ class Identity(Initializer):
 
 @_named("sparse")
 class Sparse(Initializer):
-    """Normal numbers in a matrix, of which each column has a share of zeros (Martens, 2010)."""
+    """Normal numbers of deviation `sigma` in a matrix, of which each column has the share `sparsity` of zeros (Martens,
+    2010). Raises ValueError for other than two dimensions."""
 
     def __init__(self, sparsity: float, sigma: float = 0.01):
         super().__init__()
@@ -269,7 +275,8 @@ class Sparse(Initializer):
 
 @_named("dirac")
 class Dirac(Initializer):
-    """A kernel of a convolution that keeps as many channels as it can, in each group."""
+    """A kernel of a convolution, [out,in,..] of 3 to 5 dimensions, that keeps as many channels as it can, in each of
+    `groups` groups. Raises ValueError for other dimensions, or groups that do not divide the output channels."""
 
     def __init__(self, groups: int = 1):
         super().__init__()
@@ -289,7 +296,8 @@ class Dirac(Initializer):
 
 @_named("orthogonal")
 class Orthogonal(Initializer):
-    """A matrix with orthogonal rows or columns (Saxe et al., 2013); of several dimensions the later ones are one."""
+    """A matrix with orthogonal rows or columns times `gain` (Saxe et al., 2013); of several dimensions the later ones
+    are one. Raises ValueError for fewer than two dimensions."""
 
     def __init__(self, gain: float = 1.0):
         super().__init__(gain=gain)
@@ -307,7 +315,9 @@ class Orthogonal(Initializer):
 
 @_named("variancescaling")
 class VarianceScaling(Initializer):
-    """Numbers whose variance is `scale` over the number of inputs, of outputs, or their mean."""
+    """Numbers whose variance is `scale` over the number of inputs ("fan_in"), of outputs ("fan_out") or their mean
+    ("fan_avg"). `distribution`: "uniform", "truncated_normal" (cut off at two deviations) or "untruncated_normal".
+    Raises ValueError for another mode or distribution, or a scale that is not above 0."""
 
     def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
@@ -392,7 +402,10 @@ def initializer(
     shape: int | Sequence[int] | None = None,
     dtype: DTypeLike = mstype.float32,
 ) -> Tensor:
-    """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed.
+    """A tensor of a shape whose values are drawn from `init`, a name ("normal", "xavier_uniform", ..), a number or an
+    Initializer, when they are needed: `init_data()` draws them, a Parameter does so by itself. `set_seed` makes them
+    reproducible. A Tensor in place of `init` is cast to `dtype`. Raises ValueError for an unknown name, no shape or
+    sizes below 1, TypeError for what is none of these.
 
     >>> from partita.common.initializer import initializer
     >>> initializer("ones", [2, 2], ms.float32).init_data()

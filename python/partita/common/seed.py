@@ -20,7 +20,7 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int | None:
-    """Returns the seed that `set_seed` was given, or None."""
+    """Returns the seed that `set_seed` was given, an integer, or None."""
     return _seed
 
 

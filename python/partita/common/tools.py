@@ -54,7 +54,7 @@ def swap_tensors(t1, t2):
 
 
 def get_current_device() -> tuple[str, int]:
-    """(kind of the device, its number) of the context."""
+    """(kind of the device, its number) of the context: ("CPU", 0)."""
     return context.get_context("device_target"), context.get_context("device_id")
 
 

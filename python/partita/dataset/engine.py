@@ -104,10 +104,12 @@ class Dataset(Streamed, Readable):
         num_parallel_workers: int | None = None,
         **kwargs,
     ) -> Dataset:
-        """Applies operations to columns, one after the other. They are transforms of the library or functions of
-        Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
-        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which
-        has no effect, and an error has a note with the operation and the row."""
+        """Applies operations to columns, one after the other: transforms of this package, or functions of Python, which
+        get the values of a row as NumPy arrays and give as many values as `output_columns` names, or as columns went
+        in. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
+        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which has
+        no effect, and an error has a note with the operation and the row. Raises ValueError, when rows are read, for
+        unknown columns and for another number of values."""
         callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
@@ -137,9 +139,11 @@ class Dataset(Streamed, Readable):
         num_parallel_workers: int | None = None,
         **kwargs,
     ) -> Dataset:
-        """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
-        `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. `batch_size` may be a
-        function of a BatchInfo. `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes."""
+        """Groups rows into batches: columns of shape [..] become [batch_size, ..]. The last batch of an epoch may have
+        fewer rows, unless `drop_remainder`. `per_batch_map(column, .., info)` gets lists of the rows of a batch, and
+        gives such lists, or arrays, one for each of `output_columns`. `batch_size` may be a function of a BatchInfo.
+        `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes, and RuntimeError for rows of
+        unlike shapes when they are read."""
         names = "per_batch_map", "input_columns", "output_columns", "pad_info"
         changed, inputs, outputs, padding = (kwargs.pop(name, None) for name in names)
         _refuse_unknown("batch", kwargs)
@@ -220,14 +224,14 @@ class Dataset(Streamed, Readable):
         )
 
     def project(self, columns: str | Sequence[str]) -> Dataset:
-        """Keeps only the named columns, in this order."""
+        """Keeps only the named columns, in this order. Raises ValueError for unknown ones."""
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
             require_column("project", name, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
     def rename(self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]) -> Dataset:
-        """Renames columns. Raises ValueError unless there are as many new names as old ones."""
+        """Renames columns. Raises ValueError for unknown columns, or unless there are as many new names as old ones."""
         old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
         new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
         if len(old) != len(new):
@@ -240,12 +244,13 @@ class Dataset(Streamed, Readable):
         )
 
     def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
-        """Adds the columns of other data sets."""
+        """Adds the columns of another data set, or of several in a tuple, for as many rows as the shortest has. Raises
+        ValueError for a column that two of them have."""
         others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
         return zip((self, *others))
 
     def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
-        """Appends the rows of other data sets."""
+        """Appends the rows of other data sets, which have the same columns; so does `dataset + other`."""
         others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
         return _Joined([self, *others], _data.concat)
 
@@ -418,7 +423,8 @@ builtin_zip = zip
 
 
 def zip(datasets: Sequence[Dataset]) -> Dataset:
-    """The columns of several data sets side by side."""
+    """The columns of several data sets, given as a tuple, side by side, for as many rows as the shortest has. Raises
+    ValueError for a column that two of them have."""
     if not isinstance(datasets, tuple) or not datasets:
         raise TypeError(f"[zip] not a tuple of data sets, got {type(datasets).__name__}, expected one")
     return _Joined(list(datasets), _data.zip)

@@ -83,10 +83,32 @@ class ListedSource(RowSource):
         return {name for column, name in enumerate(self._names) if self._are_bytes(column)}
 
 
+# Annotations of the parameters in those texts, by their names.
+_TYPES = {
+    **dict.fromkeys("dataset_dir dataset_file annotation_file".split(), "str | os.PathLike"),
+    **dict.fromkeys("usage task quality_mode downgrade target_type name".split(), "str | None"),
+    **dict.fromkeys("image_set field_delim valid_set test_set".split(), "str | None"),
+    **dict.fromkeys("num_samples num_parallel_workers num_shards shard_id total_rows scale".split(), "int | None"),
+    **dict.fromkeys("decode compat small background extra_metadata".split(), "bool | None"),
+    **dict.fromkeys("num_images num_classes base_seed".split(), "int"),
+    **dict.fromkeys("extensions column_defaults column_names columns_list".split(), "list | None"),
+    "dataset_files": "str | Sequence[str]",
+    "image_size": "int | Sequence[int]",
+    "class_indexing": "dict[str, int] | None",
+    "language_pair": "Sequence[str] | None",
+    "sampler": "BuiltinSampler | Iterable[int] | None",
+    "shuffle": "bool | Shuffle | None",
+    "cache": "None",
+    "decrypt": "None",
+}
+
+
 def _signature(text):
     scope = {"Shuffle": Shuffle, "GLOBAL": Shuffle.GLOBAL}
     exec(f"def made(self, {text}): pass", scope)  # the text is one of the tables of this package
-    return inspect.signature(scope["made"])
+    made = scope["made"]
+    made.__annotations__ = {name: _TYPES[name] for name in made.__code__.co_varnames if name in _TYPES}
+    return inspect.signature(made)
 
 
 def source_class(name, module, signature, doc, load, **attrs):

@@ -22,8 +22,10 @@ def _array(value, kind):
 
 
 class MindDataset(RowSource):
-    """Rows of MindRecord files, in their order or shuffled: of all files of a name, or of a list of files. A training
-    needs a `map` of columns of bytes, texts and arrays of any size to arrays of one shape."""
+    """Rows of MindRecord files, in their order or shuffled: of all files of a name, or of a list of files.
+    `columns_list` keeps some columns. `padded_sample`, a dict, is appended `num_padded` times to fill up shards. A
+    training needs a `map` of columns of bytes, texts and arrays of any size to arrays of one shape. Raises ValueError
+    for files that cannot be read."""
 
     def __init__(
         self,

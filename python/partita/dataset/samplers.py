@@ -98,7 +98,7 @@ def _count(where, num_samples):
 
 
 class SequentialSampler(BuiltinSampler):
-    """The rows in their order."""
+    """The rows in their order, from the number `start_index` on, at most `num_samples` of them."""
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None):
         super().__init__(num_samples)
@@ -125,7 +125,8 @@ def _drawn(rows, seed, draw):
 
 
 class RandomSampler(BuiltinSampler):
-    """The rows in a new order in each epoch; with `replacement` they may come more than once."""
+    """The rows in a new order in each epoch; with `replacement` they may come more than once. At most `num_samples`
+    rows. Raises ValueError for a negative number."""
 
     def __init__(self, replacement: bool = False, num_samples: int | None = None, shuffle: bool | None = None):
         super().__init__(num_samples)
@@ -139,7 +140,8 @@ class RandomSampler(BuiltinSampler):
 
 
 class WeightedRandomSampler(BuiltinSampler):
-    """Rows that are drawn with probabilities in proportion to their weights."""
+    """Rows that are drawn with probabilities in proportion to `weights`, one for each row, `num_samples` of them;
+    without `replacement` each at most once. Raises ValueError for negative weights, or other than one for each row."""
 
     def __init__(self, weights: Sequence[float], num_samples: int | None = None, replacement: bool = True):
         super().__init__(num_samples)
@@ -162,7 +164,8 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class PKSampler(BuiltinSampler):
-    """`num_val` rows of each class, class by class; `class_column` has the classes."""
+    """`num_val` rows of each class, class by class; `class_column` has the classes, of which `num_class` are taken, or
+    all."""
 
     def __init__(
         self,
@@ -198,8 +201,9 @@ class PKSampler(BuiltinSampler):
 
 
 class DistributedSampler(BuiltinSampler):
-    """Every num_shards-th row, in a new order in each epoch unless told otherwise. With an `offset` the first rows are
-    those of the shard with this number."""
+    """Every num_shards-th row from the number `shard_id` on, in a new order in each epoch unless `shuffle` is False.
+    All shards have as many rows: the last ones begin again with the first rows. With an `offset` the first rows are
+    those of the shard with this number. Raises ValueError for a shard that is not one of `num_shards`."""
 
     def __init__(
         self, num_shards: int, shard_id: int, shuffle: bool = True, num_samples: int | None = None, offset: int = -1
@@ -224,7 +228,7 @@ class DistributedSampler(BuiltinSampler):
 
 
 class SubsetSampler(BuiltinSampler):
-    """The rows with these numbers, in this order."""
+    """The rows with these numbers, from 0, in this order."""
 
     def __init__(self, indices: Sequence[int], num_samples: int | None = None):
         super().__init__(num_samples)
@@ -240,7 +244,7 @@ class SubsetSampler(BuiltinSampler):
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """The rows with these numbers, in a new order in each epoch."""
+    """The rows with these numbers, from 0, in a new order in each epoch."""
 
     def chosen(self, rows, seed, shard):
         return rows.select(self.indices).shuffle(seed)

@@ -206,14 +206,16 @@ class _Images(_Source):
 
 
 class MnistDataset(_Images):
-    """Columns image u8[28,28,1] and label u32."""
+    """Columns image u8[28,28,1] and label u32, of the files of MNIST in a folder: train-images-idx3-ubyte and its like.
+    `usage`: "train", "test" or "all". Raises ValueError for a folder without them, and for damaged files."""
 
     _has, _read = staticmethod(_data.has_mnist), staticmethod(_data.mnist)
     _both = (False, True)  # in the order of the names of the files
 
 
 class Cifar10Dataset(_Images):
-    """Columns image u8[32,32,3] and label u32."""
+    """Columns image u8[32,32,3] and label u32, of the files data_batch_1.bin to data_batch_5.bin and test_batch.bin in
+    a folder. `usage`: "train", "test" or "all". Raises ValueError for a folder without them, and for damaged files."""
 
     _has, _read = staticmethod(_data.has_cifar10), staticmethod(_data.cifar10)
     _both = (True, False)
@@ -247,9 +249,16 @@ class _Kept:
 
 
 class GeneratorDataset(RowSource):
-    """Rows that Python makes: a function that gives an iterator, something iterable, or something with `__getitem__`
-    and `__len__`. They are made in one thread. Without a length they have the order of the source, and are counted by
-    reading them once."""
+    """Rows that Python makes, for the columns `column_names`. `source` is something with `__getitem__` and `__len__`,
+    such as a list or a class of your own, whose rows can be shuffled, sharded and sampled; else something iterable, or
+    a function that gives an iterator for each epoch: its rows keep their order, and are counted by reading them once. A
+    row is a value, a tuple or list with one for each column, or a dict of them: arrays, numbers, texts. Rows are made
+    in one thread; `num_parallel_workers` and `python_multiprocessing` have no effect.
+
+    `shuffle` is True by default with random access. `batch_sampler` gives lists of the numbers of rows that become
+    batches, and `collate_fn(column, ..)` makes their columns. Raises TypeError for another source, ValueError for
+    columns without names or another number of values, RuntimeError for an empty source, or for `shuffle` or shards
+    without random access."""
 
     def __init__(
         self,
@@ -364,7 +373,9 @@ class GeneratorDataset(RowSource):
 
 
 class NumpySlicesDataset(RowSource):
-    """Rows of arrays: one array, several in a tuple or list, or by name in a dict."""
+    """Rows of arrays or lists along their first dimension: one array (column_0), several in a tuple (column_0,
+    column_1, ..), or by name in a dict. `column_names` gives other names. Rows are shuffled unless `shuffle` is False.
+    Raises ValueError for columns of different lengths, or another number of names."""
 
     def __init__(
         self,

@@ -101,7 +101,8 @@ class Streamed:
         input_columns: str | Sequence[str] | None = None,
         num_parallel_workers: int | None = None,
     ):
-        """Keeps the rows for which a function of columns, all by default, is true."""
+        """Keeps the rows for which a function is true. It gets the values of `input_columns`, or of all columns, as
+        NumPy arrays. Raises TypeError for what cannot be called, ValueError for unknown columns."""
         if not callable(predicate):
             raise TypeError(f"[filter] not a function, got {type(predicate).__name__}, expected one of columns")
         names = _named(input_columns) if input_columns else None

@@ -18,14 +18,16 @@ __all__ = (
 
 
 def array(obj: ArrayLike, dtype: DTypeLike | None = None, copy: bool = True, ndmin: int = 0) -> Tensor:
-    """A tensor of numbers, of at least `ndmin` dimensions."""
+    """A tensor of numbers, of at least `ndmin` dimensions: integers of Python become int32, other numbers float32, and
+    arrays of NumPy keep their element type."""
     x = tensor_of(obj, dtype)
     x = x.copy() if copy and x is obj and x._symbol is None else x
     return F.reshape(x, [1] * (ndmin - x.ndim) + list(x.shape)) if x.ndim < ndmin else x
 
 
 def asarray(a: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of numbers."""
+    """A tensor of numbers: integers of Python become int32, other numbers float32, and arrays of NumPy keep their
+    element type."""
     return tensor_of(a, dtype)
 
 
@@ -52,7 +54,7 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike | None = float32) -> Tens
 
 
 def full(shape: int | Sequence[int], fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
-    """One number, or the elements of a tensor, broadcast."""
+    """A tensor of a shape with one number, or with the elements of a tensor, broadcast."""
     return F.broadcast_to(tensor_of(fill_value, dtype), sizes_of(shape))
 
 
@@ -62,19 +64,19 @@ def _like(a, shape, dtype, value):
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
-    """Zeros of the shape and element type of a tensor."""
+    """Zeros of the shape and element type of a tensor, or of those given."""
     return _like(a, shape, dtype, 0)
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
-    """Ones of the shape and element type of a tensor."""
+    """Ones of the shape and element type of a tensor, or of those given."""
     return _like(a, shape, dtype, 1)
 
 
 def full_like(
     a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None
 ) -> Tensor:
-    """One number, of the shape and element type of a tensor."""
+    """One number, of the shape and element type of a tensor, or of those given."""
     return _like(a, shape, dtype, fill_value)
 
 
@@ -84,7 +86,8 @@ empty_like = zeros_like
 def arange(
     start: float, stop: float | None = None, step: float | None = None, dtype: DTypeLike | None = None
 ) -> Tensor:
-    """Numbers from `start`, or 0, to below `stop`: int32, or float32 where one of the three is a float.
+    """Numbers from `start`, or 0, to below `stop`, in steps of `step`, or 1: int32, or float32 where one of the three
+    is a float.
 
     >>> ms.numpy.arange(4).asnumpy().tolist()
     [0, 1, 2, 3]
@@ -103,7 +106,8 @@ def linspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Numbers from `start` to `stop`, in equal steps; (numbers, step) with `retstep`."""
+    """`num` numbers from `start` to `stop`, in equal steps, as float32; without `endpoint` the last one is a step
+    before `stop`. (numbers, step) with `retstep`. Ends with dimensions give these after the new one, `axis`."""
     start, stop = (one.asnumpy() if isinstance(one, Tensor) else one for one in (start, stop))
     values, step = np.linspace(start, stop, int(num), endpoint, True, axis=axis)
     made = Tensor(values, dtype or float32)
@@ -144,19 +148,20 @@ def tril(m: ArrayLike, k: int = 0) -> Tensor:
 
 
 def triu(m: ArrayLike, k: int = 0) -> Tensor:
-    """The elements from a diagonal on, 0 below it."""
+    """The elements of a matrix, or of several [..,rows,columns], from the k-th diagonal on, 0 below it."""
     return F.triu(tensor_of(m), k)
 
 
 def meshgrid(*xi, sparse: bool = False, indexing: str = "xy") -> list[Tensor]:
-    """The coordinates of the points of a grid, as a list."""
+    """The coordinates of the points of a grid, a tensor for each of the vectors `xi`, as a list. With "xy" the first
+    two dimensions are exchanged, of length len(y), len(x); with "ij" they have the order of the vectors."""
     if sparse:
         raise NotImplementedError("[meshgrid] sparse grids are not supported, got sparse=True, expected False")
     return list(F.meshgrid(*[tensor_of(one) for one in xi], indexing=indexing))
 
 
 def rand(*shape, dtype: DTypeLike = float32) -> Tensor:
-    """Numbers from 0 to 1."""
+    """Numbers from 0 to 1 of a shape, given as integers or as one tuple."""
     return F.rand(*shape, dtype=dtype)
 
 

@@ -44,7 +44,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Tensor:
-    """The tensor with dimensions of one element more."""
+    """The tensor with dimensions of one element more, which have the places `axis` in the result."""
     x = tensor_of(a)
     axes = [axis] if isinstance(axis, numbers.Integral) else list(axis)
     rank = x.ndim + len(axes)
@@ -59,7 +59,8 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Tensor:
 
 
 def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Tensor:
-    """The elements repeated along dimensions, as a tensor of a shape."""
+    """The elements repeated along dimensions, as a tensor of a shape. Raises ValueError for a shape to which they
+    cannot be broadcast."""
     return F.broadcast_to(tensor_of(array), sizes_of(shape))
 
 
@@ -70,13 +71,14 @@ def atleast_1d(*arys):
 
 
 def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0) -> Tensor:
-    """Tensors one after the other along a dimension; in one row without an axis."""
+    """Tensors one after the other along a dimension, in which alone their sizes may differ; in one row with
+    `axis=None`."""
     parts = [tensor_of(one) for one in arrays]
     return F.concat([ravel(one) for one in parts] if axis is None else parts, axis or 0)
 
 
 def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
-    """Tensors one after the other along a new dimension."""
+    """Tensors of one shape one after the other along a new dimension, which has the place `axis`."""
     return F.stack([tensor_of(one) for one in arrays], axis)
 
 
@@ -97,7 +99,8 @@ def column_stack(tup: Sequence[ArrayLike]) -> Tensor:
 
 
 def split(x: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...] | list[Tensor]:
-    """Equal parts along a dimension, as a tuple, or those between places, as a list."""
+    """Equal parts along a dimension, as a tuple, or those between places, as a list. Raises ValueError for a number of
+    parts that does not divide the size."""
     x = tensor_of(x)
     if isinstance(indices_or_sections, numbers.Integral):
         size = x.shape[axis]
@@ -117,7 +120,8 @@ def array_split(
 
 
 def tile(a: ArrayLike, reps: int | Sequence[int]) -> Tensor:
-    """The tensor several times along each dimension."""
+    """The tensor several times along each dimension: `reps` is a number for each, the last ones of those of the tensor
+    if there are fewer."""
     return F.tile(tensor_of(a), (reps,) if isinstance(reps, numbers.Integral) else tuple(reps))
 
 
@@ -127,7 +131,8 @@ def repeat(a: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) 
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Tensor:
-    """The elements moved along dimensions, those beyond the last place to the first."""
+    """The elements moved by `shift` places along dimensions, those beyond the last place to the first; without an axis
+    as if all were in one row."""
     x = tensor_of(a)
     if not isinstance(shift, numbers.Integral) and isinstance(axis, numbers.Integral):
         axis = [axis] * len(shift)
@@ -135,7 +140,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | N
 
 
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Tensor:
-    """The elements in the opposite order along dimensions, or all of them."""
+    """The elements in the opposite order along the dimensions `axis`, or along all of them."""
     x = tensor_of(m)
     return F.flip(x, tuple(range(x.ndim)) if axis is None else axis)
 

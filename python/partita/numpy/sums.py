@@ -31,7 +31,8 @@ def sum(
     keepdims: bool = False,
     initial: float | None = None,
 ) -> Tensor:
-    """The sum over dimensions, or of all elements."""
+    """The sum over the dimensions `axis`, or of all elements; these dimensions stay, of size 1, with `keepdims`.
+    `initial` is added. Integers and bools are summed as int64, except where `dtype` is given."""
     made = F.sum(tensor_of(a), axis, keepdims, dtype=dtype)
     return made if initial is None else F.add(made, initial)
 
@@ -39,7 +40,7 @@ def sum(
 def mean(
     a: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False, dtype: DTypeLike | None = None
 ) -> Tensor:
-    """The mean over dimensions, or of all elements."""
+    """The mean over the dimensions `axis`, or of all elements; these dimensions stay, of size 1, with `keepdims`."""
     x = tensor_of(a)
     return typed(F.reduce_mean(x, () if axis is None else axis, keepdims), x.dtype if dtype is None else dtype)
 
@@ -102,12 +103,12 @@ amax, amin = max, min
 
 
 def argmax(a: ArrayLike, axis: int | None = None) -> Tensor:
-    """Where the largest element is."""
+    """Where the largest element is along a dimension, or of all elements in one row: the first of equal ones."""
     return F.argmax(tensor_of(a), axis)
 
 
 def argmin(a: ArrayLike, axis: int | None = None) -> Tensor:
-    """Where the smallest element is."""
+    """Where the smallest element is along a dimension, or of all elements in one row: the first of equal ones."""
     return F.argmin(tensor_of(a), axis)
 
 
@@ -117,7 +118,8 @@ def var(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, ke
 
 
 def std(x: ArrayLike, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation over dimensions, or of all elements."""
+    """The standard deviation over the dimensions `axis`, or of all elements: the root of the sum of squares over n -
+    `ddof`."""
     return F.std(tensor_of(x), axis, ddof, keepdims)
 
 
@@ -159,7 +161,7 @@ def outer(a: ArrayLike, b: ArrayLike) -> Tensor:
 
 
 def diag(v: ArrayLike, k: int = 0) -> Tensor:
-    """A diagonal of a matrix, or a matrix with a diagonal."""
+    """The k-th diagonal of a matrix, or the matrix with a vector as its k-th diagonal: above the main one for k > 0."""
     x = tensor_of(v)
     if x.ndim == 2:
         return F.diagonal(x, k)

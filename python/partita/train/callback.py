@@ -21,7 +21,8 @@ from partita.train.summary import SummaryCollector  # noqa: F401
 
 
 class LossMonitor(Callback):
-    """Prints `epoch: 1 step: 20, loss is 0.31` after every `per_print_times` steps."""
+    """Prints `epoch: 1 step: 20, loss is 0.31` after every `per_print_times` steps; with 0 nothing. Raises ValueError
+    for a negative number."""
 
     def __init__(self, per_print_times: int = 1):
         if not isinstance(per_print_times, int) or isinstance(per_print_times, bool) or per_print_times < 0:
@@ -46,7 +47,8 @@ class LossMonitor(Callback):
 
 
 class TimeMonitor(Callback):
-    """Prints the milliseconds of each epoch and of a step of it."""
+    """Prints the milliseconds of each epoch and of a step of it. An epoch has `data_size` steps, or as many as the data
+    set."""
 
     def __init__(self, data_size: int | None = None, data_time: bool = False):
         self._steps = data_size
@@ -86,7 +88,8 @@ class LambdaCallback(Callback):
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate of each step to a function of the last one and of the steps taken."""
+    """Sets the learning rate of each step to `learning_rate_function(rate, step)`, of the last rate and of the steps
+    taken, from 1."""
 
     def __init__(self, learning_rate_function: Callable):
         self.learning_rate_function = learning_rate_function

@@ -6,7 +6,8 @@ from partita._described import Described
 
 
 class RunContext:
-    """The arguments of a run, for callbacks, which can also end the run."""
+    """The arguments of a run, for callbacks: `original_args()` has them as attributes (cur_step_num, cur_epoch_num,
+    net_outputs, ..), and `request_stop()` ends the run after the step."""
 
     def __init__(self, original_args: dict):
         self._original_args, self._stop_requested = original_args, False

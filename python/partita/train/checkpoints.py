@@ -21,7 +21,11 @@ from partita.train.serialization import append_to
 
 
 class CheckpointConfig(Described):
-    """When checkpoints are written, and how many are kept."""
+    """When checkpoints are written, and how many are kept: after every `save_checkpoint_steps` steps, or
+    `save_checkpoint_seconds` seconds; the last `keep_checkpoint_max` files, or one every
+    `keep_checkpoint_per_n_minutes` minutes. 0 turns a rule off; ValueError if all are off, or one is negative.
+    `integrated_save`: whole parameters, else the parts that this process holds. `append_info`: names and dicts of what
+    is written besides, such as "epoch_num". `format`: "ckpt" or "safetensors"."""
 
     def __init__(
         self,
@@ -177,8 +181,9 @@ class _OwnFolder:
 
 
 class ModelCheckpoint(DocumentedParts, Callback):
-    """Writes PREFIX-EPOCH_STEP.ckpt into a folder, and removes the oldest beyond those to keep: whole tensors or, with
-    `integrated_save=False`, what this process holds of them."""
+    """Writes PREFIX-EPOCH_STEP.ckpt into the folder `directory`, by default the current one, as `config` says, and
+    removes the oldest beyond those to keep: whole tensors or, with `integrated_save=False`, what this process holds of
+    them."""
 
     def __init__(
         self,

@@ -38,7 +38,12 @@ _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
 
 class Model(OfJobs):
-    """A network with its loss and optimizer. Without a loss the network is one itself: it gives a scalar."""
+    """A network with its loss and optimizer, which `train`, `fit`, `eval` and `predict` use. With `loss_fn` data sets
+    have the columns data and label; without one the network gives the loss, a scalar, of all columns. `metrics`: names
+    in a set, or a dict of names or Metrics, for `eval` and `fit`; `eval_network` gives the results that they take,
+    `eval_indexes` the places of loss, prediction and label among them. `amp_level`: O0 (float32), O1 to O3 or "auto"
+    (products in 16 bits). `loss_scale_manager` scales the loss. Raises TypeError for other networks, optimizers or
+    managers, ValueError for unknown levels or metrics."""
 
     def __init__(
         self,

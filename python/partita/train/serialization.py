@@ -46,10 +46,11 @@ def save_checkpoint(
     format: str = "ckpt",
     **kwargs,
 ) -> None:
-    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Those of a cell that
-    trains include the states of its optimizer, by the documented names. `append_dict`: numbers, texts and tensors that
-    are written, too. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Raises TypeError for
-    other objects."""
+    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file; a name without an ending
+    gets that of `format`, .ckpt or .safetensors. Those of a cell that trains include the states of its optimizer, by
+    the documented names. `append_dict`: numbers, texts and tensors that are written, too. `choice_func(name)`: which
+    names are written. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Files are complete on
+    return, whatever `async_save`. Raises TypeError for other objects, NotImplementedError for a key."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -337,10 +338,10 @@ def load_param_into_net(
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
     is set later counts. Names of the file may all begin with words that those of the cell lack, unless `strict_load`.
-    Warns of that, of a rate of another optimizer, or of none that the file names, and leaves it. Returns
-    the names without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all
-    processes call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError
-    if a rate, a scale or a position is bad."""
+    Warns of that, of a rate of another optimizer, or of none that the file names, and leaves it. Returns the names
+    without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all processes
+    call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, RuntimeError for a
+    parameter of another shape, ValueError if a rate, a scale or a position is bad."""
     if not isinstance(net, Cell):
         raise TypeError(
             f"[load_param_into_net] the network is not a cell, got {type(net).__name__}, expected an nn.Cell"

@@ -12,7 +12,8 @@ from partita.dataset.vision.base import require_integer, require_kind, require_n
 
 
 class Contrast(SoundMap):
-    """Louder sound by a bent line; the formula of SoX."""
+    """Louder sound (.., samples), by a bent line; the formula of SoX. `enhancement_amount` is 0 to 100. Raises
+    ValueError for others."""
 
     def __init__(self, enhancement_amount: float = 75.0):
         self.amount = require_number("Contrast", "enhancement_amount", enhancement_amount, 0, 100) / 750
@@ -23,7 +24,7 @@ class Contrast(SoundMap):
 
 
 class DBToAmplitude(SoundMap):
-    """ref * (10^(dB / 10))^power."""
+    """ref * (10^(dB / 10))^power of numbers in dB: power 0.5 gives amplitudes, power 1 powers."""
 
     def __init__(self, ref: float, power: float):
         self.ref = require_number("DBToAmplitude", "ref", ref)
@@ -34,7 +35,8 @@ class DBToAmplitude(SoundMap):
 
 
 class DCShift(SoundMap):
-    """Sound moved by an amount from -2 to 2. With a gain, a limiter presses the peaks together."""
+    """Sound (.., samples) of -1 to 1, moved by `shift`, -2 to 2. With `limiter_gain`, such as 0.05, a limiter presses
+    the peaks together. Raises ValueError for another shift."""
 
     def __init__(self, shift: float, limiter_gain: float | None = None):
         self.shift = require_number("DCShift", "shift", shift, -2, 2)
@@ -60,7 +62,8 @@ _RISES = {
 
 
 class Fade(SoundMap):
-    """A volume that grows at the begin and falls at the end."""
+    """Sound (.., samples) whose volume grows over the first `fade_in_len` samples and falls over the last
+    `fade_out_len`, in the form `fade_shape`. Raises ValueError for more samples than the sound has."""
 
     def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0, fade_shape: FadeShape = FadeShape.LINEAR):
         self.begin = require_integer("Fade", "fade_in_len", fade_in_len, 0)
@@ -84,7 +87,7 @@ class Fade(SoundMap):
 
 
 class Gain(SoundMap):
-    """A gain in dB."""
+    """Sound (.., samples) times 10^(gain_db / 20): a gain in dB, with no limit to the result."""
 
     def __init__(self, gain_db: float = 1.0):
         self.factor = 10.0 ** (require_number("Gain", "gain_db", gain_db) / 20)
@@ -94,7 +97,8 @@ class Gain(SoundMap):
 
 
 class Vol(SoundMap):
-    """A gain of the amplitude, of the power or in dB, cut to -1 to 1."""
+    """Sound (.., samples) times a gain, cut to -1 to 1. `gain` is a factor of the amplitude or of the power, above 0,
+    or dB, as `gain_type` says. Raises ValueError for a factor that is not above 0."""
 
     def __init__(self, gain: float, gain_type: GainType = GainType.AMPLITUDE):
         require_kind("Vol", "gain_type", gain_type, GainType)
@@ -110,7 +114,7 @@ class Vol(SoundMap):
 
 
 class MuLawEncoding(SoundMap):
-    """Numbers from -1 to 1 as integers below `quantization_channels`, finer near 0."""
+    """Numbers from -1 to 1 as int32 from 0 to `quantization_channels` - 1, finer near 0."""
 
     def __init__(self, quantization_channels: int = 256):
         self.mu = require_integer("MuLawEncoding", "quantization_channels", quantization_channels, 1) - 1.0
@@ -124,7 +128,7 @@ class MuLawEncoding(SoundMap):
 
 
 class MuLawDecoding(SoundMap):
-    """The inverse of MuLawEncoding."""
+    """Numbers of MuLawEncoding, below `quantization_channels`, as sound of -1 to 1."""
 
     def __init__(self, quantization_channels: int = 256):
         self.mu = require_integer("MuLawDecoding", "quantization_channels", quantization_channels, 1) - 1.0
@@ -135,7 +139,8 @@ class MuLawDecoding(SoundMap):
 
 
 class Overdrive(SoundMap):
-    """Distorted sound; the formula of SoX."""
+    """Distorted sound (.., samples), cut to -1 to 1; the formula of SoX. `gain`, in dB, and `color`, which shifts even
+    harmonics, are 0 to 100. Raises ValueError for others."""
 
     def __init__(self, gain: float = 20.0, color: float = 20.0):
         self.gain = 10.0 ** (require_number("Overdrive", "gain", gain, 0, 100) / 20)
@@ -153,7 +158,8 @@ class Overdrive(SoundMap):
 
 
 class ComputeDeltas(SoundMap):
-    """Slopes along time over `win_length` elements, by least squares."""
+    """Slopes along time of features (.., frames), over `win_length` frames, at least 3, by least squares. `pad_mode`
+    says what stands beyond both ends."""
 
     def __init__(self, win_length: int = 5, pad_mode: BorderType = BorderType.EDGE):
         self.reach = (require_integer("ComputeDeltas", "win_length", win_length, 3) - 1) // 2

@@ -36,7 +36,9 @@ def resampled(sound, old, new, method=ResampleMethod.SINC_INTERPOLATION, width=6
 
 
 class Resample(SoundMap):
-    """Sound at another number of samples a second."""
+    """Sound (.., samples) of `orig_freq` samples a second at `new_freq`, by a sinc that is cut off after
+    `lowpass_filter_width` zeros, in a window as `resample_method` says. `rolloff` is the share of the highest frequency
+    that passes, `beta` a parameter of the Kaiser window. Raises ValueError for frequencies below 1."""
 
     def __init__(
         self,
@@ -86,7 +88,9 @@ def vocoded(spectrum, rate, advance):
 
 
 class PhaseVocoder(SoundMap):
-    """Spectra (.., frequencies, frames, 2) that are `rate` times as fast."""
+    """Spectra (.., frequencies, frames, 2), real and imaginary parts, that are `rate` times as fast at the same pitch:
+    frames / rate of them. `phase_advance` (frequencies, 1) has the radians of each frequency from one frame to the
+    next."""
 
     def __init__(self, rate: float, phase_advance: np.ndarray):
         self.rate = require_number("PhaseVocoder", "rate", rate, 1e-9)
@@ -97,7 +101,8 @@ class PhaseVocoder(SoundMap):
 
 
 class TimeStretch(SoundMap):
-    """Spectra (.., frequencies, frames, 2) that are `fixed_rate` times as fast."""
+    """Spectra (.., n_freq, frames, 2), real and imaginary parts, that are `fixed_rate` times as fast at the same pitch.
+    `hop_length` is the distance of frames in samples, n_freq - 1 by default."""
 
     def __init__(self, hop_length: int | None = None, n_freq: int = 201, fixed_rate: float | None = None):
         where = "TimeStretch"
@@ -129,7 +134,8 @@ def sounded(spectrum, frames, length=None):
 
 
 class InverseSpectrogram(SoundMap):
-    """The sound of spectra (.., frequencies, frames, 2) of a Spectrogram with these options and power 0."""
+    """The sound (.., samples) of spectra (.., frequencies, frames, 2) that Spectrogram made with these options and
+    power 0. `length` is its number of samples."""
 
     def __init__(
         self,
@@ -155,8 +161,9 @@ class InverseSpectrogram(SoundMap):
 
 
 class GriffinLim(Drawn):
-    """The sound of magnitudes (.., frequencies, frames) to a power, by phases that are guessed better and better
-    (Griffin and Lim 1984, Perraudin et al. 2013). They begin as random ones, or as 0 without `rand_init`."""
+    """The sound (.., samples) of magnitudes (.., n_fft // 2 + 1, frames) to a power, by phases that are guessed better
+    and better in `n_iter` steps (Griffin and Lim 1984, Perraudin et al. 2013). They begin as random ones, or as 0
+    without `rand_init`. `length` is the number of samples."""
 
     def __init__(
         self,
@@ -188,7 +195,8 @@ class GriffinLim(Drawn):
 
 
 class PitchShift(SoundMap):
-    """Sound that is `n_steps` of an octave's `bins_per_octave` higher, of the same length."""
+    """Sound (.., samples) that is `n_steps` of an octave's `bins_per_octave` higher, of the same length: 12 bins are
+    semitones."""
 
     def __init__(
         self,

@@ -32,8 +32,12 @@ def window_of(kind, length):
 
 
 class Spectrogram(SoundMap):
-    """(.., time) as (.., frequencies, frames): magnitudes to a power, or with power 0 real and imaginary parts as a
-    last axis of 2."""
+    """Sound (.., samples) as spectra (.., n_fft // 2 + 1, frames): magnitudes to `power` (2: powers), or with power 0
+    real and imaginary parts as a last axis of 2. A frame has `win_length` samples (n_fft by default), weighted by
+    `window`, and begins `hop_length` samples (half a window by default) after the last one. With `center` the sound is
+    padded by n_fft // 2 at both ends as `pad_mode` says, so that frames are around their places. Float64 stays so,
+    other elements become float32. Raises ValueError for a window longer than `n_fft`, or sound shorter than the
+    border."""
 
     def __init__(
         self,
@@ -89,7 +93,8 @@ class Spectrogram(SoundMap):
 
 
 class SpectralCentroid(SoundMap):
-    """The mean frequency of each frame, (.., time) as (.., 1, frames)."""
+    """The mean frequency, in Hz, of each frame: sound (.., samples) as (.., 1, frames). Frames are those of
+    Spectrogram."""
 
     def __init__(
         self,
@@ -120,7 +125,9 @@ def _projected(matrix, spectrum):
 
 
 class MelScale(SoundMap):
-    """Spectra (.., n_stft, frames) as (.., n_mels, frames)."""
+    """Spectra (.., n_stft, frames) as (.., n_mels, frames), summed by triangular filters at equal distances in mels
+    from `f_min` to `f_max`, in Hz (half the sample rate by default). Raises ValueError if `f_max` is not above
+    `f_min`."""
 
     def __init__(
         self,
@@ -140,7 +147,7 @@ class MelScale(SoundMap):
 
 
 class MelSpectrogram(SoundMap):
-    """Spectrogram and MelScale."""
+    """Sound (.., samples) as (.., n_mels, frames): Spectrogram, then MelScale, with their options."""
 
     def __init__(
         self,
@@ -170,7 +177,8 @@ class MelSpectrogram(SoundMap):
 
 
 class AmplitudeToDB(SoundMap):
-    """Spectra in dB, at most `top_db` below the highest of each."""
+    """Spectra in dB, at most `top_db` below the highest of each. `stype` says whether they hold powers or magnitudes;
+    numbers below `amin` count as it, and `ref_value` is 0 dB."""
 
     def __init__(
         self,
@@ -209,7 +217,9 @@ class _Cepstrum(SoundMap):
 
 
 class MFCC(_Cepstrum):
-    """Cepstra of mels, (.., n_mfcc, frames). `melkwargs` are those of MelSpectrogram."""
+    """Sound (.., samples) as cepstra of mels (.., n_mfcc, frames): the cosine transform of MelSpectrogram in dB, or
+    with `log_mels` in natural logarithms. `melkwargs` are options of MelSpectrogram. Raises ValueError for more
+    coefficients than mels."""
 
     def __init__(
         self,
@@ -225,7 +235,9 @@ class MFCC(_Cepstrum):
 
 
 class LFCC(_Cepstrum):
-    """Cepstra of filters at equal distances, (.., n_lfcc, frames). `speckwargs` are those of Spectrogram."""
+    """Sound (.., samples) as cepstra (.., n_lfcc, frames) of `n_filter` triangular filters at equal distances from
+    `f_min` to `f_max`, in Hz. `speckwargs` are options of Spectrogram. Raises ValueError for more coefficients than
+    filters."""
 
     def __init__(
         self,
@@ -252,7 +264,7 @@ def _require_pairs(where, sound):
 
 
 class ComplexNorm(SoundMap):
-    """Magnitudes of complex numbers (.., 2) to a power."""
+    """Magnitudes of complex numbers (.., 2), real and imaginary parts, to a power."""
 
     def __init__(self, power: float = 1.0):
         self.power = require_number("ComplexNorm", "power", power, 0)
@@ -286,7 +298,8 @@ class Magphase(SoundMap):
 
 
 class MaskAlongAxis(SoundMap):
-    """A value in `mask_width` lines from `mask_start` along axis 1, frequencies, or 2, frames, of (.., 1, 2)."""
+    """A value in `mask_width` lines from `mask_start` along axis 1, frequencies, or 2, frames, of spectra (..,
+    frequencies, frames). Raises ValueError for lines that the spectrum does not have."""
 
     def __init__(self, mask_start: int, mask_width: int, mask_value: float, axis: int):
         where = type(self).__name__
@@ -312,7 +325,8 @@ def masked(sound, start, width, value, axis):
 
 
 class MaskAlongAxisIID(Drawn):
-    """A value in at most `mask_param` lines at a random place of each spectrum."""
+    """A value in at most `mask_param` lines at a random place of each spectrum, along axis 1, frequencies, or 2,
+    frames."""
 
     def __init__(self, mask_param: int, mask_value: float, axis: int):
         where = type(self).__name__
@@ -352,14 +366,18 @@ class _Masking(Drawn):
 
 
 class FrequencyMasking(_Masking):
-    """A value in a range of frequencies of spectra (.., frequencies, frames)."""
+    """`mask_value` in a range of frequencies of spectra (.., frequencies, frames): in `freq_mask_param` of them from
+    `mask_start`, or with `iid_masks` in at most as many at a random place of each spectrum. Raises ValueError for a
+    range that the spectrum does not have."""
 
     def __init__(self, iid_masks: bool = False, freq_mask_param: int = 0, mask_start: int = 0, mask_value: float = 0.0):
         super().__init__(iid_masks, freq_mask_param, mask_start, mask_value)
 
 
 class TimeMasking(_Masking):
-    """A value in a range of frames of spectra (.., frequencies, frames)."""
+    """`mask_value` in a range of frames of spectra (.., frequencies, frames): in `time_mask_param` of them from
+    `mask_start`, or with `iid_masks` in at most as many at a random place of each spectrum. Raises ValueError for a
+    range that the spectrum does not have."""
 
     _axis = 2
 
@@ -368,8 +386,9 @@ class TimeMasking(_Masking):
 
 
 class SlidingWindowCmn(SoundMap):
-    """Features (.., frames, features) minus their means over a window of frames; with `norm_vars` also over their
-    deviations."""
+    """Features (.., frames, features) minus their means over the frame and the `cmn_window` before it, or with `center`
+    over `cmn_window` frames around it; at the begin over at least `min_cmn_window` frames. With `norm_vars` also over
+    their deviations."""
 
     def __init__(self, cmn_window: int = 600, min_cmn_window: int = 100, center: bool = False, norm_vars: bool = False):
         self.window = require_integer("SlidingWindowCmn", "cmn_window", cmn_window, 1)

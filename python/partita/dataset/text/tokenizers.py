@@ -108,7 +108,8 @@ def _flag(where, name, value):
 
 
 class WhitespaceTokenizer(_Tokenizer):
-    """The words between white space."""
+    """The words of a text between white space, as an array of texts. With `with_offsets` it gives three columns: words,
+    and the numbers of their first bytes and of those after their last ones, uint32."""
 
     def __init__(self, with_offsets: bool = False):
         self.with_offsets = _flag("WhitespaceTokenizer", "with_offsets", with_offsets)
@@ -189,8 +190,10 @@ _UNUSED = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
 
 
 class BasicTokenizer(_Tokenizer):
-    """The words of a text, whose punctuation and ideographs are words of their own. With `lower_case` letters are small
-    and without accents. Special words such as [CLS] stay as they are with `preserve_unused_token`."""
+    """The words of a text as an array of texts, whose punctuation and ideographs are words of their own. With
+    `lower_case` letters are small and without accents, else `normalization_form` says which form they get. Special
+    words such as [CLS] stay as they are with `preserve_unused_token`. With `with_offsets` it gives three columns:
+    words, first bytes and ends."""
 
     def __init__(
         self,
@@ -292,7 +295,8 @@ class WordpieceTokenizer(_Tokenizer):
 
 
 class BertTokenizer(WordpieceTokenizer):
-    """The words of BasicTokenizer as the parts of WordpieceTokenizer."""
+    """The words of a text by BasicTokenizer, as the parts that WordpieceTokenizer finds in a vocabulary: an array of
+    texts."""
 
     def __init__(
         self,

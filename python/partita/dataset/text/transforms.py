@@ -53,7 +53,8 @@ class LookupOperation:
 
 
 class Lookup(TextTensorOperation):
-    """Words as their numbers in a vocabulary, of an element type. Without a word for unknown ones these raise
+    """Words, an array of texts, as their numbers in a vocabulary, of the element type `data_type` and the same shape.
+    `unknown_token` is a word whose number stands for those that the vocabulary lacks; without one they raise
     RuntimeError."""
 
     implementation = Implementation.C
@@ -68,7 +69,7 @@ class Lookup(TextTensorOperation):
 
 
 class Truncate(TextTensorOperation):
-    """The first words, or numbers, of each row."""
+    """The first `max_seq_len` words, or numbers, of each row. Raises ValueError for a length below 1."""
 
     implementation = Implementation.PY
 
@@ -87,7 +88,7 @@ class Truncate(TextTensorOperation):
 
 
 class AddToken(TextTensorOperation):
-    """A word before or after those of each row."""
+    """A word before, or with `begin=False` after, those of a row: an array of n texts gets n + 1."""
 
     implementation = Implementation.PY
 

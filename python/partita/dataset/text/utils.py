@@ -23,7 +23,8 @@ class NormalizeForm(enum.IntEnum):
 
 
 class Vocab:
-    """Words and their numbers, made by `from_list`, `from_dict` or `from_file`."""
+    """Words and their numbers from 0, made by `from_list`, `from_dict`, `from_file` or `from_dataset`; `vocab()` is the
+    dict, and Lookup the map of rows."""
 
     def __init__(self):
         self._numbers, self._words = {}, {}
@@ -138,13 +139,13 @@ class JiebaMode(enum.IntEnum):
 
 
 def to_str(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
-    """Texts of bytes."""
+    """An array of bytes as one of texts, of the same shape. Raises UnicodeDecodeError for bytes of another encoding."""
     found = np.asarray(array)
     return np.char.decode(found, encoding) if found.dtype.kind == "S" else found
 
 
 def to_bytes(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
-    """Bytes of texts."""
+    """An array of texts as one of bytes, of the same shape."""
     found = np.asarray(array)
     return np.char.encode(found, encoding) if found.dtype.kind == "U" else found
 

@@ -44,7 +44,8 @@ class Transform(Described):
 
 
 class TypeCast(Transform):
-    """The same values in another element type."""
+    """The same values in another element type, of this package, of NumPy or by its name ("float32"). Raises TypeError
+    for an unknown one."""
 
     def __init__(self, data_type: DTypeLike):
         self.output_type = mstype.to_dtype(data_type)
@@ -54,8 +55,9 @@ class TypeCast(Transform):
 
 
 class OneHot:
-    """Classes as rows with 1 at their places, in their element type; smoothed, as float64, with a share of it spread
-    over all. Dimensions of 1 are lost."""
+    """Classes, integers from 0 to num_classes - 1, as rows with 1 at their places, in their element type: one number
+    gives [num_classes], n numbers [n,num_classes]. With `smoothing_rate` a row has 1 - rate at its place, as float64,
+    and the rest spread over all. Dimensions of 1 are lost. Raises ValueError for other classes."""
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0):
         if not isinstance(num_classes, int) or num_classes < 1:

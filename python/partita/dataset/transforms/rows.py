@@ -89,7 +89,8 @@ def padded(array, shape, value=None):
 
 
 class PadEnd:
-    """An array of this shape, with `pad_value` (0, or no text) after its elements. None keeps a size."""
+    """An array cut, or filled up after its elements with `pad_value` (0, or no text), to the shape `pad_shape`. None in
+    it keeps a size."""
 
     def __init__(self, pad_shape: Sequence[int | None], pad_value: float | str | bytes | None = None):
         self._shape, self._value = list(pad_shape), pad_value
@@ -172,7 +173,8 @@ def applied(step, value, generator):
 
 
 class Compose:
-    """Several maps, one after the other."""
+    """Several maps, one after the other, as one: the argument of `map`, or a call with the values of a row. Raises
+    TypeError for an empty list and for what cannot be called."""
 
     def __init__(self, transforms: Sequence[Callable]):
         if not isinstance(transforms, (list, tuple)) or not transforms:
@@ -223,7 +225,7 @@ class _OfSeed:
 
 
 class RandomApply(_Drawn):
-    """All of several maps, or none of them: with the probability `prob`."""
+    """All of several maps in their order, or with the probability 1 - `prob` none of them."""
 
     def __init__(self, transforms: Sequence[Callable], prob: float = 0.5):
         super().__init__(transforms)
@@ -236,14 +238,14 @@ class RandomApply(_Drawn):
 
 
 class RandomChoice(_Drawn):
-    """One of several maps."""
+    """One of several maps, each as likely as the others."""
 
     def chosen(self, drawn):
         return [self.transforms[int(drawn.integers(len(self.transforms)))]]
 
 
 class RandomOrder(_Drawn):
-    """Several maps in a random order."""
+    """All of several maps, in a drawn order."""
 
     def chosen(self, drawn):
         return [self.transforms[i] for i in drawn.permutation(len(self.transforms))]

@@ -49,7 +49,8 @@ class _Flip(Drawn):
 
 
 class RandomVerticalFlip(_Flip):
-    """Top and bottom exchanged with a probability."""
+    """Exchanges top and bottom of an image [height,width] or [height,width,channels] with the probability `prob`.
+    Raises ValueError for a probability outside of 0 to 1."""
 
     _axis = 0
 
@@ -69,7 +70,8 @@ def sizes_of(where, size):
 
 
 class CenterCrop(ImageMap):
-    """The window (height, width) in the middle of the image, with zeros where that is smaller."""
+    """The window (height, width), or the square of one side, in the middle of an image [height,width] or
+    [height,width,channels] of any element type, with zeros where the image is smaller."""
 
     def __init__(self, size: int | Sequence[int]):
         self.size = sizes_of("CenterCrop", size)
@@ -89,9 +91,10 @@ class CenterCrop(ImageMap):
 
 
 class RandomResizedCrop(Drawn):
-    """A window of the image, resized to (height, width). Its area is a drawn share of that of the image. Width over
-    height is drawn as well, so that all proportions and their inverses are as likely. After `max_attempts` that do
-    not fit, it is in the middle."""
+    """A window of an image [height,width] or [height,width,channels], resized to (height, width), or to a square of one
+    side. Its area is a share of that of the image, drawn from `scale`. Width over height is drawn from `ratio`, so that
+    all proportions and their inverses are as likely. After `max_attempts` windows that do not fit, it is in the
+    middle."""
 
     def __init__(
         self,
@@ -135,8 +138,10 @@ class RandomResizedCrop(Drawn):
 
 
 class RandomErasing(Drawn):
-    """With a probability, a drawn window of an image with channels first gets one value, one for each channel, or
-    ("random") normal numbers."""
+    """With the probability `prob`, gives a window of an image with channels first, [channels,height,width], such as
+    after ToTensor, one `value`, one for each channel, or normal numbers ("random"). `scale` bounds the share of the
+    area, `ratio` height over width; after `max_attempts` windows that do not fit the image stays. Raises ValueError for
+    other than three dimensions."""
 
     def __init__(
         self,
@@ -177,8 +182,10 @@ class RandomErasing(Drawn):
 
 
 class RandomColorAdjust(Drawn):
-    """Brightness, contrast and saturation times drawn factors, hue plus a drawn share of its circle, in drawn order. A
-    pair is an interval; a number x stands for 1 - x to 1 + x, for the hue for -x to x."""
+    """Brightness, contrast and saturation of an image [height,width,3] times drawn factors, and its hue plus a drawn
+    share of the circle, in drawn order; a result of uint8 is cut to 0 to 255. A pair is an interval to draw from. A
+    number x stands for 1 - x, at least 0, to 1 + x, for the hue for -x to x, at most 0.5. Raises ValueError for an
+    image of other shapes."""
 
     def __init__(
         self,

@@ -34,7 +34,8 @@ def _by_channels(image, function):
 
 
 class Invert(ImageMap):
-    """255 minus the image."""
+    """255 minus the elements of an image of uint8, [height,width] or [height,width,channels]. Raises TypeError for
+    other elements."""
 
     def of_array(self, image):
         return 255 - _bytes_of("Invert", image)
@@ -44,7 +45,8 @@ class Invert(ImageMap):
 
 
 class Equalize(ImageMap):
-    """Each channel with its tones spread so that about as many elements have each."""
+    """Each channel of an image of uint8, [height,width] or [height,width,channels], with its tones spread so that about
+    as many elements have each. Raises TypeError for other elements."""
 
     def of_pil(self, image):
         return pillow("Equalize", "ImageOps").equalize(image)
@@ -65,8 +67,8 @@ class Equalize(ImageMap):
 
 
 class AutoContrast(ImageMap):
-    """Each channel stretched to 0 to 255, after `cutoff` percent of its elements at both ends. Tones in `ignore` do not
-    count."""
+    """Each channel of an image of uint8 stretched to 0 to 255, after `cutoff` percent of its elements at both ends.
+    Tones in `ignore`, an integer or several, do not count. Raises TypeError for other elements."""
 
     def __init__(self, cutoff: float = 0.0, ignore: int | Sequence[int] | None = None):
         if isinstance(cutoff, bool) or not isinstance(cutoff, numbers.Real):
@@ -103,7 +105,9 @@ class AutoContrast(ImageMap):
 
 
 class GaussianBlur(ImageMap):
-    """An image blurred by normal weights over an odd number of elements in each direction."""
+    """An image [height,width] or [height,width,channels] of any element type, blurred by normal weights over
+    `kernel_size` elements, an odd number or (width, height). `sigma`, their deviation in elements, is 0.15 *
+    kernel_size + 0.35 where it is not given."""
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None):
         sizes = [kernel_size] * 2 if isinstance(kernel_size, numbers.Integral) else list(kernel_size)
@@ -155,7 +159,8 @@ class GaussianBlur(ImageMap):
 
 
 class RandomColor(Drawn):
-    """The image between its gray version, at 0, and itself, at 1, or beyond, by a drawn number of `degrees`."""
+    """An image uint8[height,width,3] between its gray version, at 0, and itself, at 1, or beyond, by a number drawn
+    from `degrees`. Raises TypeError for other elements, ValueError for other shapes."""
 
     def __init__(self, degrees: Sequence[float] = (0.1, 1.9)):
         self.degrees = _interval("RandomColor", "degrees", degrees)
@@ -170,7 +175,8 @@ class RandomColor(Drawn):
 
 
 class RandomSharpness(Drawn):
-    """The image between a blurred version, at 0, and itself, at 1, or sharper, by a drawn number of `degrees`."""
+    """An image of uint8 between a blurred version, at 0, and itself, at 1, or sharper, by a number drawn from
+    `degrees`. Raises TypeError for other elements."""
 
     def __init__(self, degrees: Sequence[float] = (0.1, 1.9)):
         self.degrees = _interval("RandomSharpness", "degrees", degrees)
@@ -184,7 +190,8 @@ class RandomSharpness(Drawn):
 
 
 class RandomSolarize(Drawn):
-    """255 minus the elements within a drawn interval of `threshold`; those from a single threshold on."""
+    """An image of uint8 with 255 minus the elements within an interval drawn from `threshold`, tones from 0 to 255;
+    with equal limits, of the elements from there on. Raises TypeError for other elements."""
 
     def __init__(self, threshold: float | Sequence[float] = (0, 255)):
         self.threshold = [int(one) for one in _interval("RandomSolarize", "threshold", threshold)]
@@ -198,7 +205,8 @@ class RandomSolarize(Drawn):
 
 
 class RandomPosterize(Drawn):
-    """The image with a drawn number of the highest bits of each element, from an interval of `bits`."""
+    """An image of uint8 with the highest bits of each element alone; how many of the 8 is drawn from `bits`, a number
+    or an interval. Raises TypeError for other elements."""
 
     def __init__(self, bits: int | Sequence[int] = (8, 8)):
         bits = (bits, bits) if isinstance(bits, numbers.Integral) else bits
@@ -228,7 +236,9 @@ def _require_resample(where, resample):
 
 
 class RandomRotation(Drawn):
-    """The image turned against the clock by drawn degrees."""
+    """An image of uint8, turned against the clock by degrees drawn from `degrees`, an interval, or a number x for -x to
+    x. It keeps its size unless `expand`; `center` is the point (x, y) that stays, the middle by default, and
+    `fill_value` the tone, or one for each channel, of what comes into sight. Raises TypeError for other elements."""
 
     def __init__(
         self,
@@ -256,8 +266,9 @@ class RandomRotation(Drawn):
 
 
 class RandomAffine(Drawn):
-    """The image turned, moved, scaled and sheared around its middle, each by drawn numbers: degrees, shares of width
-    and height, a factor, degrees."""
+    """An image of uint8 turned, moved, scaled and sheared around its middle, each by drawn numbers. `degrees`: an
+    interval, or x for -x to x. `translate`: limits of the shares of width and height. `scale`: an interval of factors.
+    `shear`: degrees, those of x, or of x and y. None leaves a change out. Raises TypeError for other elements."""
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ def _there(where, filename):
 
 
 def read_file(filename: str) -> np.ndarray:
-    """The bytes of a file, uint8[n]."""
+    """The bytes of a file, uint8[n]. Raises RuntimeError where there is none."""
     with open(_there("read_file", filename), "rb") as file:
         return np.frombuffer(file.read(), np.uint8)
 

@@ -39,8 +39,9 @@ def opened(where, data, window=lambda image: image):
 
 
 class Decode(ImageMap):
-    """The bytes of an image file as an array u8[height,width,3], or with `to_pil` as an image of Pillow, which reads
-    them."""
+    """The bytes of an image file, uint8[n], as an image in colours, uint8[height,width,3]; with `to_pil` as an image of
+    Pillow, which reads the files. Raises TypeError for an array of several dimensions or of other elements, such as an
+    image that is decoded already, ValueError for bytes that are no image."""
 
     def __init__(self, to_pil: bool = False):
         if not isinstance(to_pil, bool):
@@ -53,7 +54,7 @@ class Decode(ImageMap):
 
 
 class Rescale(ImageTransform):
-    """value * rescale + shift, as float32."""
+    """value * rescale + shift, as float32, of an array of any shape: Rescale(1 / 255, 0) brings uint8 to 0 to 1."""
 
     def __init__(self, rescale: float, shift: float):
         self.rescale, self.shift = float(rescale), float(shift)
@@ -66,7 +67,9 @@ class Rescale(ImageTransform):
 
 
 class Normalize(ImageTransform):
-    """(value - mean) / std of each channel, which are the last axis, or without `is_hwc` the first."""
+    """(value - mean) / std of each channel, as float32: of an image [height,width,channels], or without `is_hwc`
+    [channels,height,width]. Mean and std count in the numbers of the image: 0 to 255 of uint8, 0 to 1 after ToTensor or
+    Rescale. Raises ValueError for other numbers of means than of deviations, or than of channels."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True):
         if len(mean) != len(std):
@@ -97,7 +100,8 @@ class Normalize(ImageTransform):
 
 
 class HWC2CHW(ImageTransform):
-    """Moves the channels first: [h, w, c] becomes [c, h, w]."""
+    """Moves the channels first: [height,width,channels] becomes [channels,height,width], of the same elements. Raises
+    ValueError for other than three dimensions."""
 
     def core(self, seed):
         return _data.hwc_to_chw()
@@ -114,7 +118,10 @@ class HWC2CHW(ImageTransform):
 
 
 class Resize(ImageTransform):
-    """Another size, (height, width), or one along the shorter side, with the other side in proportion."""
+    """Another size (height, width), or with an integer one along the shorter side, with the other side in proportion.
+    Images are uint8 or float32, [height,width] or [height,width,channels], or of Pillow, and keep their element type.
+    `interpolation`: LINEAR (weights of four neighbours, without a blur before images are made smaller), NEAREST, CUBIC,
+    AREA, or for images of Pillow ANTIALIAS. Raises ValueError for sizes below 1, and for other images."""
 
     def __init__(self, size: int | Sequence[int], interpolation: Inter = Inter.LINEAR):
         require_interpolation("Resize", interpolation)
@@ -142,7 +149,8 @@ class Resize(ImageTransform):
 
 
 class RandomCropDecodeResize(RandomResizedCrop):
-    """The bytes of an image file as a window of it, resized; see RandomResizedCrop."""
+    """The bytes of an image file, uint8[n], as a drawn window, resized: uint8[height,width,3]. The options are those of
+    RandomResizedCrop. Raises ValueError for bytes that are no image."""
 
     def drawn(self, image, generator):
         def window(whole):
@@ -154,8 +162,11 @@ class RandomCropDecodeResize(RandomResizedCrop):
 
 
 class RandomCrop(ImageTransform):
-    """A window (height, width) at a random place of the image with a border; `padding` is one number, (left and right,
-    top and bottom) or (left, top, right, bottom). With `pad_if_needed` smaller images get a larger border."""
+    """A window (height, width), or a square of one side, at a random place of an image [height,width] or
+    [height,width,channels] of any element type. The image first gets a border of `padding` elements: one number, (left
+    and right, top and bottom) or (left, top, right, bottom), filled with `fill_value`, one number or one for each
+    channel, or as `padding_mode` says. With `pad_if_needed` a smaller image gets a larger border; else it raises
+    ValueError."""
 
     def __init__(
         self,
@@ -181,7 +192,8 @@ class RandomCrop(ImageTransform):
 
 
 class RandomHorizontalFlip(ImageTransform):
-    """Left and right exchanged with a probability."""
+    """Exchanges left and right of an image [height,width] or [height,width,channels] with the probability `prob`.
+    Raises ValueError for a probability outside of 0 to 1."""
 
     def __init__(self, prob: float = 0.5):
         self.drawn = RandomHorizontalFlipWith(prob)
@@ -197,7 +209,10 @@ class RandomHorizontalFlip(ImageTransform):
 
 
 class ToTensor(ImageMap):
-    """An image (height, width, channels) of numbers to 255 as one with channels first, of numbers to 1."""
+    """An image uint8[height,width,channels] as float32[channels,height,width] of numbers from 0 to 1: it moves the
+    channels first and divides by 255, whatever the numbers were, so Rescale must not come before it. An image
+    [height,width] gets one channel. `output_type` is the type of the result. Raises ValueError for other than two or
+    three dimensions."""
 
     def __init__(self, output_type: DTypeLike = np.float32):
         self.output_type = mstype.to_dtype(output_type)

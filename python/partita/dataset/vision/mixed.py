@@ -27,8 +27,10 @@ def _mixed_labels(labels, share, order):
 
 
 class MixUpBatch(Drawn):
-    """Each image of a batch times a share, and another times the rest, and their labels likewise (Zhang et al. 2018).
-    The share is one number of the Beta distribution for the batch."""
+    """For `map` after `batch`, of the columns images and labels: each image of a batch times a share, and another times
+    the rest, and their labels likewise (Zhang et al. 2018). Labels are shares of classes, [rows,classes], such as
+    OneHot makes, and become float32; images keep their element type. The share is one number of Beta(alpha, alpha) for
+    the batch. Raises ValueError for labels of one dimension."""
 
     takes_columns = True
 
@@ -43,8 +45,10 @@ class MixUpBatch(Drawn):
 
 
 class CutMixBatch(Drawn):
-    """With a probability, a window of each image of a batch from another one, and labels by their areas (Yun et al.
-    2019)."""
+    """For `map` after `batch`, of the columns images and labels [rows,classes]: with the probability `prob`, a window
+    of each image comes from another one, and labels, as float32, are mixed by the areas (Yun et al. 2019). The area is
+    drawn by Beta(alpha, alpha). `image_batch_format` says where the channels are: NHWC or NCHW. Raises ValueError for
+    labels of one dimension."""
 
     takes_columns = True
 

@@ -43,8 +43,9 @@ def bordered(image, padding, fill, mode):
 
 
 class Pad(ImageMap):
-    """The image with a border. `padding` is one number, (left and right, top and bottom) or (left, top, right,
-    bottom)."""
+    """An image [height,width] or [height,width,channels] with a border of `padding` elements: one number, (left and
+    right, top and bottom) or (left, top, right, bottom). It is filled with `fill_value`, one number or one for each
+    channel, or as `padding_mode` says."""
 
     def __init__(
         self, padding: int | Sequence[int], fill_value: int | Sequence[int] = 0, padding_mode: Border = Border.CONSTANT

@@ -121,7 +121,8 @@ class _Policy(Drawn):
 
 
 class AutoAugment(_Policy):
-    """One of 25 pairs of maps that were learned on a data set, each with its probability."""
+    """One of 25 pairs of maps that were learned on a data set (`policy`), each with its probability, of an image
+    uint8[height,width,3]. Raises TypeError for other elements, ValueError for other shapes."""
 
     def __init__(
         self,
@@ -144,7 +145,8 @@ class AutoAugment(_Policy):
 
 
 class RandAugment(_Policy):
-    """`num_ops` drawn maps, all with one magnitude (Cubuk et al. 2020)."""
+    """`num_ops` drawn maps of an image uint8[height,width,3], all with one magnitude of 0 to `num_magnitude_bins` - 1
+    (Cubuk et al. 2020). Raises TypeError for other elements, ValueError for other shapes or magnitudes."""
 
     def __init__(
         self,
@@ -175,7 +177,8 @@ class RandAugment(_Policy):
 
 
 class TrivialAugmentWide(_Policy):
-    """One drawn map with a drawn magnitude (Mueller and Hutter 2021)."""
+    """One drawn map of an image uint8[height,width,3], with a drawn magnitude (Mueller and Hutter 2021). Raises
+    TypeError for other elements, ValueError for other shapes."""
 
     def __init__(
         self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST, fill_value: int | Sequence[int] = 0

@@ -145,35 +145,36 @@ class _Perhaps(Drawn):
 
 
 class RandomAdjustSharpness(_Perhaps):
-    """AdjustSharpness with a probability."""
+    """AdjustSharpness by `degree`, at least 0, with the probability `prob`, of an image of uint8."""
 
     def __init__(self, degree: float | Sequence[float], prob: float = 0.5):
         super().__init__(AdjustSharpness(degree), prob)
 
 
 class RandomAutoContrast(_Perhaps):
-    """AutoContrast with a probability."""
+    """AutoContrast with the probability `prob`, of an image of uint8."""
 
     def __init__(self, cutoff: float = 0.0, ignore: int | Sequence[int] | None = None, prob: float = 0.5):
         super().__init__(AutoContrast(cutoff, ignore), prob)
 
 
 class RandomEqualize(_Perhaps):
-    """Equalize with a probability."""
+    """Equalize with the probability `prob`, of an image of uint8."""
 
     def __init__(self, prob: float = 0.5):
         super().__init__(Equalize(), prob)
 
 
 class RandomInvert(_Perhaps):
-    """Invert with a probability."""
+    """Invert with the probability `prob`, of an image of uint8."""
 
     def __init__(self, prob: float = 0.5):
         super().__init__(Invert(), prob)
 
 
 class Grayscale(ImageMap):
-    """The brightness of colours, as one channel or as three equal ones."""
+    """The brightness of colours [height,width,3], as `num_output_channels` equal channels, 1 or 3, of the same
+    elements."""
 
     def __init__(self, num_output_channels: int = 1):
         self.num_output_channels = require_integer("Grayscale", "num_output_channels", num_output_channels, 1, 3)
@@ -223,7 +224,9 @@ _ORDERS = {
 
 
 class ConvertColor(ImageMap):
-    """Another order of colours, with or without transparency or gray."""
+    """An image in another order of colours, with or without transparency or gray, as `convert_mode` says: COLOR_BGR2RGB
+    of [height,width,3]. Gray images are [height,width]. Raises ValueError for another number of channels than the mode
+    takes."""
 
     def __init__(self, convert_mode: ConvertMode):
         self.convert_mode = require_kind("ConvertColor", "convert_mode", convert_mode, ConvertMode)
@@ -273,7 +276,9 @@ class NormalizePad(ImageMap):
 
 
 class LinearTransformation(ImageMap):
-    """The elements of an array, minus a mean, times a square matrix: such as for whitening."""
+    """The elements of an array, minus a mean, times a square matrix: such as for whitening. `transformation_matrix` is
+    [n,n] and `mean_vector` [n], for arrays of n elements in all, which keep their shape. Raises ValueError for
+    others."""
 
     def __init__(self, transformation_matrix: np.ndarray, mean_vector: np.ndarray):
         self.matrix, self.mean = np.asarray(transformation_matrix), np.asarray(mean_vector)
@@ -299,7 +304,8 @@ _LIGHTS = np.array([55.46, 4.794, 1.148]) * np.array(
 
 
 class RandomLighting(Drawn):
-    """Colours plus a normal number of deviation `alpha` times each main direction of the colours of ImageNet."""
+    """Colours [height,width,3] plus a normal number of deviation `alpha` times each main direction of the colours of
+    ImageNet."""
 
     def __init__(self, alpha: float = 0.05):
         self.alpha = float(require_number("RandomLighting", "alpha", alpha, 0))
