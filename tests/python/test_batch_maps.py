@@ -176,7 +176,7 @@ class Images(Case):
             (lambda: vision.RandomAffine(3, shear=(1, 2, 3)), ValueError, "bad shear"),
             (lambda: vision.RandomAffine(3, fill_value=300), ValueError, "bad fill_value, got 300"),
             (lambda: vision.RandomColor((1.0, 0.5)), ValueError, "bad degrees"),
-            (lambda: vision.Invert()(X), TypeError, "the image is not of 8 bits, got float32"),
+            (lambda: vision.Equalize()(X), TypeError, "the image is not of 8 bits, got float32"),
         ):
             with self.refuses(kind, text):
                 make()

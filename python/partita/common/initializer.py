@@ -128,15 +128,45 @@ class TruncatedNormal(_Fixed):
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0):
         below, above = ((mean - a) / sigma, (b - mean) / sigma) if sigma > 0 else (0, 0)
+        self._limits = None  # where the library has no such distribution
         if min(below, above) >= _NOTHING_BEYOND:
             super().__init__("normal", mean, sigma)
-        elif abs(below - 2) < 1e-6 and abs(above - 2) < 1e-6:
-            super().__init__("truncated_normal", mean, sigma)
-        else:
-            raise ValueError(
-                f"[initializer] these limits are not supported, got a={a}, b={b} with sigma={sigma}, mean={mean}, "
-                f"expected two standard deviations from the mean, or {_NOTHING_BEYOND} and more"
-            )
+            return
+        super().__init__("truncated_normal", mean, sigma)
+        if abs(below - 2) < 1e-6 and abs(above - 2) < 1e-6:
+            return
+        if below + above <= 0:
+            raise ValueError(f"[TruncatedNormal] no numbers within the limits, got a={a}, b={b}, expected a below b")
+        self._limits = -below, above
+
+    def values_of(self, shape, dtype, stream):
+        if self._limits is None:
+            return _core.initial(self.kind, self.args, dtype.core, shape, _seed.seed_or_default(), stream)
+        return super().values_of(shape, dtype, stream)
+
+    def _initialize(self, arr):
+        if self._limits is None:
+            super()._initialize(arr)
+            return
+        mean, sigma = self.args
+        _assignment(arr, mean + sigma * _within(*self._limits, arr.shape))
+
+
+def _within(low, high, shape):
+    """Standard normal numbers from `low` to `high`: those that are drawn beyond are drawn again."""
+    made, missing = np.empty(math.prod(shape)), np.arange(math.prod(shape))
+    share = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    likeliest = min(max(0.0, low), high)
+    bottom, top = max(low, likeliest - _NOTHING_BEYOND), min(high, likeliest + _NOTHING_BEYOND)
+    while missing.size:
+        if share > 0.2:
+            drawn = _normals(missing.shape)
+            fits = (drawn >= low) & (drawn <= high)
+        else:  # evenly, and kept by their density
+            drawn = _init_random_uniform(bottom, top, missing.shape)
+            fits = _init_random_uniform(0, 1, missing.shape) <= np.exp((likeliest**2 - drawn**2) / 2)
+        made[missing[fits]], missing = drawn[fits], missing[~fits]
+    return np.clip(made, low, high).reshape(shape)
 
 
 @_named("uniform")
@@ -155,7 +185,7 @@ class XavierUniform(Initializer):
         self.gain = gain
 
     def rule(self, shape):
-        fan_in, fan_out = _core.fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         bound = self.gain * math.sqrt(6.0 / (fan_in + fan_out))
         return "uniform", [-bound, bound]
 
@@ -168,7 +198,7 @@ class XavierNormal(Initializer):
         self.gain = gain
 
     def rule(self, shape):
-        fan_in, fan_out = _core.fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         return "normal", [0.0, self.gain * math.sqrt(2.0 / (fan_in + fan_out))]
 
 
@@ -195,7 +225,7 @@ class _He(Initializer):
         self.gain, self.mode = _gain(nonlinearity, negative_slope), mode
 
     def deviation(self, shape):
-        fan_in, fan_out = _core.fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         return self.gain / math.sqrt(fan_in if self.mode == "fan_in" else fan_out)
 
 
@@ -333,7 +363,7 @@ class VarianceScaling(Initializer):
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def rule(self, shape):
-        fan_in, fan_out = _core.fans(list(shape))
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         deviation = math.sqrt(self.scale / max(1.0, fan))
         if self.distribution == "uniform":

@@ -15,15 +15,20 @@ def is_picture(value):
     return module is not None and isinstance(value, module.Image)
 
 
+def _fits(value):
+    """Whether the maps of images of the library take an array."""
+    return value.ndim == 3 and value.dtype in (np.uint8, np.float32)
+
+
 class _OfLibrary:
-    """A map of the library, which images of Pillow go round."""
+    """A map of the library, which images of Pillow, several images and other numbers go round."""
 
     def __init__(self, step, made, seed):
         self._step, self._made, self._seed = step, made, seed
 
     def apply(self, value, epoch, sample):
         """The value of a row in an epoch."""
-        if is_picture(value):
+        if is_picture(value) or not _fits(np.asarray(value)):
             return self._step.drawn_of(value, np.random.default_rng([self._seed, epoch, sample]))
         if hasattr(self._step, "in_python"):
             return self._step.in_python(np.asarray(value))

@@ -307,6 +307,8 @@ class GeneratorDataset(RowSource):
         self._batches_of_rows, self._collate = batch_sampler, collate_fn
         if batch_sampler is not None:
             self._loose, self._batch_size = True, len(list(next(iter(batch_sampler))))
+        if self._random and len(source) == 0:
+            raise RuntimeError("[GeneratorDataset] no rows, got an empty source, expected one or more")
         first, self._count = (source[0], len(source)) if self._random else (self._look(), None)
         self._names = _names("GeneratorDataset", column_names, len(_values_of(first)))
 

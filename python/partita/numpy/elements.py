@@ -131,7 +131,7 @@ _BINARY = {
     "logical_xor": (F.logical_xor, "Whether one of a pair is other than 0, and the other one not, as bools."),
     "matmul": (
         F.matmul,
-        "The products of matrices [..,n,m] and [..,m,k], whose other dimensions are broadcast; vectors are rows or columns.",
+        "The products of matrices [..,n,m] and [..,m,k], other dimensions broadcast; vectors are rows or columns.",
     ),
     "maximum": (_of_type_of_array(F.maximum), "The larger of each pair of elements, broadcast; NaN where one is NaN."),
     "minimum": (_of_type_of_array(F.minimum), "The smaller of each pair of elements, broadcast; NaN where one is NaN."),
@@ -169,7 +169,8 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     x, y = (one if isinstance(one, numbers.Number) else tensor_of(one) for one in (x, y))
     if isinstance(x, numbers.Number) and isinstance(y, numbers.Number):
         x = tensor_of(x)
-    return F.select(tensor_of(condition), x, y)
+    condition = tensor_of(condition)
+    return F.select(condition if condition.dtype == bool_ else F.cast(condition, bool_), x, y)
 
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:

@@ -10,12 +10,13 @@ from partita.dataset.vision.base import (
     Drawn,
     ImageMap,
     ManyMap,
+    of_each,
     require_image,
     require_integer,
     require_kind,
     require_number,
 )
-from partita.dataset.vision.drawn import flipped, sizes_of
+from partita.dataset.vision.drawn import flipped, require_images, sizes_of
 from partita.dataset.vision.enums import Inter, SliceMode
 from partita.dataset.vision.pillow import is_pil, to_pil
 from partita.dataset.vision.resized import require_interpolation, resized, shorter_to
@@ -27,7 +28,7 @@ class HorizontalFlip(ImageMap):
     _axis = 1
 
     def of_array(self, image):
-        require_image(type(self).__name__, image)
+        require_images(type(self).__name__, image)
         return flipped(image, self._axis)
 
 
@@ -219,8 +220,12 @@ class RandomResize(Drawn):
         self.keeps_ratio, self.size = isinstance(size, int), sizes_of("RandomResize", size)
 
     def drawn(self, image, generator):
-        require_image("RandomResize", image)
         chosen = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)[int(generator.integers(4))]
+        return self._resized(image, chosen)
+
+    @of_each
+    def _resized(self, image, chosen):
+        require_image("RandomResize", image)
         size = shorter_to(image, self.size[0]) if self.keeps_ratio else self.size
         return resized(image, size, chosen, "RandomResize")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from partita.dataset.vision.adjusted import ADJUST
-from partita.dataset.vision.base import Drawn, ImageMap, require_colors, require_image
+from partita.dataset.vision.base import Drawn, ImageMap, of_each, require_colors, require_image
 from partita.dataset.vision.enums import Inter
 from partita.dataset.vision.pillow import enhanced, hue_turned, resized_pil
 from partita.dataset.vision.resized import require_interpolation, resized
@@ -32,11 +32,18 @@ def _interval(where, name, value, least=0.0):
 
 
 def flipped(image, axis):
-    """An image in reverse order along its rows (0) or columns (1)."""
+    """An image, or several, in reverse order along their rows (0) or columns (1)."""
+    if image.ndim > 3:
+        return np.ascontiguousarray(np.flip(image, axis - 3))
     if image.ndim == 3 and axis == 1 and image.flags.c_contiguous:  # whole elements are copied, not their channels
         size = image.dtype.itemsize * image.shape[2]
         return image.view(f"V{size}")[:, ::-1].copy().view(image.dtype).reshape(image.shape)
     return np.ascontiguousarray(np.flip(image, axis))
+
+
+def require_images(where, image):
+    """Raises ValueError unless it is an image, or several of the same size: [.., height, width, channels]."""
+    require_image(where, image.reshape(-1, *image.shape[-2:]) if image.ndim > 3 else image)
 
 
 class _Flip(Drawn):
@@ -44,7 +51,7 @@ class _Flip(Drawn):
         self.prob = _probability(type(self).__name__, prob)
 
     def drawn(self, image, generator):
-        require_image(type(self).__name__, image)
+        require_images(type(self).__name__, image)
         return flipped(image, self._axis) if generator.random() < self.prob else image
 
 
@@ -61,6 +68,9 @@ class RandomHorizontalFlipWith(_Flip):
     _axis = 1
 
 
+RandomHorizontalFlipWith.__name__ = "RandomHorizontalFlip"  # as errors say it
+
+
 def sizes_of(where, size):
     """(height, width), of two integers or one."""
     values = [size, size] if isinstance(size, numbers.Integral) and not isinstance(size, bool) else list(size)
@@ -71,11 +81,12 @@ def sizes_of(where, size):
 
 class CenterCrop(ImageMap):
     """The window (height, width), or the square of one side, in the middle of an image [height,width] or
-    [height,width,channels] of any element type, with zeros where the image is smaller."""
+    [..,height,width,channels] of any element type, with zeros where the image is smaller."""
 
     def __init__(self, size: int | Sequence[int]):
         self.size = sizes_of("CenterCrop", size)
 
+    @of_each
     def of_array(self, image):
         require_image("CenterCrop", image)
         for axis, wanted in enumerate(self.size):
@@ -91,10 +102,10 @@ class CenterCrop(ImageMap):
 
 
 class RandomResizedCrop(Drawn):
-    """A window of an image [height,width] or [height,width,channels], resized to (height, width), or to a square of one
-    side. Its area is a share of that of the image, drawn from `scale`. Width over height is drawn from `ratio`, so that
-    all proportions and their inverses are as likely. After `max_attempts` windows that do not fit, it is in the
-    middle."""
+    """A window of an image [height,width] or [height,width,channels], one for all of several
+    [..,height,width,channels], resized to (height, width), or to a square of one side. Its area is a share of that of
+    the image, drawn from `scale`. Width over height is drawn from `ratio`, so that all proportions and their inverses
+    are as likely. After `max_attempts` windows that do not fit, it is in the middle."""
 
     def __init__(
         self,
@@ -126,8 +137,13 @@ class RandomResizedCrop(Drawn):
         return (height - h) // 2, (width - w) // 2, max(1, h), max(1, w)
 
     def drawn(self, image, generator):
-        require_image(type(self).__name__, image)
-        top, left, h, w = self.window(*image.shape[:2], generator)
+        require_images(type(self).__name__, image)
+        window = self.window(*image.shape[-3 if image.ndim > 3 else 0 :][:2], generator)
+        return self._cut(image, window)
+
+    @of_each
+    def _cut(self, image, window):
+        top, left, h, w = window
         return resized(np.ascontiguousarray(image[top : top + h, left : left + w]), self.size, self.interpolation)
 
     def drawn_pil(self, image, generator):

@@ -26,6 +26,13 @@ def _bytes_of(where, image):
     return image
 
 
+def _tones_of(where, image):
+    """An image of 8 bits, or of floats. Raises TypeError for others."""
+    image = np.asarray(image)
+    require_image(where, image)
+    return image if image.dtype in (np.float32, np.float64) else _bytes_of(where, image)
+
+
 def _by_channels(image, function):
     """A function over each channel."""
     if image.ndim == 2:
@@ -34,11 +41,11 @@ def _by_channels(image, function):
 
 
 class Invert(ImageMap):
-    """255 minus the elements of an image of uint8, [height,width] or [height,width,channels]. Raises TypeError for
-    other elements."""
+    """255 minus the elements of an image [height,width] or [height,width,channels], which keep their type."""
 
     def of_array(self, image):
-        return 255 - _bytes_of("Invert", image)
+        require_image("Invert", image)
+        return 255 - image if image.dtype == np.uint8 else (255 - image).astype(image.dtype)
 
     def of_pil(self, image):
         return pillow("Invert", "ImageOps").invert(image)
@@ -236,8 +243,8 @@ def _require_resample(where, resample):
 
 
 class RandomRotation(Drawn):
-    """An image of uint8, turned against the clock by degrees drawn from `degrees`, an interval, or a number x for -x to
-    x. It keeps its size unless `expand`; `center` is the point (x, y) that stays, the middle by default, and
+    """An image of uint8 or floats, turned against the clock by degrees drawn from `degrees`, an interval, or a number x
+    for -x to x. It keeps its size unless `expand`; `center` is the point (x, y) that stays, the middle by default, and
     `fill_value` the tone, or one for each channel, of what comes into sight. Raises TypeError for other elements."""
 
     def __init__(
@@ -253,7 +260,7 @@ class RandomRotation(Drawn):
         self.fill_value = filled("RandomRotation", fill_value)
 
     def drawn(self, image, generator):
-        image = _bytes_of("RandomRotation", image)
+        image = _tones_of("RandomRotation", image)
         fill = self.fill_value[::-1]  # as the documented map has it
         made = rotated(image, generator.uniform(*self.degrees), self.resample, self.expand, self.center, fill)
         return made[..., 0] if image.ndim == 2 else made
@@ -266,9 +273,10 @@ class RandomRotation(Drawn):
 
 
 class RandomAffine(Drawn):
-    """An image of uint8 turned, moved, scaled and sheared around its middle, each by drawn numbers. `degrees`: an
-    interval, or x for -x to x. `translate`: limits of the shares of width and height. `scale`: an interval of factors.
-    `shear`: degrees, those of x, or of x and y. None leaves a change out. Raises TypeError for other elements."""
+    """An image of uint8 or floats turned, moved, scaled and sheared around its middle, each by drawn numbers.
+    `degrees`: an interval, or x for -x to x. `translate`: limits of the shares of width and height. `scale`: an
+    interval of factors. `shear`: degrees, those of x, or of x and y. None leaves a change out. Raises TypeError for
+    other elements."""
 
     def __init__(
         self,
@@ -299,7 +307,7 @@ class RandomAffine(Drawn):
         return [_interval(where, name, values[i : i + 2], -math.inf) for i in (0, 2)]
 
     def drawn(self, image, generator):
-        image = _bytes_of("RandomAffine", image)
+        image = _tones_of("RandomAffine", image)
         degrees, scale = generator.uniform(*self.degrees), generator.uniform(*self.scale)
         sides = image.shape[1], image.shape[0]
         moved = [generator.uniform(*pair) * side for pair, side in zip(self.translate, sides)]

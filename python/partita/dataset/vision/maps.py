@@ -10,8 +10,8 @@ import numpy as np
 from partita import _core
 from partita.common import dtype as mstype
 from partita.common.dtype import DTypeLike
-from partita.dataset.vision.base import ImageMap, ImageTransform, array_of, guarded, require_image
-from partita.dataset.vision.drawn import RandomHorizontalFlipWith, RandomResizedCrop, sizes_of
+from partita.dataset.vision.base import ImageMap, ImageTransform, array_of, guarded, of_each, require_image
+from partita.dataset.vision.drawn import RandomHorizontalFlipWith, RandomResizedCrop, require_images, sizes_of
 from partita.dataset.vision.enums import Border, Inter
 from partita.dataset.vision.padded import RandomCropWith
 from partita.dataset.vision.pillow import is_pil, pillow, resized_pil
@@ -67,9 +67,10 @@ class Rescale(ImageTransform):
 
 
 class Normalize(ImageTransform):
-    """(value - mean) / std of each channel, as float32: of an image [height,width,channels], or without `is_hwc`
-    [channels,height,width]. Mean and std count in the numbers of the image: 0 to 255 of uint8, 0 to 1 after ToTensor or
-    Rescale. Raises ValueError for other numbers of means than of deviations, or than of channels."""
+    """(value - mean) / std of each channel, as float32: of images [..,height,width,channels], or without `is_hwc`
+    [..,channels,height,width]. One mean and deviation are those of all channels, also of [height,width]. They count in
+    the numbers of the image: 0 to 255 of uint8, 0 to 1 after ToTensor or Rescale. Raises ValueError for other numbers
+    of means than of deviations, or than of channels."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True):
         if len(mean) != len(std):
@@ -83,32 +84,47 @@ class Normalize(ImageTransform):
         return _data.normalize(self.mean, self.std) if self.is_hwc else self._of_chw
 
     def _of_chw(self, image):
+        return self._normalized(image, -3, "(channels, height, width)")
+
+    def _normalized(self, image, axis, order):
+        """Images of any number, of which an axis has the channels; one mean is of all channels."""
         image = array_of(image)
-        if image.ndim != 3 or len(self.mean) not in (1, image.shape[0]):
+        require_images("Normalize", image)
+        if len(self.mean) != 1 and (image.ndim < 3 or image.shape[axis] != len(self.mean)):
             raise ValueError(
-                f"[Normalize] another number of channels, got shape {image.shape}, expected ({len(self.mean)}, height, "
-                "width)"
+                f"[Normalize] another number of channels, got shape {image.shape}, expected {len(self.mean)} in {order}"
             )
-        mean, std = (np.array(one, np.float32)[:, None, None] for one in (self.mean, self.std))
+        mean, std = (np.array(one, np.float32) for one in (self.mean, self.std))
+        if axis == -3 and len(self.mean) > 1:
+            mean, std = mean[:, None, None], std[:, None, None]
         return (image.astype(np.float32) - mean) / std
 
     def __call__(self, image):
-        return super().__call__(image) if self.is_hwc else guarded("Normalize", self._of_chw, image)
+        if not self.is_hwc:
+            return guarded("Normalize", self._of_chw, image)
+        if is_pil(image) or np.ndim(image) == 3 and np.shape(image)[2] == len(self.mean):
+            return super().__call__(image)
+        return guarded("Normalize", lambda one: self._normalized(one, -1, "(height, width, channels)"), image)
 
     def of_pil(self, image):
         return self(np.asarray(image))
 
 
 class HWC2CHW(ImageTransform):
-    """Moves the channels first: [height,width,channels] becomes [channels,height,width], of the same elements. Raises
-    ValueError for other than three dimensions."""
+    """Moves the channels first: [height,width,channels] becomes [channels,height,width], of the same elements;
+    [height,width] stays. Raises ValueError for more dimensions."""
 
     def core(self, seed):
         return _data.hwc_to_chw()
 
+    def __call__(self, image):
+        return array_of(image) if np.ndim(image) == 2 else super().__call__(image)
+
     @staticmethod
     def in_python(image):
         """The image with channels first by NumPy, which is faster next to other maps in Python."""
+        if image.ndim == 2:
+            return image
         if image.ndim != 3:
             raise ValueError(f"[HWC2CHW] no image, got shape {image.shape}, expected (height, width, channels)")
         return np.ascontiguousarray(image.transpose(2, 0, 1))
@@ -119,9 +135,10 @@ class HWC2CHW(ImageTransform):
 
 class Resize(ImageTransform):
     """Another size (height, width), or with an integer one along the shorter side, with the other side in proportion.
-    Images are uint8 or float32, [height,width] or [height,width,channels], or of Pillow, and keep their element type.
-    `interpolation`: LINEAR (weights of four neighbours, without a blur before images are made smaller), NEAREST, CUBIC,
-    AREA, or for images of Pillow ANTIALIAS. Raises ValueError for sizes below 1, and for other images."""
+    Images are uint8, float32 or float64, [height,width] or [..,height,width,channels], or of Pillow, and keep their
+    element type. `interpolation`: LINEAR (weights of four neighbours, without a blur before images are made smaller),
+    NEAREST, CUBIC, AREA, or for images of Pillow ANTIALIAS. Raises ValueError for sizes below 1, and for other
+    images."""
 
     def __init__(self, size: int | Sequence[int], interpolation: Inter = Inter.LINEAR):
         require_interpolation("Resize", interpolation)
@@ -136,16 +153,20 @@ class Resize(ImageTransform):
     def _resized(self, image):
         if is_pil(image):
             return self.of_pil(image)
-        image = array_of(image)
-        size = shorter_to(image, self.size[0]) if self.keeps_ratio else self.size
+        return self._each(array_of(image))
+
+    @of_each
+    def _each(self, image):
+        size = shorter_to(image, self.size[0]) if self.keeps_ratio and image.ndim > 1 else self.size
         return resized(image, size, self.interpolation)
 
     def of_pil(self, image):
         return resized_pil("Resize", image, self.size[0] if self.keeps_ratio else self.size, self.interpolation)
 
     def __call__(self, value):
-        is_linear = self.interpolation == Inter.LINEAR and (is_pil(value) or np.ndim(value) == 3)
-        return super().__call__(value) if is_linear else guarded("Resize", self._resized, value)
+        is_plain = is_pil(value) or np.ndim(value) == 3 and array_of(value).dtype != np.float64
+        is_plain = is_plain and self.interpolation == Inter.LINEAR
+        return super().__call__(value) if is_plain else guarded("Resize", self._resized, value)
 
 
 class RandomCropDecodeResize(RandomResizedCrop):
@@ -163,10 +184,10 @@ class RandomCropDecodeResize(RandomResizedCrop):
 
 class RandomCrop(ImageTransform):
     """A window (height, width), or a square of one side, at a random place of an image [height,width] or
-    [height,width,channels] of any element type. The image first gets a border of `padding` elements: one number, (left
-    and right, top and bottom) or (left, top, right, bottom), filled with `fill_value`, one number or one for each
-    channel, or as `padding_mode` says. With `pad_if_needed` a smaller image gets a larger border; else it raises
-    ValueError."""
+    [height,width,channels] of any element type; each of several images [..,height,width,channels] has its own place.
+    The image first gets a border of `padding` elements: one number, (left and right, top and bottom) or (left, top,
+    right, bottom), filled with `fill_value`, one number or one for each channel, or as `padding_mode` says. With
+    `pad_if_needed` a smaller image gets a larger border; else it raises ValueError."""
 
     def __init__(
         self,
@@ -192,8 +213,8 @@ class RandomCrop(ImageTransform):
 
 
 class RandomHorizontalFlip(ImageTransform):
-    """Exchanges left and right of an image [height,width] or [height,width,channels] with the probability `prob`.
-    Raises ValueError for a probability outside of 0 to 1."""
+    """Exchanges left and right of an image [height,width] or [height,width,channels], or of all of several
+    [..,height,width,channels], with the probability `prob`. Raises ValueError for a probability outside of 0 to 1."""
 
     def __init__(self, prob: float = 0.5):
         self.drawn = RandomHorizontalFlipWith(prob)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 
-from partita.dataset.vision.base import Drawn, ImageMap, require_integer, require_number
+from partita.dataset.vision.base import Drawn, ImageMap, of_each, require_integer, require_number
 from partita.dataset.vision.drawn import _probability
-from partita.dataset.vision.enhanced import _bytes_of, _require_resample
+from partita.dataset.vision.enhanced import _bytes_of, _require_resample, _tones_of
 from partita.dataset.vision.enums import Inter
 from partita.dataset.vision.pillow import pillow, resampling
 from partita.dataset.vision.warped import affine, filled, perspective, rotated, seen, warped
@@ -41,7 +41,7 @@ class Affine(ImageMap):
         self.resample, self.fill_value = _require_resample(where, resample), filled(where, fill_value)
 
     def of_array(self, image):
-        image = _bytes_of("Affine", image)
+        image = _tones_of("Affine", image)
         moved = [share * side for share, side in zip(self.translate, image.shape[1::-1])]
         matrix = affine(image.shape, self.degrees, moved, self.scale_, self.shear)
         return _like(warped(image, matrix, image.shape[:2], self.resample, self.fill_value), image)
@@ -62,8 +62,9 @@ class Rotate(ImageMap):
         self.resample, self.expand = _require_resample("Rotate", resample), bool(expand)
         self.center, self.fill_value = center, filled("Rotate", fill_value)
 
+    @of_each
     def of_array(self, image):
-        image = _bytes_of("Rotate", image)
+        image = _tones_of("Rotate", image)
         fill = self.fill_value[::-1]  # as the documented map has it
         return _like(rotated(image, self.degrees, self.resample, self.expand, self.center, fill), image)
 
@@ -95,7 +96,7 @@ class Perspective(ImageMap):
         self.interpolation = _require_resample("Perspective", interpolation)
 
     def of_array(self, image):
-        image = _bytes_of("Perspective", image)
+        image = _tones_of("Perspective", image)
         return _like(seen(image, perspective(self.starts, self.ends), self.interpolation), image)
 
     def of_pil(self, image):

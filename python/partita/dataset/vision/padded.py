@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from partita.dataset.vision.base import Drawn, ImageMap, require_image, require_integer, require_kind
+from partita.dataset.vision.base import Drawn, ImageMap, of_each, require_image, require_integer, require_kind
 from partita.dataset.vision.drawn import sizes_of
 from partita.dataset.vision.enums import Border
 from partita.dataset.vision.pillow import padded_pil
@@ -123,6 +123,7 @@ class RandomCropWith(Drawn):
             )
         return int(generator.integers(height - self.size[0] + 1)), int(generator.integers(width - self.size[1] + 1))
 
+    @of_each
     def drawn(self, image, generator):
         require_image("RandomCrop", image)
         borders, height, width = self.borders(*image.shape[:2])

@@ -10,6 +10,7 @@ from partita.dataset.vision import adjusted
 from partita.dataset.vision.base import (
     Drawn,
     ImageMap,
+    of_each,
     require_colors,
     require_image,
     require_integer,
@@ -96,6 +97,7 @@ class AdjustGamma(ImageMap):
         self.gamma = float(require_number("AdjustGamma", "gamma", gamma, 0))
         self.gain = float(require_number("AdjustGamma", "gain", gain))
 
+    @of_each
     def of_array(self, image):
         require_image("AdjustGamma", image)
         if image.dtype.kind == "f":
