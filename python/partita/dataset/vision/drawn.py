@@ -91,7 +91,7 @@ class CenterCrop(ImageMap):
         require_image("CenterCrop", image)
         for axis, wanted in enumerate(self.size):
             more = max(0, wanted - image.shape[axis])
-            around = [(more // 2, more - more // 2) if i == axis else (0, 0) for i in range(image.ndim)]
+            around = [(more - more // 2, more // 2) if i == axis else (0, 0) for i in range(image.ndim)]
             image = np.pad(image, around) if more else image
         top, left = ((n - wanted) // 2 for n, wanted in zip(image.shape, self.size))
         return np.ascontiguousarray(image[top : top + self.size[0], left : left + self.size[1]])
