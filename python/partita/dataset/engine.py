@@ -24,6 +24,15 @@ _FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
 _REFUSED = {"map": set(), "batch": {"column_order"}}
 
 
+def _others_of(where, datasets):
+    """A list of data sets. Raises TypeError for anything else."""
+    others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
+    for one in others:
+        if not isinstance(one, Dataset):
+            raise TypeError(f"[{where}] no data set, got {type(one).__name__}, expected a Dataset, or several")
+    return others
+
+
 def _refuse_unknown(where, options):
     for name, value in options.items():
         if name in _FREE:
@@ -246,13 +255,11 @@ class Dataset(Streamed, Readable):
     def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Adds the columns of another data set, or of several in a tuple, for as many rows as the shortest has. Raises
         ValueError for a column that two of them have."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return zip((self, *others))
+        return zip((self, *_others_of("zip", datasets)))
 
     def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Appends the rows of other data sets, which have the same columns; so does `dataset + other`."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return _Joined([self, *others], _data.concat)
+        return _Joined([self, *_others_of("concat", datasets)], _data.concat)
 
     def __add__(self, other):
         return self.concat(other)
@@ -264,6 +271,8 @@ class Dataset(Streamed, Readable):
         up or a part is empty."""
         rows, step = self.get_dataset_size(), self._batch_size or 1
         shares = all(isinstance(one, float) for one in sizes)
+        if shares and abs(sum(sizes) - 1) > 1e-9:
+            raise ValueError(f"[split] shares do not add up, got {list(sizes)}, expected 1 in all")
         counts = [round(rows * one) for one in sizes] if shares else list(sizes)
         if shares:
             counts[0] += rows - sum(counts)

@@ -15,11 +15,6 @@ def is_picture(value):
     return module is not None and isinstance(value, module.Image)
 
 
-def _fits(value):
-    """Whether the maps of images of the library take an array."""
-    return value.ndim == 3 and value.dtype in (np.uint8, np.float32)
-
-
 class _OfLibrary:
     """A map of the library, which images of Pillow, several images and other numbers go round."""
 
@@ -28,11 +23,14 @@ class _OfLibrary:
 
     def apply(self, value, epoch, sample):
         """The value of a row in an epoch."""
-        if is_picture(value) or not _fits(np.asarray(value)):
-            return self._step.drawn_of(value, np.random.default_rng([self._seed, epoch, sample]))
-        if hasattr(self._step, "in_python"):
+        if not is_picture(value) and hasattr(self._step, "in_python"):
             return self._step.in_python(np.asarray(value))
-        return np.asarray(self._made.apply(_core.Array(np.asarray(value)), epoch, sample))
+        if not is_picture(value):
+            try:
+                return np.asarray(self._made.apply(_core.Array(np.asarray(value)), epoch, sample))
+            except (TypeError, ValueError):  # perhaps images of other shapes, which the map in Python takes
+                pass
+        return self._step.drawn_of(value, np.random.default_rng([self._seed, epoch, sample]))
 
 
 def with_pictures(made, given, seed):

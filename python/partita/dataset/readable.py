@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -133,19 +134,33 @@ class Readable:
         output_numpy: bool = False,
         do_copy: bool = False,
     ) -> Iterator[list]:
-        """Iterates over rows or batches as lists of the values of columns: Tensors, or NumPy arrays with
-        `output_numpy`. Each iteration is one epoch."""
+        """Iterates over rows or batches as lists of the values of `columns`, or of all: Tensors, or NumPy arrays with
+        `output_numpy`; texts are NumPy arrays in any case. Each iteration is one epoch, whatever `num_epochs` is.
+        Raises ValueError for unknown columns."""
+        _require_epochs("create_tuple_iterator", num_epochs, output_numpy)
         return _Iterator(lambda: self._values(1, columns, output_numpy))
 
     def create_dict_iterator(
         self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
     ) -> Iterator[dict]:
-        """Iterates over rows or batches as dicts from the names of columns to values. Each iteration is one epoch."""
+        """Iterates over rows or batches as dicts from the names of columns to values: Tensors, or NumPy arrays with
+        `output_numpy`; texts are NumPy arrays in any case. Each iteration is one epoch, whatever `num_epochs` is."""
+        _require_epochs("create_dict_iterator", num_epochs, output_numpy)
         names = [name for name in self.get_col_names() if not name.startswith(flows.HIDDEN)]
         return _Iterator(lambda: (dict(zip(names, values)) for values in self._values(1, None, output_numpy)))
 
     def __iter__(self):
         return iter(self._values(1, None, False))
+
+
+def _require_epochs(where, num_epochs, output_numpy):
+    """Raises TypeError or ValueError for options that are none."""
+    if isinstance(num_epochs, bool) or not isinstance(num_epochs, numbers.Integral):
+        raise TypeError(f"[{where}] num_epochs is not an integer, got {num_epochs!r}, expected one from 1, or -1")
+    if num_epochs < -1 or num_epochs == 0:
+        raise ValueError(f"[{where}] bad num_epochs, got {num_epochs}, expected an integer from 1, or -1")
+    if not isinstance(output_numpy, bool):
+        raise TypeError(f"[{where}] output_numpy is not a bool, got {output_numpy!r}, expected True or False")
 
 
 def _as_tensor(value):

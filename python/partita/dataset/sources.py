@@ -225,6 +225,8 @@ def _names(where, column_names, count):
     names = [column_names] if isinstance(column_names, str) else list(column_names)
     if len(names) != count:
         raise ValueError(f"[{where}] another number of columns, got {count} values, expected {len(names)}: {names}")
+    if len(set(names)) != len(names):
+        raise ValueError(f"[{where}] two columns of one name, got {names}, expected each name once")
     return names
 
 

@@ -173,8 +173,8 @@ def applied(step, value, generator):
 
 
 class Compose:
-    """Several maps, one after the other, as one: the argument of `map`, or a call with the values of a row. Raises
-    TypeError for an empty list and for what cannot be called."""
+    """Several maps, one after the other, as one: the argument of `map`, or a call with the values of a row, which gives
+    the value, or a tuple of several. Raises TypeError for an empty list and for what cannot be called."""
 
     def __init__(self, transforms: Sequence[Callable]):
         if not isinstance(transforms, (list, tuple)) or not transforms:
