@@ -24,7 +24,9 @@ K_CONTEXT = _Context()
 
 
 class ParallelMode:
-    """How ranks share the work."""
+    """How ranks share the work, as `set_auto_parallel_context(parallel_mode=..)` takes it: STAND_ALONE (not at all),
+    DATA_PARALLEL (rows), SEMI_AUTO_PARALLEL (as `shard` says), AUTO_PARALLEL (as the planner finds) and HYBRID_PARALLEL
+    (by hand)."""
 
     STAND_ALONE = "stand_alone"
     DATA_PARALLEL = "data_parallel"
@@ -295,7 +297,7 @@ def get_auto_parallel_context(attr_key: str) -> object:
 
 
 def reset_auto_parallel_context() -> None:
-    """All keys of set_auto_parallel_context as they were at the beginning."""
+    """Sets all keys of `set_auto_parallel_context` as they were at the beginning."""
     _parallel.clear()
 
 

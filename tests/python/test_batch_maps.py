@@ -203,7 +203,8 @@ class SeveralImages(Case):
     def test_of_other_numbers_and_without_channels(self):
         image = np.random.default_rng(5).random((6, 7, 3))
         self.assertEqual(self._mapped(image, [vision.Resize(4), vision.HWC2CHW()])[0].shape, (3, 4, 4))
-        self.assertEqual(self._mapped(image[..., 0], [vision.Normalize([0.5], [2.0]), vision.HWC2CHW()])[0].shape, (6, 7))
+        steps = [vision.Normalize([0.5], [2.0]), vision.HWC2CHW()]
+        self.assertEqual(self._mapped(image[..., 0], steps)[0].shape, (6, 7))
         with self.refuses(ValueError, "[Normalize] another number of channels, got shape (2, 6, 7, 3), expected 2"):
             vision.Normalize([0.5, 1], [2.0, 1])(np.stack([image, image]))
         with self.refuses(ValueError, "[RandomHorizontalFlip] bad prob, got 2"):

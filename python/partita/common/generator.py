@@ -18,7 +18,8 @@ __all__ = "Generator default_generator seed manual_seed initial_seed set_rng_sta
 
 
 class Generator:
-    """A seed, and how many draws followed it."""
+    """A seed, and how many draws followed it: functions that take a `generator` go on from it. The numbers that follow
+    are a function of both, on any number of ranks."""
 
     def __init__(self):
         self._seed, self._offset = 0, 0
@@ -27,7 +28,8 @@ class Generator:
         self._seed, self._offset = seed, offset
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begins with a seed, an integer from 0, and returns the generator."""
+        """Begins with a seed, an integer from 0 to 2^32 - 1, and returns the generator. Raises TypeError for other than
+        an integer, ValueError for one out of range."""
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise TypeError(f"[Generator] the seed is not an integer, got {type(seed).__name__}, expected one")
         if not 0 <= seed < 2**32:
@@ -46,7 +48,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Returns the seed and the number of draws, as 16 bytes."""
+        """Returns the seed and the number of draws, as a tensor of 16 bytes, uint8."""
         return Tensor(np.array([self._seed, self._offset], "<u8").view(np.uint8))
 
     def set_state(self, state: Tensor) -> None:

@@ -20,7 +20,8 @@ STRICT, COMPATIBLE, LAX = 0, 1, 2  # the levels of `jit_syntax_level`, which has
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor of the values of a NumPy array. Raises TypeError for what is none."""
+    """A tensor with a copy of the values of a NumPy array, of its shape and element type. Raises TypeError for anything
+    else."""
     return Tensor.from_numpy(array)
 
 
@@ -34,7 +35,7 @@ def frombuffer(buffer, dtype: DTypeLike, count: int = -1, offset: int = 0) -> Te
 
 
 def is_tensor(obj: object) -> bool:
-    """Whether a value is a tensor."""
+    """Whether a value is a Tensor, which Parameters are, too."""
     return isinstance(obj, Tensor)
 
 

@@ -109,7 +109,7 @@ def _later(name):
         )
 
     refuse.__name__ = name
-    refuse.__doc__ = "Not there yet."
+    refuse.__doc__ = "Not there: raises NotImplementedError. Use a collective of the group, such as `all_reduce`."
     return refuse
 
 

@@ -15,7 +15,7 @@ _groups = {}
 
 
 class GlobalComm:
-    """The group of all ranks, and whether communication was initialised."""
+    """The group of all ranks, WORLD_COMM_GROUP, the name of the backend, and whether `init` was called, INITED."""
 
     BACKEND = "mccl"
     WORLD_COMM_GROUP = MCCL_WORLD_COMM_GROUP

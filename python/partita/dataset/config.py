@@ -54,7 +54,10 @@ def _accessors(name):
         _options[name] = value
 
     get.__name__, put.__name__ = f"get_{name}", f"set_{name}"
-    get.__doc__, put.__doc__ = f"The option {name}.", f"Keeps the option {name}, without effect."
+    get.__doc__ = f"The option {name}, {kind.__name__}; {_DEFAULTS[name]!r} at the beginning."
+    put.__doc__ = f"Keeps the option {name}, {kind.__name__}, without effect. Raises TypeError for other types"
+    put.__doc__ += ", ValueError for integers out of range." if kind is int else "."
+    get.__annotations__, put.__annotations__ = {"return": kind}, {"value": kind, "return": None}
     return {get.__name__: get, put.__name__: put}
 
 
@@ -85,7 +88,8 @@ def get_debug_mode():
 
 
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode):
-    """Accepts RETURN, which is what happens. Raises NotImplementedError for others."""
+    """Accepts RETURN, which is what happens: an error of a row ends the iteration. Raises NotImplementedError for
+    others."""
     if error_samples_mode != ErrorSamplesMode.RETURN:
         raise NotImplementedError(
             f"[set_error_samples_mode] rows with errors end the iteration, got {error_samples_mode!r}, expected a map "

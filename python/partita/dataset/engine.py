@@ -44,7 +44,9 @@ def _refuse_unknown(where, options):
 
 
 class Dataset(Streamed, Readable):
-    """Rows with named columns, or batches of them once `batch` was called."""
+    """Rows with named columns, or batches of them once `batch` was called. A source such as GeneratorDataset gives one,
+    and each method another one, which leaves the first as it is: `data.map(..).shuffle(..).batch(..)`. Rows are read
+    when a training or an iterator asks for them; `for row in data` gives lists of Tensors."""
 
     # Of a description: `_source(shard)` gives the rows of the library; `shard` is (shards, shard) in place of the
     # script's own, or None. After `batch` rows are counted in batches of `_batch_size`.
@@ -210,7 +212,8 @@ class Dataset(Streamed, Readable):
         return repeated
 
     def take(self, count: int = -1) -> Dataset:
-        """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
+        """Keeps only the first `count` rows, or batches after `batch`; -1 keeps all. Raises ValueError for other counts
+        below 1."""
         if count == -1:
             return self
         if not isinstance(count, int) or count < 1:
@@ -223,7 +226,7 @@ class Dataset(Streamed, Readable):
         )
 
     def skip(self, count: int) -> Dataset:
-        """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
+        """Leaves out the first `count` rows, or batches after `batch`. Raises ValueError for a negative count."""
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
         return self._view(
@@ -265,10 +268,10 @@ class Dataset(Streamed, Readable):
         return self.concat(other)
 
     def split(self, sizes: Sequence[int] | Sequence[float], randomize: bool = True) -> list[Dataset]:
-        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats. A part has the same
-        rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their
-        order changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add
-        up or a part is empty."""
+        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats that add up to 1. A
+        part has the same rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the
+        whole, and their order changes with each epoch. Put random transforms after the split. Raises ValueError if the
+        sizes do not add up or a part is empty."""
         rows, step = self.get_dataset_size(), self._batch_size or 1
         shares = all(isinstance(one, float) for one in sizes)
         if shares and abs(sum(sizes) - 1) > 1e-9:
@@ -357,7 +360,7 @@ class _View(Dataset):
 
 
 class BatchDataset(_View):
-    """Rows in batches: the result of `batch`."""
+    """Rows in batches: the result of `Dataset.batch`."""
 
     @property
     def batch_size(self):
@@ -365,7 +368,7 @@ class BatchDataset(_View):
 
 
 class RepeatDataset(_View):
-    """Rows that are repeated: the result of `repeat`."""
+    """Rows that are repeated: the result of `Dataset.repeat`."""
 
     _count = 1
 
@@ -377,7 +380,7 @@ class RepeatDataset(_View):
 
 
 class TakeDataset(_View):
-    """The first rows: the result of `take`."""
+    """The first rows: the result of `Dataset.take`."""
 
 
 def _has_partial_batch(data):

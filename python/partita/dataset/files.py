@@ -111,6 +111,22 @@ def _signature(text):
     return inspect.signature(made)
 
 
+# What docstrings say of the parameters of those texts, in lines.
+_SAID = {
+    "usage": '`usage`: the part to read, such as "train" or "test".',
+    "decode": "With `decode` images are uint8[height,width,3], read by Pillow; else the bytes of files, uint8[n].",
+    "class_indexing": "`class_indexing`: {name of a class: its number}; by default from 0 in the order of the names.",
+    "extensions": '`extensions`: the endings of the files that are read, such as [".jpg"].',
+    "shuffle": "Rows are shuffled unless `shuffle` is False; `num_shards`, `shard_id` and `num_samples` choose some.",
+    "sampler": "A `sampler` chooses in place of these.",
+}
+_ERRORS = "Raises ValueError for files that are missing or damaged, and for unknown options."
+
+
+def _said(doc, parameters):
+    return "\n".join([doc, "", *(text for name, text in _SAID.items() if name in parameters), _ERRORS])
+
+
 def source_class(name, module, signature, doc, load, **attrs):
     """A data set whose rows `load(options, where)` lists: (names, rows). `signature` is the documented one."""
     documented = _signature(signature)
@@ -119,7 +135,8 @@ def source_class(name, module, signature, doc, load, **attrs):
         try:
             given = documented.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"[{name}] wrong arguments, got {error}, expected ({signature})") from None
+            text = str(error).removeprefix("got ")
+            raise TypeError(f"[{name}] wrong arguments, got {text}, expected ({signature})") from None
         given.apply_defaults()
         options = dict(given.arguments)
         RowSource.__init__(self, name, *(options.get(one) for one in _CHOICES))
@@ -132,7 +149,7 @@ def source_class(name, module, signature, doc, load, **attrs):
             raise ValueError(f"[{name}] no rows, got an empty data set, expected one or more")
         self._list(names, rows, options.get("decode"))
 
-    members = {"__init__": __init__, "__doc__": doc, "__module__": module, **attrs}
+    members = {"__init__": __init__, "__doc__": _said(doc, documented.parameters), "__module__": module, **attrs}
     made = type(name, (ListedSource,), members)
     __init__.__signature__ = documented
     made.__signature__ = documented.replace(parameters=list(documented.parameters.values())[1:])

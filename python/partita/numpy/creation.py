@@ -49,7 +49,7 @@ def ones(shape: int | Sequence[int], dtype: DTypeLike | None = float32) -> Tenso
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike | None = float32) -> Tensor:
-    """Zeros: values that are not set do not exist here."""
+    """Zeros of a shape, an integer or a sequence of these: values that are not set do not exist here."""
     return zeros(shape, dtype)
 
 
@@ -154,10 +154,16 @@ def triu(m: ArrayLike, k: int = 0) -> Tensor:
 
 def meshgrid(*xi, sparse: bool = False, indexing: str = "xy") -> list[Tensor]:
     """The coordinates of the points of a grid, a tensor for each of the vectors `xi`, as a list. With "xy" the first
-    two dimensions are exchanged, of length len(y), len(x); with "ij" they have the order of the vectors."""
-    if sparse:
-        raise NotImplementedError("[meshgrid] sparse grids are not supported, got sparse=True, expected False")
-    return list(F.meshgrid(*[tensor_of(one) for one in xi], indexing=indexing))
+    two dimensions are exchanged, of length len(y), len(x); with "ij" they have the order of the vectors.
+    With `sparse` tensors have one element along the dimensions of the others."""
+    vectors = [tensor_of(one) for one in xi]
+    if not sparse:
+        return list(F.meshgrid(*vectors, indexing=indexing))
+    places = list(range(len(vectors)))
+    if indexing == "xy":
+        places[:2] = places[:2][::-1]
+    shapes = [[-1 if i == place else 1 for i in range(len(places))] for place in places]
+    return [F.reshape(one, to) for one, to in zip(vectors, shapes)]
 
 
 def rand(*shape, dtype: DTypeLike = float32) -> Tensor:

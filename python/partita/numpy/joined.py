@@ -21,7 +21,7 @@ __all__ = (
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor:
-    """One array after another along a dimension, or both in one row."""
+    """One array after another along a dimension, or both in one row without an axis."""
     parts = [tensor_of(arr), tensor_of(values)]
     return F.concat([ravel(one) for one in parts] if axis is None else parts, axis or 0)
 
@@ -136,7 +136,8 @@ def _around(x, given, axis):
 def diff(
     a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
 ) -> Tensor:
-    """The differences of neighbours along a dimension, n times; with elements before and after."""
+    """The differences of neighbours along a dimension, n times, so that it has n elements fewer; with elements before
+    and after."""
     x = tensor_of(a)
     if x.ndim == 0 or n < 0:
         raise ValueError(f"[diff] bad operands, got shape {x.shape} and n={n}, expected a dimension, n from 0")
@@ -183,7 +184,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
 
 
 def matrix_power(a: ArrayLike, n: int) -> Tensor:
-    """The product of n equal matrices."""
+    """The product of n equal matrices [..,m,m]; powers of its inverse for n below 0."""
     return F.matrix_power(tensor_of(a), n)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 
-import numpy as np
-
 from partita.common.tensor import Tensor
 from partita.numpy.tensors import ArrayLike, sizes_of, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
     "array_split atleast_1d broadcast_to column_stack concatenate expand_dims flip fliplr flipud hstack moveaxis "
-    "ndim pad ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
+    "ndim ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
 ).split()
 
 
@@ -83,7 +81,7 @@ def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
 
 
 def hstack(tup: Sequence[ArrayLike]) -> Tensor:
-    """Tensors one after the other along the second dimension, or the only one."""
+    """Tensors one after the other along the second dimension, or the only one of vectors."""
     return F.hstack([tensor_of(one) for one in tup])
 
 
@@ -161,29 +159,6 @@ def rot90(a: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     for _ in range(k % 4):
         x = F.swapaxes(F.flip(x, second), first, second)
     return x
-
-
-def pad(
-    arr: ArrayLike,
-    pad_width: int | Sequence,
-    mode: str = "constant",
-    stat_length=None,
-    constant_values: float = 0,
-    end_values: float = 0,
-    reflect_type: str = "even",
-    **kwargs,
-) -> Tensor:
-    """More elements around all dimensions: an integer, a pair, or one for each; a number, or ("edge", "reflect",
-    "wrap") elements of the tensor."""
-    x = tensor_of(arr)
-    modes = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
-    if mode not in modes or stat_length is not None or reflect_type != "even" or kwargs:
-        raise NotImplementedError(f"[pad] this mode is not supported, got {mode!r}, expected one of {list(modes)}")
-    if not isinstance(constant_values, numbers.Number):
-        raise NotImplementedError(f"[pad] several values are not supported, got {constant_values!r}, expected a number")
-    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
-    sizes = [one for pair in reversed(pairs) for one in pair]
-    return F.pad(x, sizes, modes[mode], constant_values if mode == "constant" else None)
 
 
 def ndim(a: ArrayLike) -> int:

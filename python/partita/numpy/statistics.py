@@ -272,7 +272,7 @@ def histogram2d(
 
 
 def isin(element: ArrayLike, test_elements: ArrayLike, invert: bool = False) -> Tensor:
-    """Whether each element is among others, or with `invert` is not."""
+    """Whether each element is among others, or with `invert` is not, as bools of the shape of `element`."""
     x, others = tensor_of(element), ravel(tensor_of(test_elements))
     found = F.any(F.equal(F.expand_dims(x, -1), others), -1)
     return F.logical_not(found) if invert else found

@@ -20,7 +20,8 @@ __all__ = (
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence = 2) -> Tensor:
-    """Sums of products over the last `axes` dimensions of `a` and the first ones of `b`, or over those of a pair."""
+    """Sums of products over the last `axes` dimensions of `a` and the first ones of `b`, or over those of a pair of
+    lists."""
     return F.tensor_dot(tensor_of(a), tensor_of(b), axes)
 
 
@@ -71,10 +72,17 @@ def average(
     return (made, total) if returned else made
 
 
-def _extreme(function, a, axis, keepdims, initial, where):
-    if initial is not None or where is not True:
-        raise NotImplementedError("[max] initial and where are not supported, got one of them, expected neither")
-    return function(tensor_of(a), () if axis is None else axis, keepdims)
+def _extreme(function, pick, a, axis, keepdims, initial, where):
+    """The largest or smallest element, which `pick` chooses of two, and of `initial`."""
+    a, name = tensor_of(a), "max" if function is F.reduce_max else "min"
+    if initial is not None and not isinstance(initial, numbers.Number):
+        raise TypeError(f"[{name}] initial is not a number, got {type(initial).__name__}, expected one")
+    if where is not True:
+        if initial is None:
+            raise ValueError(f"[{name}] a mask leaves nothing to compare, got where without initial, expected both")
+        a = F.select(F.broadcast_to(F.cast(tensor_of(where), bool_), a.shape), a, F.cast(tensor_of(initial), a.dtype))
+    made = function(a, () if axis is None else axis, keepdims)
+    return made if initial is None else F.cast(pick(made, initial), a.dtype)
 
 
 def max(
@@ -84,8 +92,10 @@ def max(
     initial: float | None = None,
     where=True,
 ) -> Tensor:
-    """The largest element over dimensions, or of all."""
-    return _extreme(F.reduce_max, a, axis, keepdims, initial, where)
+    """The largest element over the dimensions `axis`, or of all; these dimensions stay, of size 1, with `keepdims`.
+    `initial` counts as one more element of each row. `where`, a mask that is broadcast, leaves elements out: ValueError
+    without `initial`."""
+    return _extreme(F.reduce_max, F.maximum, a, axis, keepdims, initial, where)
 
 
 def min(
@@ -95,8 +105,10 @@ def min(
     initial: float | None = None,
     where=True,
 ) -> Tensor:
-    """The smallest element over dimensions, or of all."""
-    return _extreme(F.reduce_min, a, axis, keepdims, initial, where)
+    """The smallest element over the dimensions `axis`, or of all; these dimensions stay, of size 1, with `keepdims`.
+    `initial` counts as one more element of each row. `where`, a mask that is broadcast, leaves elements out: ValueError
+    without `initial`."""
+    return _extreme(F.reduce_min, F.minimum, a, axis, keepdims, initial, where)
 
 
 amax, amin = max, min

@@ -105,7 +105,8 @@ class LearningRateScheduler(Callback):
 
 
 class History(Callback):
-    """Keeps the losses of epochs, and their metrics, in `history`; the numbers of epochs in `epoch`."""
+    """Keeps the losses of epochs, and their metrics, as lists by their names in `history`; the numbers of epochs in
+    `epoch`."""
 
     def __init__(self):
         self.history, self.epoch = {}, None

@@ -26,7 +26,7 @@ def build_searched_strategy(strategy_filename: str):
 
 
 def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
-    """One strategy file of several: those of a folder."""
+    """Writes one strategy file, `dst_strategy_file`, of those of the stages of a pipeline, which stand in a folder."""
     where = "merge_pipeline_strategys"
     if not os.path.isdir(src_strategy_dirs):
         raise ValueError(f"[{where}] no folder, got {src_strategy_dirs!r}, expected one with strategy files")

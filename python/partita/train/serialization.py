@@ -214,8 +214,10 @@ def load_checkpoint(
     format: str = "ckpt",
 ) -> dict[str, Parameter]:
     """Returns the parameters and texts of a file as a dict by their names, and loads them into `net` if it is given.
-    Checksums that the file has are always checked. Raises ValueError for a path that ends neither in .ckpt nor in
-    .safetensors, for a damaged file, or if no parameter is left to load."""
+    Names that begin with one of `filter_prefix` are left out; with `specify_prefix` only those are kept that begin so,
+    with `choice_func(name)` those for which it is true. Checksums that the file has are always checked. Raises
+    ValueError for a path that ends neither in .ckpt nor in .safetensors, for a file that is missing or damaged, or if
+    no parameter is left to load, NotImplementedError for a key."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -413,7 +415,7 @@ tensor_to_np_type = {one.name: one.numpy.type for one in mstype.number_type if o
 
 
 def export(net: Cell, *inputs, file_name: str, file_format: str, **kwargs):
-    """Not there yet."""
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError(
         f"[export] files of other systems are not supported, got file_format={file_format!r}, expected save_checkpoint"
     )

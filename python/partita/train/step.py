@@ -22,7 +22,10 @@ def jit(
     backend: str = "",
     **others,
 ):
-    """A function, or a method of a cell, as one program: traced, compiled for each signature, run as a whole."""
+    """A function, or a method of a cell, as one program: the first call with arguments of new shapes, types or
+    constants traces its Python, which then no longer runs, and later ones run the compiled program. Tensors are
+    operands; numbers, texts and other values of Python are constants of the program. `jit` may decorate without or with
+    options; all of these are kept without effect."""
     make = functools.partial(Program, is_graph=True)
     return make(function) if function is not None else make
 
@@ -31,7 +34,8 @@ ms_function = jit
 
 
 def mutable(input_data: object, dynamic_len: bool = False):
-    """The data itself: tensors in tuples, lists and dicts are inputs of programs in any case."""
+    """The data itself: tensors in tuples, lists and dicts are inputs of programs in any case. Raises TypeError for
+    other than a tensor, a number, or a tuple, list or dict."""
     if not isinstance(input_data, (tuple, list, dict, int, float, Tensor)):
         raise TypeError(
             f"[mutable] bad input_data, got {type(input_data).__name__}, expected a tensor, a number, or a tuple, list "

@@ -62,7 +62,9 @@ def _scalar(tag, value):
 
 class SummaryRecord:
     """A file of scalars in the folder `log_dir`, which is made. After `add_value("scalar", name, tensor)`,
-    `record(step)` writes the values that were added as those of a step."""
+    `record(step)` writes the values that were added as those of a step; `close`, or the end of a `with`, completes the
+    file. Raises TypeError for names that are no texts, NotImplementedError for a network, a size of files or other
+    options."""
 
     def __init__(
         self,

@@ -118,7 +118,8 @@ class Implementation(enum.Enum):
 
 
 class PyTensorOperation(Described):
-    """The base of maps in Python: `execute_py`, `parse` or `__call__` gives the new value of a row."""
+    """The base of maps in Python of your own: `execute_py`, `parse` or `__call__` gives the new value of a row, a NumPy
+    array, or a tuple of several."""
 
     implementation = None
 

@@ -40,7 +40,8 @@ class _Adjust(ImageMap):
 
 
 class AdjustBrightness(_Adjust):
-    """Colours times a factor."""
+    """The colours of an image [height,width,3] times a factor from 0; uint8 is cut to 0 to 255. Raises ValueError for
+    other shapes and negative factors."""
 
     _name, _function, _pillow = "brightness_factor", staticmethod(adjusted.brightened), "Brightness"
 
@@ -49,7 +50,8 @@ class AdjustBrightness(_Adjust):
 
 
 class AdjustContrast(_Adjust):
-    """Colours between the mean brightness of the image, at 0, and themselves, at 1, or beyond."""
+    """The colours of an image [height,width,3] between its mean brightness, at 0, and themselves, at 1, or beyond.
+    Raises ValueError for other shapes and negative factors."""
 
     _name, _function, _pillow = "contrast_factor", staticmethod(adjusted.contrasted), "Contrast"
 
@@ -58,7 +60,8 @@ class AdjustContrast(_Adjust):
 
 
 class AdjustSaturation(_Adjust):
-    """Colours between gray ones, at 0, and themselves, at 1, or beyond."""
+    """The colours of an image [height,width,3] between gray ones, at 0, and themselves, at 1, or beyond. Raises
+    ValueError for other shapes and negative factors."""
 
     _name, _function, _pillow = "saturation_factor", staticmethod(adjusted.saturated), "Color"
 
@@ -67,7 +70,8 @@ class AdjustSaturation(_Adjust):
 
 
 class AdjustHue(_Adjust):
-    """Colours with their hue turned by a share of the circle, from -0.5 to 0.5."""
+    """The colours of an image [height,width,3] with their hue turned by a share of the circle, from -0.5 to 0.5. Raises
+    ValueError for other shapes and factors."""
 
     _name, _range, _function = "hue_factor", (-0.5, 0.5), staticmethod(adjusted.turned)
 
@@ -79,7 +83,8 @@ class AdjustHue(_Adjust):
 
 
 class AdjustSharpness(_Adjust):
-    """The image between a blurred version, at 0, and itself, at 1, or sharper."""
+    """An image of uint8 between a blurred version, at 0, and itself, at 1, or sharper. Raises TypeError for other
+    elements, ValueError for negative factors."""
 
     _name, _pillow = "sharpness_factor", "Sharpness"
 
@@ -110,7 +115,8 @@ class AdjustGamma(ImageMap):
 
 
 class Posterize(ImageMap):
-    """The highest bits of each element."""
+    """An image of uint8 with the highest `bits` bits, 0 to 8, of each element alone. Raises TypeError for other
+    elements."""
 
     def __init__(self, bits: int):
         self.bits = require_integer("Posterize", "bits", bits, 0, 8)
@@ -120,7 +126,7 @@ class Posterize(ImageMap):
 
 
 class Solarize(ImageMap):
-    """255 minus the elements within two thresholds, or from one on."""
+    """An image with 255 minus the elements within two thresholds, tones from 0 to 255, or from one on."""
 
     def __init__(self, threshold: float | Sequence[float]):
         pair = (threshold, threshold) if isinstance(threshold, (int, float)) else tuple(threshold)
