@@ -122,6 +122,9 @@ def to_dtype(given):
     raise TypeError(f"[dtype] unknown element type, got {given!r}, expected one of {names}")
 
 
+DTypeLike = DType | np.dtype | type | str  # what `to_dtype` takes
+
+
 def dtype_to_nptype(type_):
     """The type of NumPy's scalars that has the elements of an element type.
 

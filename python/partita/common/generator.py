@@ -3,6 +3,8 @@
 The default generator is what `set_seed` sets, besides NumPy's. A draw is a function of the seed and of its number, so
 the same state gives the same numbers, on any number of ranks. The numbers are others than those of MindSpore."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 
@@ -16,7 +18,8 @@ __all__ = "Generator default_generator seed manual_seed initial_seed set_rng_sta
 
 
 class Generator:
-    """A seed, and how many draws followed it."""
+    """A seed, and how many draws followed it: functions that take a `generator` go on from it. The numbers that follow
+    are a function of both, on any number of ranks."""
 
     def __init__(self):
         self._seed, self._offset = 0, 0
@@ -24,8 +27,9 @@ class Generator:
     def _set(self, seed, offset=0):
         self._seed, self._offset = seed, offset
 
-    def manual_seed(self, seed):
-        """Begins with a seed, an integer from 0, and returns the generator."""
+    def manual_seed(self, seed: int) -> Generator:
+        """Begins with a seed, an integer from 0 to 2^32 - 1, and returns the generator. Raises TypeError for other than
+        an integer, ValueError for one out of range."""
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise TypeError(f"[Generator] the seed is not an integer, got {type(seed).__name__}, expected one")
         if not 0 <= seed < 2**32:
@@ -33,21 +37,21 @@ class Generator:
         self._set(seed)
         return self
 
-    def seed(self):
+    def seed(self) -> int:
         """Begins with a seed that the system draws, and returns it."""
         drawn = int.from_bytes(os.urandom(4), "little")
         self._set(drawn)
         return drawn
 
-    def initial_seed(self):
+    def initial_seed(self) -> int:
         """Returns the seed that the generator began with."""
         return self._seed
 
-    def get_state(self):
-        """Returns the seed and the number of draws, as 16 bytes."""
+    def get_state(self) -> Tensor:
+        """Returns the seed and the number of draws, as a tensor of 16 bytes, uint8."""
         return Tensor(np.array([self._seed, self._offset], "<u8").view(np.uint8))
 
-    def set_state(self, state):
+    def set_state(self, state: Tensor) -> None:
         """Goes on from a state of `get_state`. Raises ValueError for what is none."""
         values = state.asnumpy() if isinstance(state, Tensor) else np.asarray(state)
         if values.dtype != np.uint8 or values.size != 16:

@@ -1,5 +1,7 @@
 """Maps of whole batches: those after `batch`, and functions that `batch` calls with the rows of each."""
 
+from __future__ import annotations
+
 import threading
 
 import numpy as np
@@ -15,13 +17,13 @@ _KEPT = 2  # batches of which rows are read
 class BatchInfo:
     """The last argument of a function that `batch` calls: the numbers of the epoch and of the batch in it, from 0."""
 
-    def __init__(self, epoch, batch):
+    def __init__(self, epoch: int, batch: int):
         self._epoch, self._batch = epoch, batch
 
-    def get_batch_num(self):
+    def get_batch_num(self) -> int:
         return self._batch
 
-    def get_epoch_num(self):
+    def get_epoch_num(self) -> int:
         return self._epoch
 
 

@@ -1,6 +1,9 @@
 """Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable, Sequence
 
 from partita import _core
 from partita._names import missing_attribute
@@ -21,6 +24,15 @@ _FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
 _REFUSED = {"map": set(), "batch": {"column_order"}}
 
 
+def _others_of(where, datasets):
+    """A list of data sets. Raises TypeError for anything else."""
+    others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
+    for one in others:
+        if not isinstance(one, Dataset):
+            raise TypeError(f"[{where}] no data set, got {type(one).__name__}, expected a Dataset, or several")
+    return others
+
+
 def _refuse_unknown(where, options):
     for name, value in options.items():
         if name in _FREE:
@@ -32,7 +44,9 @@ def _refuse_unknown(where, options):
 
 
 class Dataset(Streamed, Readable):
-    """Rows with named columns, or batches of them once `batch` was called."""
+    """Rows with named columns, or batches of them once `batch` was called. A source such as GeneratorDataset gives one,
+    and each method another one, which leaves the first as it is: `data.map(..).shuffle(..).batch(..)`. Rows are read
+    when a training or an iterator asks for them; `for row in data` gives lists of Tensors."""
 
     # Of a description: `_source(shard)` gives the rows of the library; `shard` is (shards, shard) in place of the
     # script's own, or None. After `batch` rows are counted in batches of `_batch_size`.
@@ -66,64 +80,22 @@ class Dataset(Streamed, Readable):
             self._built[shard] = flows.rows_of(self.flow(shard), self._batch_size) if loose else self._source(shard)
         return self._built[shard]
 
-    def rows_of_batches(self, shard=None):
-        """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
-        all columns have as many rows. Raises ValueError for single rows."""
-        rows = self.rows(shard)
-        if self.get_init_step():
-            raise NotImplementedError(
-                f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
-                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
-            )
-        if self._batch_size is not None:
-            return rows
-        if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
-            columns = ", ".join(f"{name} {kind}{shape}" for name, kind, shape in rows.columns)
-            raise ValueError(
-                f"[dataset] single rows in place of batches, got the columns {columns}, expected "
-                "dataset = dataset.batch(SIZE) before the training"
-            )
-        return rows.unbatch()
-
     def flow(self, shard=None):
         """The rows or batches as Python reads them, one after the other."""
         if shard not in self._flows:
             self._flows[shard] = self._flow(shard)
         return self._flows[shard]
 
-    def _is_loose(self):
-        """Whether the library cannot hold the rows."""
-        if self._loose is None:
-            self._loose = any(one._is_loose() for one in self._parents) or self._varies()
-        return self._loose
-
-    def _varies(self):
-        """Whether rows look unlike, of those that the library could hold otherwise."""
-        return False
-
-    def _by_number(self, shard):
-        """Rows that are made one by one, of loose rows with a number each: (numbers as rows of the library, names of
-        columns, function of a number, an epoch and a place); None if there are no numbers."""
-        return None
-
-    def _inexact(self):
-        """Columns of which trainings read other values than iterators give: files as long as the largest. "" stands for
-        rows of partial batches, which trainings leave out."""
-        return set().union(*(one._inexact() for one in self._parents))
-
-    def _reads_flow(self):
-        return self._is_loose() or bool(self._inexact())
-
     def _view(self, change, kind=None, **attrs):
         return (kind or _View)(self, change, **attrs)
 
     # What there is.
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[str]:
         """The names of the columns, in their order."""
         return list(self.flow().names) if self._reads_flow() else [name for name, _, _ in self.rows().columns]
 
-    def get_dataset_size(self):
+    def get_dataset_size(self) -> int:
         """Number of batches of an epoch, or of rows if they are not batched. Where it depends on the rows, as after
         `filter`, those of an epoch are read."""
         if self._reads_flow():
@@ -137,16 +109,18 @@ class Dataset(Streamed, Readable):
 
     def map(
         self,
-        operations,
-        input_columns=None,
-        output_columns=None,
-        num_parallel_workers=None,
+        operations: Callable | Sequence[Callable],
+        input_columns: str | Sequence[str] | None = None,
+        output_columns: str | Sequence[str] | None = None,
+        num_parallel_workers: int | None = None,
         **kwargs,
-    ):
-        """Applies operations to columns, one after the other. They are transforms of the library or functions of
-        Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
-        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which
-        has no effect, and an error has a note with the operation and the row."""
+    ) -> Dataset:
+        """Applies operations to columns, one after the other: transforms of this package, or functions of Python, which
+        get the values of a row as NumPy arrays and give as many values as `output_columns` names, or as columns went
+        in. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
+        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which has
+        no effect, and an error has a note with the operation and the row. Raises ValueError, when rows are read, for
+        unknown columns and for another number of values."""
         callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
@@ -169,10 +143,18 @@ class Dataset(Streamed, Readable):
                 mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
         return mapped.project(column_order) if column_order else mapped
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
-        """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
-        `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. `batch_size` may be a
-        function of a BatchInfo. `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes."""
+    def batch(
+        self,
+        batch_size: int | Callable,
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        **kwargs,
+    ) -> Dataset:
+        """Groups rows into batches: columns of shape [..] become [batch_size, ..]. The last batch of an epoch may have
+        fewer rows, unless `drop_remainder`. `per_batch_map(column, .., info)` gets lists of the rows of a batch, and
+        gives such lists, or arrays, one for each of `output_columns`. `batch_size` may be a function of a BatchInfo.
+        `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes, and RuntimeError for rows of
+        unlike shapes when they are read."""
         names = "per_batch_map", "input_columns", "output_columns", "pad_info"
         changed, inputs, outputs, padding = (kwargs.pop(name, None) for name in names)
         _refuse_unknown("batch", kwargs)
@@ -201,7 +183,7 @@ class Dataset(Streamed, Readable):
         mapped._flow_change, mapped._parents = collated, (self,)
         return mapped
 
-    def shuffle(self, buffer_size):
+    def shuffle(self, buffer_size: int) -> Dataset:
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer, unless Python
         reads them: batches, and rows of unlike shapes. Raises ValueError for a size below 2."""
         if not isinstance(buffer_size, int) or buffer_size < 2:
@@ -213,7 +195,7 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def repeat(self, count=None):
+    def repeat(self, count: int | None = None) -> Dataset:
         """Repeats the rows or batches `count` times in each epoch. Only whole batches are repeated. None and -1 have no
         effect, with a warning. Raises ValueError for other counts below 1."""
         if count is None or count == -1:
@@ -229,8 +211,9 @@ class Dataset(Streamed, Readable):
         repeated._count = count
         return repeated
 
-    def take(self, count=-1):
-        """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
+    def take(self, count: int = -1) -> Dataset:
+        """Keeps only the first `count` rows, or batches after `batch`; -1 keeps all. Raises ValueError for other counts
+        below 1."""
         if count == -1:
             return self
         if not isinstance(count, int) or count < 1:
@@ -242,8 +225,8 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def skip(self, count):
-        """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
+    def skip(self, count: int) -> Dataset:
+        """Leaves out the first `count` rows, or batches after `batch`. Raises ValueError for a negative count."""
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
         return self._view(
@@ -252,15 +235,15 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def project(self, columns):
-        """Keeps only the named columns, in this order."""
+    def project(self, columns: str | Sequence[str]) -> Dataset:
+        """Keeps only the named columns, in this order. Raises ValueError for unknown ones."""
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
             require_column("project", name, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
-    def rename(self, input_columns, output_columns):
-        """Renames columns. Raises ValueError unless there are as many new names as old ones."""
+    def rename(self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]) -> Dataset:
+        """Renames columns. Raises ValueError for unknown columns, or unless there are as many new names as old ones."""
         old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
         new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
         if len(old) != len(new):
@@ -272,26 +255,27 @@ class Dataset(Streamed, Readable):
             lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
         )
 
-    def zip(self, datasets):
-        """Adds the columns of other data sets."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return zip((self, *others))
+    def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
+        """Adds the columns of another data set, or of several in a tuple, for as many rows as the shortest has. Raises
+        ValueError for a column that two of them have."""
+        return zip((self, *_others_of("zip", datasets)))
 
-    def concat(self, datasets):
-        """Appends the rows of other data sets."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return _Joined([self, *others], _data.concat)
+    def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
+        """Appends the rows of other data sets, which have the same columns; so does `dataset + other`."""
+        return _Joined([self, *_others_of("concat", datasets)], _data.concat)
 
     def __add__(self, other):
         return self.concat(other)
 
-    def split(self, sizes, randomize=True):
-        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats. A part has the same
-        rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their
-        order changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add
-        up or a part is empty."""
+    def split(self, sizes: Sequence[int] | Sequence[float], randomize: bool = True) -> list[Dataset]:
+        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats that add up to 1. A
+        part has the same rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the
+        whole, and their order changes with each epoch. Put random transforms after the split. Raises ValueError if the
+        sizes do not add up or a part is empty."""
         rows, step = self.get_dataset_size(), self._batch_size or 1
         shares = all(isinstance(one, float) for one in sizes)
+        if shares and abs(sum(sizes) - 1) > 1e-9:
+            raise ValueError(f"[split] shares do not add up, got {list(sizes)}, expected 1 in all")
         counts = [round(rows * one) for one in sizes] if shares else list(sizes)
         if shares:
             counts[0] += rows - sum(counts)
@@ -320,17 +304,6 @@ class Dataset(Streamed, Readable):
     def apply(self, apply_func):
         """Returns what a function of the data set gives: another data set."""
         return apply_func(self)
-
-    def _whole(self, rows):
-        """The rows without those of a last partial batch, so that repeated passes consist of whole batches."""
-        if self._batch_size is None or len(rows) % self._batch_size == 0:
-            return rows
-        if not self._drop_remainder:
-            warn(
-                f"[repeat] the last batch is not full and is dropped, got {len(rows)} rows in batches of "
-                f"{self._batch_size}"
-            )
-        return rows.take(len(rows) // self._batch_size * self._batch_size)
 
 
 class _View(Dataset):
@@ -387,7 +360,7 @@ class _View(Dataset):
 
 
 class BatchDataset(_View):
-    """Rows in batches: the result of `batch`."""
+    """Rows in batches: the result of `Dataset.batch`."""
 
     @property
     def batch_size(self):
@@ -395,7 +368,7 @@ class BatchDataset(_View):
 
 
 class RepeatDataset(_View):
-    """Rows that are repeated: the result of `repeat`."""
+    """Rows that are repeated: the result of `Dataset.repeat`."""
 
     _count = 1
 
@@ -407,7 +380,7 @@ class RepeatDataset(_View):
 
 
 class TakeDataset(_View):
-    """The first rows: the result of `take`."""
+    """The first rows: the result of `Dataset.take`."""
 
 
 def _has_partial_batch(data):
@@ -461,8 +434,9 @@ class _Joined(Dataset):
 builtin_zip = zip
 
 
-def zip(datasets):
-    """The columns of several data sets side by side."""
+def zip(datasets: Sequence[Dataset]) -> Dataset:
+    """The columns of several data sets, given as a tuple, side by side, for as many rows as the shortest has. Raises
+    ValueError for a column that two of them have."""
     if not isinstance(datasets, tuple) or not datasets:
         raise TypeError(f"[zip] not a tuple of data sets, got {type(datasets).__name__}, expected one")
     return _Joined(list(datasets), _data.zip)

@@ -43,8 +43,12 @@ class Mapping:
                 raise ValueError(
                     f"[map] wrong number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
                 )
-            mapped = rows.map(inputs, _data.chain(steps))
-            return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
+            try:
+                mapped = rows.map(inputs, _data.chain(steps))
+                return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
+            except (TypeError, ValueError):  # images of other shapes, which maps in Python take
+                if not any(hasattr(step, "drawn_of") for step in self.steps):
+                    raise
         places, kept = _places(names, inputs)
         function = _Applied(with_pictures(steps, self.steps, seed), self.names, places, len(outputs))
         probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)

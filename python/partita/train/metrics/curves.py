@@ -1,5 +1,7 @@
 """The curve of true positives over false positives, and areas below curves."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
