@@ -144,6 +144,29 @@ class Mint(Case):
             np.testing.assert_array_equal(found[0], found[1])
             self.assertTrue((found[0][0] != found[0][1]).any())
 
+    def test_generators_are_gone_on_from(self):
+        zeros = Tensor(np.zeros(9, "f4"))
+        calls = [
+            lambda own: mint.normal(zeros, zeros + 1, None, own),
+            lambda own: mint.bernoulli(zeros + 0.5, generator=own),
+            lambda own: (zeros + 0.5).bernoulli(generator=own),
+            lambda own: zeros.uniform(0.0, 1.0, own),
+            lambda own: zeros.copy().normal_(generator=own),
+            lambda own: zeros.copy().uniform_(0, 1, generator=own),
+            lambda own: zeros.copy().exponential_(generator=own),
+            lambda own: zeros.copy().random_(0, 100, generator=own),
+            lambda own: zeros.copy().bernoulli_(generator=own),
+            lambda own: ms.grad(lambda x: (mint.randn(9, generator=own) * x).sum())(zeros),
+        ]
+        for number, call in enumerate(calls):
+            with self.subTest(call=number):
+                found = []
+                for _ in range(2):
+                    own = ms.Generator().manual_seed(5)
+                    found.append([call(own).asnumpy() for _ in range(3)])
+                np.testing.assert_array_equal(found[0], found[1])
+                self.assertTrue(((found[0][0] != found[0][1]) | (found[0][1] != found[0][2])).any())
+
     def test_drops_whole_channels(self):
         layer = mint.nn.Dropout2d(0.25).set_train()
         kept = layer(Tensor(np.ones((40, 50, 2, 2), "f4"))).asnumpy()

@@ -1,10 +1,9 @@
 """Functions of elements, of creation and of random draws under the names and with the parameters that PyTorch has."""
 
-import functools
 import numbers
 
 from partita.common import dtype as mstype
-from partita.common.generator import Generator
+from partita.common.generator import by_generator
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 
@@ -38,23 +37,6 @@ def clone(input):
     return input.copy()
 
 
-def _by_generator(function):
-    """A function that draws, whose argument `generator` is one to go on from, instead of the common one."""
-
-    @functools.wraps(function)
-    def call(*args, generator=None, **kwargs):
-        if generator is None:
-            return function(*args, **kwargs)
-        if not isinstance(generator, Generator):
-            raise TypeError(
-                f"[{function.__name__}] no generator, got {type(generator).__name__}, expected a Generator or None"
-            )
-        with generator.drawing():
-            return function(*args, **kwargs)
-
-    return call
-
-
 def _sizes(where, given):
     sizes = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     for one in sizes:
@@ -78,20 +60,20 @@ def linspace(start, end, steps, *, dtype=None):
     return F.cast(F.linspace(start, end, steps), dtype or mstype.float32)
 
 
-@_by_generator
+@by_generator
 def bernoulli(input, *, generator=None):
     """1 with the probability of each element, else 0, in its element type."""
     return F.bernoulli_ext(input)
 
 
-@_by_generator
+@by_generator
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Places, drawn in proportion to the weights along the last dimension, as int64; each at most once without
     `replacement`."""
     return F.cast(F.multinomial(input, num_samples, replacement), mstype.int64)
 
 
-@_by_generator
+@by_generator
 def normal(mean=0.0, std=1.0, size=None, generator=None):
     """Numbers of a normal distribution, in a shape or in that of the means and deviations."""
     if size is not None:
@@ -102,13 +84,13 @@ def normal(mean=0.0, std=1.0, size=None, generator=None):
     return F.normal(shape, mean, std) if shape else F.reshape(F.normal((1,), mean, std), ())
 
 
-@_by_generator
+@by_generator
 def rand(*size, generator=None, dtype=None, device=None):
     """Numbers from 0 to 1."""
     return F.rand(*size, dtype=dtype)
 
 
-@_by_generator
+@by_generator
 def randn(*size, generator=None, dtype=None, device=None):
     """Numbers of the standard normal distribution."""
     return F.randn(*size, dtype=dtype)
@@ -124,7 +106,7 @@ def randn_like(input, *, dtype=None, device=None):
     return F.randn_like(input, dtype=dtype or input.dtype)
 
 
-@_by_generator
+@by_generator
 def randint(*args, generator=None, dtype=None, device=None, **bounds):
     """([low,] high, size): integers from `low`, or 0, to below `high`, as int64 without `dtype`."""
     names = ("high", "size") if len(args) + len(bounds) == 2 else ("low", "high", "size")
@@ -140,7 +122,7 @@ def randint_like(input, *args, dtype=None, device=None, **bounds):
     return F.randint_like(input, given["low"], given["high"], dtype=dtype)
 
 
-@_by_generator
+@by_generator
 def randperm(n, *, generator=None, dtype=mstype.int64):
     """The integers below n in an order that is drawn."""
     return F.randperm(n, dtype=dtype)
