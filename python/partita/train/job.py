@@ -80,6 +80,7 @@ class NetworkJob:
         outputs = [(name, _symbol("construct", value)) for name, value in named]
         # Moving statistics are stored where the forward function ends: losses that move some are computed within it.
         self._made = self._loss_of(column, outputs) if trace.training and self._loss else None
+        self._build.store_counts()
         self._learn()
         return outputs
 
