@@ -186,6 +186,20 @@ class Orders(Case):
         x = np.array([-np.inf, 800.0, 801.0, -900.0])
         self.close(ops.logcumsumexp(Tensor(x), 0), [-np.inf, 800.0, *[801.0 + np.log1p(np.exp(-1.0))] * 2], 1e-12)
 
+    def test_gradients_of_log_of_sums_with_infinite_numbers(self):
+        no, inf = -np.inf, np.inf
+        for values, weights, expected in (  # those of PyTorch where they are numbers there
+            ([0.0, no, no, 1.0], [1, 1, 1, 1], [3.2689414, 0, 0, 0.7310586]),
+            ([0.0, no, no, no, no, 1.0, 2.0], range(1, 8), [17.243908, 0, 0, 0, 0, 6.0994815, 4.6566105]),
+            ([no, 0.0, no, no, 1.0], [0, 1, 2, 3, 4], [0, 7.0757656, 0, 0, 2.9242344]),
+            ([no, no, 0.0, 1.0], [0, 0, 0, 1], [0, 0, 0.2689414, 0.7310586]),
+            ([0.0, inf, 1.0], [1, 2, 3], [1, 5, 0]),
+            ([no, no], [0, 0], [0, 0]),
+        ):
+            gradient = ops.GradOperation(sens_param=True)(lambda x: ops.logcumsumexp(x, 0))
+            found = gradient(Tensor(values, ms.float32), Tensor(np.array(weights, "f4")))
+            self.close(found, expected, 1e-5)
+
     def test_rolled_elements(self):
         x = np.arange(12).reshape(3, 4)
         for shifts, dims, axes in ((1, 0, 0), ((1, 2), (0, 1), (0, 1)), (5, None, None), ((-1,), (-1,), -1)):

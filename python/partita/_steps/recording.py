@@ -10,11 +10,11 @@ import sys
 
 from partita import _core
 from partita._captured import Same
-from partita._current import outside, user_line
+from partita._current import user_line
 from partita._steps.agreement import digest_of, stable
 from partita._steps.calls import Call, External, GradientCalls, Recorded, Replay, is_shared, listed, require_values
 from partita._steps.counting import Counting
-from partita._trace import Building, count, differentiate
+from partita._trace import Building, differentiate
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 
@@ -121,10 +121,6 @@ class Recording(Counting, Building):
             for _ in values:
                 gradients[i] = self.run(lambda trace, x, y: _core.functions.add(x, y), [gradients[i], next(others)])
         return tuple(gradients)
-
-    def count_call(self, parameter):
-        with outside():  # a call of the step would end its program before the update of parameters
-            count(parameter)
 
     def need(self, slot):
         """Makes the array of a result known. Raises TypeError if that is possible only when the step has ended."""

@@ -62,18 +62,18 @@ def exp2(input):
 def logaddexp(input, other):
     """log(exp(a) + exp(b)), broadcast, without overflow."""
     a, b = floats("logaddexp", input, other)
-    return typed(_logaddexp(wide(a), wide(b)), a.dtype)
+    return typed(log_of_sum(wide(a), wide(b)), a.dtype)
 
 
 def logaddexp2(input, other):
     """log2(2^a + 2^b), broadcast, without overflow."""
     a, b = floats("logaddexp2", input, other)
     base = math.log(2.0)
-    return typed(div(_logaddexp(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
+    return typed(div(log_of_sum(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
 
 
-def _logaddexp(a, b):
-    """max(a, b) + log(1 + exp(-|a - b|)); of equal infinities these."""
+def log_of_sum(a, b):
+    """max(a, b) + log(1 + exp(-|a - b|)); of equal infinities these, with finite gradients."""
     same = equal(a, b)
     gap = select(same, Tensor(0.0, a.dtype), sub(a, b))
     return add(maximum(a, b), softplus(neg(abs(gap))))
