@@ -9,7 +9,8 @@ from partita.common import seed as _seed
 from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import MappedBatches, OfRows
-from partita.dataset.mappings import Mapping, require_column
+from partita.dataset.columns import names_of, names_or_none, require_columns
+from partita.dataset.mappings import Mapping
 from partita.dataset.readable import Readable
 from partita.dataset.streamed import Streamed
 
@@ -152,22 +153,23 @@ class Dataset(Streamed, Readable):
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
             column_order = list(num_parallel_workers)
         steps = T.flattened(operations)
-        if isinstance(input_columns, str):
-            input_columns = [input_columns]
-        if isinstance(output_columns, str):
-            output_columns = [output_columns]
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
-        mapping = Mapping(steps, input_columns, output_columns)
+        inputs = names_or_none("map", "input_columns", input_columns)
+        outputs = names_or_none("map", "output_columns", output_columns)
+        mapped = self._mapped(Mapping(steps, inputs, outputs), callbacks)
+        return mapped.project(column_order) if column_order else mapped
+
+    def _mapped(self, mapping, callbacks):
         options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
         mapped = self._view(mapping, **options)
-        if self._batch_size is not None and not callbacks and not self._is_loose():
-            change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
-            ratio = change.probe(self.rows())
-            if ratio is None:  # not rows, which only iterators can give
-                mapped._loose = True
-            else:
-                mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
-        return mapped.project(column_order) if column_order else mapped
+        if self._batch_size is None or callbacks or self._is_loose():
+            return mapped
+        change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
+        ratio = change.probe(self.rows())
+        if ratio is not None:
+            return self._view(change, batch_size=self._batch_size * ratio, **options)
+        mapped._loose = True  # not rows, which only iterators can give
+        return mapped
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
@@ -182,8 +184,10 @@ class Dataset(Streamed, Readable):
             if batch_size < 1:
                 raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
             batch_size = int(batch_size)
-        inputs = [inputs] if isinstance(inputs, str) else inputs
-        outputs = [outputs] if isinstance(outputs, str) else outputs
+        inputs = names_or_none("batch", "input_columns", inputs)
+        outputs = names_or_none("batch", "output_columns", outputs)
+        if inputs and changed is None:
+            raise ValueError(f"[batch] input_columns has no function, got {inputs}, expected per_batch_map with it")
         fixed, drops = not callable(batch_size) and self._batch_size is None, bool(drop_remainder)
         padding = None if padding is None else flows.Padding(padding)
 
@@ -197,7 +201,7 @@ class Dataset(Streamed, Readable):
         if loose or changed is None:
             return self._view(lambda rows, seed: rows, BatchDataset, flow=collated, loose=loose, **options)
         batched = self._view(lambda rows, seed: rows, BatchDataset, **options)
-        mapped = batched.map(OfRows(changed), inputs or self.get_col_names(), outputs)
+        mapped = batched._mapped(Mapping([OfRows(changed)], inputs or self.get_col_names(), outputs, "batch"), [])
         mapped._flow_change, mapped._parents = collated, (self,)
         return mapped
 
@@ -254,19 +258,17 @@ class Dataset(Streamed, Readable):
 
     def project(self, columns):
         """Keeps only the named columns, in this order."""
-        names = [columns] if isinstance(columns, str) else list(columns)
-        for name in names:
-            require_column("project", name, self.get_col_names())
+        names = names_of("project", "columns", columns)
+        require_columns("project", names, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
     def rename(self, input_columns, output_columns):
         """Renames columns. Raises ValueError unless there are as many new names as old ones."""
-        old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
-        new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
+        old = names_of("rename", "input_columns", input_columns)
+        new = names_of("rename", "output_columns", output_columns)
         if len(old) != len(new):
             raise ValueError(f"[rename] different numbers of names, got {len(old)} and {len(new)}, expected as many")
-        for name in old:
-            require_column("rename", name, self.get_col_names())
+        require_columns("rename", old, self.get_col_names())
         names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
         return self._view(
             lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
@@ -274,13 +276,11 @@ class Dataset(Streamed, Readable):
 
     def zip(self, datasets):
         """Adds the columns of other data sets."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return zip((self, *others))
+        return zip((self, *_several(datasets)))
 
     def concat(self, datasets):
         """Appends the rows of other data sets."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return _Joined([self, *others], _data.concat)
+        return _Joined([self, *_several(datasets)], _data.concat)
 
     def __add__(self, other):
         return self.concat(other)
@@ -331,6 +331,10 @@ class Dataset(Streamed, Readable):
                 f"{self._batch_size}"
             )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
+
+
+def _several(datasets):
+    return datasets if isinstance(datasets, (tuple, list)) else [datasets]
 
 
 class _View(Dataset):

@@ -8,6 +8,7 @@ import numpy as np
 
 from partita import _core
 from partita.dataset.batched import BatchInfo, stacked
+from partita.dataset.columns import require_columns, require_distinct
 from partita.dataset.refused import noting
 from partita.dataset.transforms.rows import padded
 
@@ -48,6 +49,7 @@ class Flow:
 
     def __init__(self, names, epoch, count=None):
         self.names, self.epoch, self._count = list(names), epoch, count
+        require_distinct("dataset", self.names)
 
     def count(self):
         """Number of rows or batches of the first epoch."""
@@ -192,9 +194,12 @@ class Collation:
 
     def __init__(self, names, function=None, inputs=None, outputs=None, padding=None):
         self._function, self._padding, self._given = function, padding, list(names)
+        require_columns("batch", inputs or [], self._given)
+        require_columns("padded_batch", () if padding is None else padding.info, self._given)
         self._inputs = [self._given.index(name) for name in inputs or names]
         self._outputs = list(outputs or [self._given[place] for place in self._inputs])
         self.names = self._given if function is None else self._order()
+        require_distinct("batch", self.names)
 
     def _order(self):
         if len(self._outputs) == len(self._inputs):
@@ -244,14 +249,16 @@ def batched(flow, size, drop_remainder, collation):
 class Padding:
     """Rows padded to one shape: {column: (shape, value)}; None stands for the largest of the rows, {} for all of it."""
 
-    def __init__(self, info):
+    def __init__(self, info, where="padded_batch"):
         """Raises TypeError or ValueError for an entry that is no pair of a shape and a value."""
-        self._info = {name: (None, None) if one is None else one for name, one in (info or {}).items()}
-        for name, one in self._info.items():
+        if not isinstance(info or {}, dict):
+            raise TypeError(f"[{where}] pad_info is no dict, got {info!r}, expected {{column: (shape, value)}}")
+        self.info = {name: (None, None) if one is None else one for name, one in (info or {}).items()}
+        for name, one in self.info.items():
             pair = isinstance(one, (tuple, list))
             if not pair or len(one) != 2 or not isinstance(one[0], (tuple, list, type(None))):
                 raise (ValueError if pair else TypeError)(
-                    f"[padded_batch] no padding of column '{name}' in pad_info, got {one!r}, expected (shape, value), "
+                    f"[{where}] no padding of column '{name}' in pad_info, got {one!r}, expected (shape, value), "
                     "such as ([None, 8], 0)"
                 )
 
@@ -260,9 +267,9 @@ class Padding:
         return [joined_values("padded_batch", name, self._padded(name, values)) for name, values in columns]
 
     def _padded(self, name, values):
-        if self._info and name not in self._info or isinstance(values[0], dict):
+        if self.info and name not in self.info or isinstance(values[0], dict):
             return values
-        shape, value = self._info.get(name, (None, None))
+        shape, value = self.info.get(name, (None, None))
         ranks = {one.ndim for one in values}
         if shape is not None:
             ranks.add(len(shape))

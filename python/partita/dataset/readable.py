@@ -9,7 +9,7 @@ from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.dataset import flows
-from partita.dataset.mappings import require_column
+from partita.dataset.columns import names_or_none, require_columns
 
 _OTHER_TYPES = ("differs in type from the first row", "gives other types than for the first batch")
 
@@ -60,8 +60,6 @@ class Readable:
 
     def _values(self, num_epochs, columns, output_numpy):
         names = self.get_col_names()
-        for name in columns or []:
-            require_column("iterator", name, names)
         chosen = [names.index(name) for name in columns or names if not name.startswith(flows.HIDDEN)]
         given = flows.value_of if output_numpy else _as_tensor
         for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
@@ -72,7 +70,10 @@ class Readable:
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
         """Iterates over rows or batches as lists of the values of columns: Tensors, or NumPy arrays with
-        `output_numpy`. Each iteration is one epoch."""
+        `output_numpy`. Each iteration is one epoch. Raises ValueError for unknown columns."""
+        columns = names_or_none("create_tuple_iterator", "columns", columns)
+        if columns:
+            require_columns("create_tuple_iterator", columns, self.get_col_names())
         return _Iterator(lambda: self._values(1, columns, output_numpy))
 
     def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):

@@ -11,6 +11,7 @@ from partita.common import dtype as mstype
 from partita.common import seed as _seed
 from partita.dataset import flows
 from partita.dataset.batched import PythonSampler
+from partita.dataset.columns import names_of, require_column
 from partita.dataset.engine import Dataset
 from partita.dataset.flows import value_of as _plain
 from partita.dataset.refused import noting
@@ -68,8 +69,7 @@ class _Source(Dataset):
         """The values of a column in all rows. Raises ValueError unless there is such a column."""
         whole = self._all_rows()
         names = [name for name, _, _ in whole.columns]
-        if column not in names:
-            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(names)}")
+        require_column("sampler", column, names)
         return np.asarray(whole.read(0, list(range(len(whole))))[names.index(column)])
 
     def use_sampler(self, new_sampler):
@@ -137,8 +137,7 @@ class RowSource(_Source):
         return numbers, self._names, lambda number, epoch, place: [_plain(value) for value in self._row(number)]
 
     def _labels(self, column):
-        if column not in self._names:
-            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(self._names)}")
+        require_column("sampler", column, self._names)
         return [self._row(number)[list(self._names).index(column)] for number in range(self._count)]
 
     def _varies(self):
@@ -216,7 +215,7 @@ class Cifar10Dataset(_Images):
 
 
 def _names(where, column_names, count):
-    names = [column_names] if isinstance(column_names, str) else list(column_names)
+    names = names_of(where, "column_names", column_names)
     if len(names) != count:
         raise ValueError(f"[{where}] another number of columns, got {count} values, expected {len(names)}: {names}")
     return names
