@@ -13,6 +13,7 @@ from partita.dataset.columns import names_of, names_or_none, require_columns
 from partita.dataset.mappings import Mapping
 from partita.dataset.readable import Readable
 from partita.dataset.streamed import Streamed
+from partita.dataset.workers import ahead, count_of
 
 _data = _core.data
 
@@ -42,6 +43,7 @@ class Dataset(Streamed, Readable):
     _drop_remainder = False
     _shards = (1, 0)  # how the script cut the source, and which part it takes
     _parents = ()
+    _workers = 1  # threads that call functions of the script
     _loose = None  # whether the library cannot hold the rows; None if that is not known yet
 
     def __init__(self):
@@ -76,6 +78,7 @@ class Dataset(Streamed, Readable):
                 f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
                 "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
             )
+        rows = rows if self._is_loose() else ahead(rows, self._count_workers())
         if self._batch_size is not None:
             return rows
         if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
@@ -146,35 +149,25 @@ class Dataset(Streamed, Readable):
     ):
         """Applies operations to columns, one after the other. They are transforms of the library or functions of
         Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
-        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which
-        has no effect, and an error has a note with the operation and the row."""
+        batches, and give as many rows, or a multiple. As many threads as `num_parallel_workers` says, by default 1,
+        call them, also with `python_multiprocessing`: rows and their order are the same for any number. An error has a
+        note with the operation and the row."""
         callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
-            column_order = list(num_parallel_workers)
+            column_order, num_parallel_workers = list(num_parallel_workers), None
         steps = T.flattened(operations)
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
         inputs = names_or_none("map", "input_columns", input_columns)
         outputs = names_or_none("map", "output_columns", output_columns)
-        mapped = self._mapped(Mapping(steps, inputs, outputs), callbacks)
+        mapped = _mapped(self, Mapping(steps, inputs, outputs), callbacks, count_of("map", num_parallel_workers))
         return mapped.project(column_order) if column_order else mapped
-
-    def _mapped(self, mapping, callbacks):
-        options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
-        mapped = self._view(mapping, **options)
-        if self._batch_size is None or callbacks or self._is_loose():
-            return mapped
-        change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
-        ratio = change.probe(self.rows())
-        if ratio is not None:
-            return self._view(change, batch_size=self._batch_size * ratio, **options)
-        mapped._loose = True  # not rows, which only iterators can give
-        return mapped
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
         """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
         `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. `batch_size` may be a
-        function of a BatchInfo. `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes."""
+        function of a BatchInfo. `pad_info` is that of `padded_batch`. As many threads as `num_parallel_workers` says,
+        by default 1, call functions. Raises TypeError or ValueError for bad sizes."""
         names = "per_batch_map", "input_columns", "output_columns", "pad_info"
         changed, inputs, outputs, padding = (kwargs.pop(name, None) for name in names)
         _refuse_unknown("batch", kwargs)
@@ -188,20 +181,22 @@ class Dataset(Streamed, Readable):
         outputs = names_or_none("batch", "output_columns", outputs)
         if inputs and changed is None:
             raise ValueError(f"[batch] input_columns has no function, got {inputs}, expected per_batch_map with it")
+        workers = count_of("batch", num_parallel_workers)
         fixed, drops = not callable(batch_size) and self._batch_size is None, bool(drop_remainder)
         padding = None if padding is None else flows.Padding(padding)
 
         def collated(flow, seed):
             collation = flows.Collation(flow.names, changed, inputs, outputs, padding)
-            return flows.batched(flow, batch_size, drops, collation)
+            return flows.batched(flow, batch_size, drops, collation, 1 if self._waiting() else workers)
 
         size = 1 if callable(batch_size) else batch_size
         loose = not fixed or padding is not None or self._is_loose()
-        options = {"batch_size": size, "drop_remainder": drops}
+        options = {"batch_size": size, "drop_remainder": drops, "workers": workers}
         if loose or changed is None:
             return self._view(lambda rows, seed: rows, BatchDataset, flow=collated, loose=loose, **options)
         batched = self._view(lambda rows, seed: rows, BatchDataset, **options)
-        mapped = batched._mapped(Mapping([OfRows(changed)], inputs or self.get_col_names(), outputs, "batch"), [])
+        mapping = Mapping([OfRows(changed)], inputs or self.get_col_names(), outputs, "batch")
+        mapped = _mapped(batched, mapping, [], workers)
         mapped._flow_change, mapped._parents = collated, (self,)
         return mapped
 
@@ -333,6 +328,24 @@ class Dataset(Streamed, Readable):
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
 
+def _mapped(data, mapping, callbacks, workers):
+    """The data set through a mapping of rows or batches."""
+
+    def flow_change(flow, seed):
+        return flows.mapped(flow, mapping, seed, callbacks, 1 if data._waiting() else workers)
+
+    options = {"flow": flow_change, "loose": bool(callbacks), "workers": workers}
+    mapped = data._view(mapping, **options)
+    if data._batch_size is None or callbacks or data._is_loose():
+        return mapped
+    change = MappedBatches(mapping, data._batch_size, data._drop_remainder, workers)
+    ratio = change.probe(data.rows())
+    if ratio is not None:
+        return data._view(change, batch_size=data._batch_size * ratio, **options)
+    mapped._loose = True  # not rows, which only iterators can give
+    return mapped
+
+
 def _several(datasets):
     return datasets if isinstance(datasets, (tuple, list)) else [datasets]
 
@@ -341,8 +354,11 @@ class _View(Dataset):
     """A data set that is another one, changed, as rows of the library and as a flow. Each has random numbers of its
     own. Without a change of rows of the library, and with `loose`, there is only the flow."""
 
-    def __init__(self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False):
+    def __init__(
+        self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False, workers=1
+    ):
         super().__init__()
+        self._workers = workers
         self._orders = orders  # whether the change is one of the order alone
         self._parent, self._change, self._flow_change = parent, change, flow
         self._parents = (parent,)

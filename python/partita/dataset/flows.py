@@ -11,6 +11,7 @@ from partita.dataset.batched import BatchInfo, stacked
 from partita.dataset.columns import require_columns, require_distinct
 from partita.dataset.refused import noting
 from partita.dataset.transforms.rows import padded
+from partita.dataset.workers import in_order
 
 _data = _core.data
 _READ = 64  # rows that are read from the library at a time
@@ -86,16 +87,18 @@ def of_library(rows, batch_size, drop_remainder):
     return Flow(names, epoch, -(-last // step))
 
 
-def of_numbers(names, numbers, row):
+def of_numbers(names, numbers, row, workers=1):
     """Rows that `row(number)` gives, for rows of the library that hold their numbers."""
 
-    def epoch(number):
+    def read(number):
         for first in range(0, len(numbers), _READ):
-            (read,) = numbers.read(number, list(range(first, min(first + _READ, len(numbers)))))
-            for one in np.asarray(read):
-                yield [value_of(value) for value in row(int(one))]
+            (found,) = numbers.read(number, list(range(first, min(first + _READ, len(numbers)))))
+            yield from np.asarray(found).tolist()
 
-    return Flow(names, epoch, len(numbers))
+    def made(one):
+        return [value_of(value) for value in row(one)]
+
+    return Flow(names, lambda number: in_order(made, read(number), workers), len(numbers))
 
 
 def numbered(numbers, names, function):
@@ -116,13 +119,13 @@ def are_alike_by_number(numbers, names, function):
     return bool(rows) and are_alike(rows)
 
 
-def mapped(flow, mapping, seed, callbacks=()):
-    """Rows through a mapping of `Dataset.map`; `callbacks` hear of them."""
+def mapped(flow, mapping, seed, callbacks=(), workers=1):
+    """Rows through a mapping of `Dataset.map`; `callbacks` hear of them, and each map is called after what they did."""
     function, names = mapping.of_batches([(name, None, None) for name in flow.names], seed)
 
     def epoch(number):
-        for i, row in enumerate(flow.epoch(number)):
-            yield function(row, number, i)
+        numbered = enumerate(flow.epoch(number))
+        return in_order(lambda one: function(one[1], number, one[0]), numbered, 1 if callbacks else workers)
 
     made = flow.derived(_heard(epoch, callbacks) if callbacks else epoch, names, flow.count)
     if flow.row_count is not None:
@@ -225,17 +228,20 @@ class Collation:
         ]
 
 
-def batched(flow, size, drop_remainder, collation):
+def batched(flow, size, drop_remainder, collation, workers=1):
     """Rows in batches of `size`, or of as many as a function of a BatchInfo says."""
 
-    def epoch(number):
+    def cut(number):
         rows = flow.epoch(number)
         for batch in itertools.count():
             wanted = size(BatchInfo(number, batch)) if callable(size) else size
             taken = list(itertools.islice(rows, wanted))
             if not taken or drop_remainder and len(taken) < wanted:
                 return
-            yield collation(taken, number, batch)
+            yield taken, number, batch
+
+    def epoch(number):
+        return in_order(lambda one: collation(*one), cut(number), workers)
 
     def count():
         return flow.count() // size if drop_remainder else -(-flow.count() // size)

@@ -10,6 +10,7 @@ from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.dataset import flows
 from partita.dataset.columns import names_or_none, require_columns
+from partita.dataset.workers import in_order
 
 _OTHER_TYPES = ("differs in type from the first row", "gives other types than for the first batch")
 
@@ -52,11 +53,21 @@ class Readable:
         parts, step = [self.rows(shard) for shard in shards], self._batch_size or 1
         size = len(parts[0])
         last = size // step * step if self._drop_remainder else size
-        for first in range(0, last, step):
-            indices = list(range(first, min(first + step, last)))
-            read = [rows.read(epoch, indices) for rows in parts]
+
+        def read_from(first):
+            return [rows.read(epoch, list(range(first, min(first + step, last)))) for rows in parts]
+
+        for read in in_order(read_from, range(0, last, step), self._count_workers()):
             arrays = read[0] if len(read) == 1 else [_joined(arrays) for arrays in zip(*read)]
             yield arrays if self._batch_size is not None else [_row_of(one) for one in arrays]
+
+    def _count_workers(self):
+        """Threads that read batches, or single rows."""
+        return 1 if self._waiting() else max(one._workers for one in self._line())
+
+    def _line(self):
+        """This data set and all that it is made of."""
+        return [self, *(one for parent in self._parents for one in parent._line())]
 
     def _values(self, num_epochs, columns, output_numpy):
         names = self.get_col_names()

@@ -15,6 +15,7 @@ from partita.dataset.columns import names_of, require_column
 from partita.dataset.engine import Dataset
 from partita.dataset.flows import value_of as _plain
 from partita.dataset.refused import noting
+from partita.dataset.workers import count_of, in_order
 
 _data = _core.data
 
@@ -130,7 +131,7 @@ class RowSource(_Source):
         return self._chosen(numbers, shard)
 
     def _flow(self, shard):
-        return flows.of_numbers(self._names, self._numbers(shard), self._row)
+        return flows.of_numbers(self._names, self._numbers(shard), self._row, self._workers)
 
     def _by_number(self, shard):
         numbers = self._numbers(shard)
@@ -243,8 +244,8 @@ class _Kept:
 
 class GeneratorDataset(RowSource):
     """Rows that Python makes: a function that gives an iterator, something iterable, or something with `__getitem__`
-    and `__len__`. They are made in one thread. Without a length they have the order of the source, and are counted by
-    reading them once."""
+    and `__len__`. With a length as many threads as `num_parallel_workers` says make them, also with
+    `python_multiprocessing`. Without one they have the order of the source, and are counted by reading them once."""
 
     def __init__(
         self,
@@ -264,6 +265,7 @@ class GeneratorDataset(RowSource):
         collate_fn=None,
     ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        self._workers = count_of("GeneratorDataset", num_parallel_workers)
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if batch_sampler is not None and (sampler or shuffle or num_shards or num_samples or not self._random):
             raise ValueError(
@@ -340,7 +342,7 @@ class GeneratorDataset(RowSource):
 
         def epoch(number):
             for i, batch in enumerate(self._batches_of_rows):
-                yield collation([self._row(one) for one in batch], number, i)
+                yield collation(list(in_order(self._row, batch, self._workers)), number, i)
 
         return flows.Flow(collation.names, epoch)
 
