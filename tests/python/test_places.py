@@ -206,6 +206,34 @@ class Orders(Case):
             self.close(ops.Roll(shifts, dims)(Tensor(x)), np.roll(x, shifts, axes))
 
 
+class Segments(Case):
+    def test_extremes_and_their_gradients(self):
+        draws = np.random.default_rng(5)
+        for kind, dtype in (("max", "f4"), ("min", "f8"), ("max", "i4"), ("min", "f2")):
+            x = draws.integers(-3, 4, (60, 3)).astype(dtype)  # so that many are equal
+            ids = draws.integers(-1, 7, 60).astype("i4")
+            largest = np.finfo(dtype).max if dtype[0] == "f" else np.iinfo(dtype).max
+            expected = np.full((7, 3), np.iinfo(dtype).min if dtype == "i4" else -largest, dtype)
+            expected = expected if kind == "max" else np.full((7, 3), largest, dtype)
+            with self.subTest(kind=kind, dtype=dtype):
+                join = np.maximum if kind == "max" else np.minimum
+                join.at(expected, ids[ids >= 0], x[ids >= 0])
+                found = getattr(ops, f"unsorted_segment_{kind}")
+                for call in (found, ms.jit(found)):
+                    self.close(call(Tensor(x), Tensor(ids), 7), expected, 0)
+                if dtype[0] == "f":
+                    picked = (ids >= 0)[:, None] & (x == expected[ids])
+                    shares = np.zeros((7, 3))
+                    np.add.at(shares, ids[ids >= 0], picked[ids >= 0])
+                    gradient = ms.grad(lambda a, i, found=found: found(a, i, 7).sum())(Tensor(x), Tensor(ids))
+                    self.close(gradient, picked / np.maximum(shares, 1)[ids], 1e-3)
+
+    def test_ids_outside_are_refused(self):
+        largest = ms.jit(lambda x, ids: ops.unsorted_segment_max(x, ids, 2))
+        with self.refuses(IndexError, "an id is outside, got 4, expected 0 to below 3"):
+            largest(Tensor(np.ones((3, 2), "f4")), Tensor([0, 1, 4], ms.int32)).asnumpy()
+
+
 class Places(Case):
     def test_scatters_with_random_places(self):
         for seed in range(5):
