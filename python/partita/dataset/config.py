@@ -1,5 +1,5 @@
-"""Options of data sets. Those about workers, memory and debugging are kept without effect: rows have the same order
-whatever they are."""
+"""Options of data sets. Those about workers, memory and debugging are kept without effect: maps and sources run in one
+thread unless they name another number."""
 
 from __future__ import annotations
 

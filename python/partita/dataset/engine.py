@@ -12,9 +12,11 @@ from partita.common import seed as _seed
 from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import MappedBatches, OfRows
-from partita.dataset.mappings import Mapping, require_column
+from partita.dataset.columns import names_of, names_or_none, require_columns
+from partita.dataset.mappings import Mapping
 from partita.dataset.readable import Readable
 from partita.dataset.streamed import Streamed
+from partita.dataset.workers import count_of
 
 _data = _core.data
 
@@ -55,6 +57,7 @@ class Dataset(Streamed, Readable):
     _drop_remainder = False
     _shards = (1, 0)  # how the script cut the source, and which part it takes
     _parents = ()
+    _workers = 1  # threads that call functions of the script
     _loose = None  # whether the library cannot hold the rows; None if that is not known yet
 
     def __init__(self):
@@ -118,29 +121,18 @@ class Dataset(Streamed, Readable):
         """Applies operations to columns, one after the other: transforms of this package, or functions of Python, which
         get the values of a row as NumPy arrays and give as many values as `output_columns` names, or as columns went
         in. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
-        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which has
-        no effect, and an error has a note with the operation and the row. Raises ValueError, when rows are read, for
-        unknown columns and for another number of values."""
+        batches, and give as many rows, or a multiple. As many threads as `num_parallel_workers` says, by default 1,
+        call them, also with `python_multiprocessing`: rows and their order are the same for any number. An error has a
+        note with the operation and the row. Raises ValueError for unknown columns and for another number of values."""
         callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
-            column_order = list(num_parallel_workers)
+            column_order, num_parallel_workers = list(num_parallel_workers), None
         steps = T.flattened(operations)
-        if isinstance(input_columns, str):
-            input_columns = [input_columns]
-        if isinstance(output_columns, str):
-            output_columns = [output_columns]
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
-        mapping = Mapping(steps, input_columns, output_columns)
-        options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
-        mapped = self._view(mapping, **options)
-        if self._batch_size is not None and not callbacks and not self._is_loose():
-            change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
-            ratio = change.probe(self.rows())
-            if ratio is None:  # not rows, which only iterators can give
-                mapped._loose = True
-            else:
-                mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
+        inputs = names_or_none("map", "input_columns", input_columns)
+        outputs = names_or_none("map", "output_columns", output_columns)
+        mapped = _mapped(self, Mapping(steps, inputs, outputs), callbacks, count_of("map", num_parallel_workers))
         return mapped.project(column_order) if column_order else mapped
 
     def batch(
@@ -153,8 +145,9 @@ class Dataset(Streamed, Readable):
         """Groups rows into batches: columns of shape [..] become [batch_size, ..]. The last batch of an epoch may have
         fewer rows, unless `drop_remainder`. `per_batch_map(column, .., info)` gets lists of the rows of a batch, and
         gives such lists, or arrays, one for each of `output_columns`. `batch_size` may be a function of a BatchInfo.
-        `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes, and RuntimeError for rows of
-        unlike shapes when they are read."""
+        `pad_info` is that of `padded_batch`. As many threads as `num_parallel_workers` says, by default 1, call
+        functions. Raises TypeError or ValueError for bad sizes, and RuntimeError for rows of unlike shapes when they
+        are read."""
         names = "per_batch_map", "input_columns", "output_columns", "pad_info"
         changed, inputs, outputs, padding = (kwargs.pop(name, None) for name in names)
         _refuse_unknown("batch", kwargs)
@@ -164,22 +157,26 @@ class Dataset(Streamed, Readable):
             if batch_size < 1:
                 raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
             batch_size = int(batch_size)
-        inputs = [inputs] if isinstance(inputs, str) else inputs
-        outputs = [outputs] if isinstance(outputs, str) else outputs
+        inputs = names_or_none("batch", "input_columns", inputs)
+        outputs = names_or_none("batch", "output_columns", outputs)
+        if inputs and changed is None:
+            raise ValueError(f"[batch] input_columns has no function, got {inputs}, expected per_batch_map with it")
+        workers = count_of("batch", num_parallel_workers)
         fixed, drops = not callable(batch_size) and self._batch_size is None, bool(drop_remainder)
         padding = None if padding is None else flows.Padding(padding)
 
         def collated(flow, seed):
             collation = flows.Collation(flow.names, changed, inputs, outputs, padding)
-            return flows.batched(flow, batch_size, drops, collation)
+            return flows.batched(flow, batch_size, drops, collation, 1 if self._waiting() else workers)
 
         size = 1 if callable(batch_size) else batch_size
         loose = not fixed or padding is not None or self._is_loose()
-        options = {"batch_size": size, "drop_remainder": drops}
+        options = {"batch_size": size, "drop_remainder": drops, "workers": workers}
         if loose or changed is None:
             return self._view(lambda rows, seed: rows, BatchDataset, flow=collated, loose=loose, **options)
         batched = self._view(lambda rows, seed: rows, BatchDataset, **options)
-        mapped = batched.map(OfRows(changed), inputs or self.get_col_names(), outputs)
+        mapping = Mapping([OfRows(changed)], inputs or self.get_col_names(), outputs, "batch")
+        mapped = _mapped(batched, mapping, [], workers)
         mapped._flow_change, mapped._parents = collated, (self,)
         return mapped
 
@@ -237,19 +234,17 @@ class Dataset(Streamed, Readable):
 
     def project(self, columns: str | Sequence[str]) -> Dataset:
         """Keeps only the named columns, in this order. Raises ValueError for unknown ones."""
-        names = [columns] if isinstance(columns, str) else list(columns)
-        for name in names:
-            require_column("project", name, self.get_col_names())
+        names = names_of("project", "columns", columns)
+        require_columns("project", names, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
     def rename(self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]) -> Dataset:
         """Renames columns. Raises ValueError for unknown columns, or unless there are as many new names as old ones."""
-        old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
-        new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
+        old = names_of("rename", "input_columns", input_columns)
+        new = names_of("rename", "output_columns", output_columns)
         if len(old) != len(new):
             raise ValueError(f"[rename] different numbers of names, got {len(old)} and {len(new)}, expected as many")
-        for name in old:
-            require_column("rename", name, self.get_col_names())
+        require_columns("rename", old, self.get_col_names())
         names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
         return self._view(
             lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
@@ -306,12 +301,33 @@ class Dataset(Streamed, Readable):
         return apply_func(self)
 
 
+def _mapped(data, mapping, callbacks, workers):
+    """The data set through a mapping of rows or batches."""
+
+    def flow_change(flow, seed):
+        return flows.mapped(flow, mapping, seed, callbacks, 1 if data._waiting() else workers)
+
+    options = {"flow": flow_change, "loose": bool(callbacks), "workers": workers}
+    mapped = data._view(mapping, **options)
+    if data._batch_size is None or callbacks or data._is_loose():
+        return mapped
+    change = MappedBatches(mapping, data._batch_size, data._drop_remainder, workers)
+    ratio = change.probe(data.rows())
+    if ratio is not None:
+        return data._view(change, batch_size=data._batch_size * ratio, **options)
+    mapped._loose = True  # not rows, which only iterators can give
+    return mapped
+
+
 class _View(Dataset):
     """A data set that is another one, changed, as rows of the library and as a flow. Each has random numbers of its
     own. Without a change of rows of the library, and with `loose`, there is only the flow."""
 
-    def __init__(self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False):
+    def __init__(
+        self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False, workers=1
+    ):
         super().__init__()
+        self._workers = workers
         self._orders = orders  # whether the change is one of the order alone
         self._parent, self._change, self._flow_change = parent, change, flow
         self._parents = (parent,)

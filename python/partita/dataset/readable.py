@@ -13,7 +13,8 @@ from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.dataset import flows
-from partita.dataset.mappings import require_column
+from partita.dataset.columns import names_or_none, require_columns
+from partita.dataset.workers import ahead, in_order
 
 _OTHER_TYPES = ("differs in type from the first row", "gives other types than for the first batch")
 
@@ -30,6 +31,7 @@ class Readable:
                 f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
                 "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
             )
+        rows = rows if self._is_loose() else ahead(rows, self._count_workers())
         if self._batch_size is not None:
             return rows
         if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
@@ -109,16 +111,24 @@ class Readable:
         parts, step = [self.rows(shard) for shard in shards], self._batch_size or 1
         size = len(parts[0])
         last = size // step * step if self._drop_remainder else size
-        for first in range(0, last, step):
-            indices = list(range(first, min(first + step, last)))
-            read = [rows.read(epoch, indices) for rows in parts]
+
+        def read_from(first):
+            return [rows.read(epoch, list(range(first, min(first + step, last)))) for rows in parts]
+
+        for read in in_order(read_from, range(0, last, step), self._count_workers()):
             arrays = read[0] if len(read) == 1 else [_joined(arrays) for arrays in zip(*read)]
             yield arrays if self._batch_size is not None else [_row_of(one) for one in arrays]
 
+    def _count_workers(self):
+        """Threads that read batches, or single rows."""
+        return 1 if self._waiting() else max(one._workers for one in self._line())
+
+    def _line(self):
+        """This data set and all that it is made of."""
+        return [self, *(one for parent in self._parents for one in parent._line())]
+
     def _values(self, num_epochs, columns, output_numpy):
         names = self.get_col_names()
-        for name in columns or []:
-            require_column("iterator", name, names)
         chosen = [names.index(name) for name in columns or names if not name.startswith(flows.HIDDEN)]
         given = flows.value_of if output_numpy else _as_tensor
         for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
@@ -138,6 +148,9 @@ class Readable:
         `output_numpy`; texts are NumPy arrays in any case. Each iteration is one epoch, whatever `num_epochs` is.
         Raises ValueError for unknown columns."""
         _require_epochs("create_tuple_iterator", num_epochs, output_numpy)
+        columns = names_or_none("create_tuple_iterator", "columns", columns)
+        if columns:
+            require_columns("create_tuple_iterator", columns, self.get_col_names())
         return _Iterator(lambda: self._values(1, columns, output_numpy))
 
     def create_dict_iterator(

@@ -14,10 +14,12 @@ from partita.common import dtype as mstype
 from partita.common import seed as _seed
 from partita.dataset import flows
 from partita.dataset.batched import PythonSampler
+from partita.dataset.columns import names_of, require_column
 from partita.dataset.engine import Dataset
 from partita.dataset.flows import value_of as _plain
 from partita.dataset.refused import noting
 from partita.dataset.samplers import BuiltinSampler
+from partita.dataset.workers import count_of, in_order
 
 _data = _core.data
 
@@ -72,8 +74,7 @@ class _Source(Dataset):
         """The values of a column in all rows. Raises ValueError unless there is such a column."""
         whole = self._all_rows()
         names = [name for name, _, _ in whole.columns]
-        if column not in names:
-            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(names)}")
+        require_column("sampler", column, names)
         return np.asarray(whole.read(0, list(range(len(whole))))[names.index(column)])
 
     def use_sampler(self, new_sampler):
@@ -134,15 +135,14 @@ class RowSource(_Source):
         return self._chosen(numbers, shard)
 
     def _flow(self, shard):
-        return flows.of_numbers(self._names, self._numbers(shard), self._row)
+        return flows.of_numbers(self._names, self._numbers(shard), self._row, self._workers)
 
     def _by_number(self, shard):
         numbers = self._numbers(shard)
         return numbers, self._names, lambda number, epoch, place: [_plain(value) for value in self._row(number)]
 
     def _labels(self, column):
-        if column not in self._names:
-            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(self._names)}")
+        require_column("sampler", column, self._names)
         return [self._row(number)[list(self._names).index(column)] for number in range(self._count)]
 
     def _varies(self):
@@ -222,7 +222,7 @@ class Cifar10Dataset(_Images):
 
 
 def _names(where, column_names, count):
-    names = [column_names] if isinstance(column_names, str) else list(column_names)
+    names = names_of(where, "column_names", column_names)
     if len(names) != count:
         raise ValueError(f"[{where}] another number of columns, got {count} values, expected {len(names)}: {names}")
     if len(set(names)) != len(names):
@@ -254,8 +254,8 @@ class GeneratorDataset(RowSource):
     """Rows that Python makes, for the columns `column_names`. `source` is something with `__getitem__` and `__len__`,
     such as a list or a class of your own, whose rows can be shuffled, sharded and sampled; else something iterable, or
     a function that gives an iterator for each epoch: its rows keep their order, and are counted by reading them once. A
-    row is a value, a tuple or list with one for each column, or a dict of them: arrays, numbers, texts. Rows are made
-    in one thread; `num_parallel_workers` and `python_multiprocessing` have no effect.
+    row is a value, a tuple or list with one for each column, or a dict of them: arrays, numbers, texts. With a length
+    as many threads as `num_parallel_workers` says make rows, also with `python_multiprocessing`.
 
     `shuffle` is True by default with random access. `batch_sampler` gives lists of the numbers of rows that become
     batches, and `collate_fn(column, ..)` makes their columns. Raises TypeError for another source, ValueError for
@@ -280,6 +280,7 @@ class GeneratorDataset(RowSource):
         collate_fn: Callable | None = None,
     ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        self._workers = count_of("GeneratorDataset", num_parallel_workers)
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if batch_sampler is not None and (sampler or shuffle or num_shards or num_samples or not self._random):
             raise ValueError(
@@ -358,7 +359,7 @@ class GeneratorDataset(RowSource):
 
         def epoch(number):
             for i, batch in enumerate(self._batches_of_rows):
-                yield collation([self._row(one) for one in batch], number, i)
+                yield collation(list(in_order(self._row, batch, self._workers)), number, i)
 
         return flows.Flow(collation.names, epoch)
 

@@ -8,15 +8,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from partita import _core
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.dataset import flows
+from partita.dataset.columns import names_of, names_or_none, require_columns
 from partita.mindrecord import filewriter
-
-
-def _named(names):
-    return [names] if isinstance(names, str) else list(names)
 
 
 class Streamed:
@@ -105,8 +101,8 @@ class Streamed:
         NumPy arrays. Raises TypeError for what cannot be called, ValueError for unknown columns."""
         if not callable(predicate):
             raise TypeError(f"[filter] not a function, got {type(predicate).__name__}, expected one of columns")
-        names = _named(input_columns) if input_columns else None
-        self._require("filter", names or [])
+        names = names_or_none("filter", "input_columns", input_columns)
+        require_columns("filter", names or [], self.get_col_names())
         return self._streamed(lambda flow: flows.filtered(flow, predicate, names))
 
     def padded_batch(
@@ -134,9 +130,9 @@ class Streamed:
         and a size of its own. The length is that of the only column, or what a function of columns gives. Rows are
         padded as by `padded_batch`; with `pad_to_bucket_boundary` None stands for the boundary minus 1. Raises
         ValueError for boundaries that do not rise, or other than one more size than boundaries."""
-        names, bounds = _named(column_names), list(bucket_boundaries)
         where = "bucket_batch_by_length"
-        self._require(where, names)
+        names, bounds = names_of(where, "column_names", column_names), list(bucket_boundaries)
+        require_columns(where, names, self.get_col_names())
         if not bounds or bounds[0] < 1 or any(a >= b for a, b in zip(bounds, bounds[1:])):
             raise ValueError(f"[{where}] bad bucket_boundaries, got {bounds}, expected rising numbers from 1")
         if len(bucket_batch_sizes) != len(bounds) + 1 or min(bucket_batch_sizes) < 1:
@@ -145,7 +141,7 @@ class Streamed:
             )
         if element_length_function is None and len(names) != 1:
             raise ValueError(f"[{where}] a length needs a function, got {len(names)} columns, expected one")
-        info = {} if pad_info is None else pad_info
+        info = {} if pad_info is None else flows.Padding(pad_info, where).info
 
         def padding_of(bucket):
             if not pad_to_bucket_boundary:
@@ -162,6 +158,7 @@ class Streamed:
             return flows.Padding(to)
 
         def change(flow):
+            require_columns(where, info, flow.names)
             places = [flow.names.index(name) for name in names]
 
             def length_of(row):
@@ -183,14 +180,6 @@ class Streamed:
             return made.flow()
 
         return self._streamed(lambda flow: flows.flattened(flow, func, flow_of))
-
-    def _require(self, where, names):
-        known = self.get_col_names()
-        for name in names:
-            if name not in known:
-                near = _core.nearest(str(name), known)
-                did = f", did you mean '{near}'?" if near else ""
-                raise ValueError(f"[{where}] unknown column, got {name!r}, expected one of {', '.join(known)}{did}")
 
     # Waiting for a training.
 

@@ -20,7 +20,7 @@ from partita.common.tensor import Tensor
 from partita.nn.cell_contents import CellContents
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
-from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
+from partita.nn.cell_errors import PLAIN, no_attribute, refuse_construct, require_plain_allowed, require_tensors
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
 
@@ -240,6 +240,8 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def _called(self, args, kwargs):
         build, values = _trace.current(), self.__dict__
+        if args and (args[0].__class__ in PLAIN or (len(args) > 1 and args[1].__class__ in PLAIN)):
+            require_plain_allowed(self, args)
         if build is not None:
             build.note(self)
         if values["_precision"] == "f32" or values["_precision"] and values["_params"]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
+from partita.common.generator import by_generator
 from partita.common.tensor import Tensor
 from partita.ops.angles import tan
 from partita.ops.drawn import _drawn, _sizes, fine_shares, integers_below, multinomial
@@ -61,7 +62,8 @@ def bernoulli(input: Tensor | float, p: Tensor | float = 0.5, seed: int | None =
     return cast(less(share, float(p) if is_number(p) else typed(p, mstype.float32)), x.dtype)
 
 
-def bernoulli_ext(input: Tensor | float, *, generator: None = None) -> Tensor:
+@by_generator
+def bernoulli_ext(input: Tensor | float, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability of each element, else 0, in its element type."""
     x = as_tensor(input, "bernoulli_ext")
     return bernoulli(x, x)

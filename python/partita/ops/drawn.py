@@ -27,9 +27,10 @@ def _sizes(where, sizes):
 
 
 def _drawn(distribution, sizes):
-    """Numbers of float32: uniform in (0, 1), or normal."""
+    """Numbers of float32: uniform in (0, 1), or normal. Those of a generator follow from it alone where Python runs in
+    every step."""
     build = _trace.current()
-    if build is None:
+    if build is None or (build.is_recorded and not build.is_mapping and seeds.is_of_generator()):
         seed, name = seeds.seed_or_default(), seeds.next_name("draw")
         return Tensor(_core.initial(distribution, [0.0, 1.0], "f32", sizes, seed, name))
     name = build.here.path.replace("/", ".")

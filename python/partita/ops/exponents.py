@@ -68,7 +68,7 @@ def logaddexp(input: Tensor | float, other: Tensor | float) -> Tensor:
     """log(exp(a) + exp(b)) of each pair of elements, broadcast, without overflow. Raises ValueError for shapes that do
     not broadcast."""
     a, b = floats("logaddexp", input, other)
-    return typed(_logaddexp(wide(a), wide(b)), a.dtype)
+    return typed(log_of_sum(wide(a), wide(b)), a.dtype)
 
 
 def logaddexp2(input: Tensor | float, other: Tensor | float) -> Tensor:
@@ -76,11 +76,11 @@ def logaddexp2(input: Tensor | float, other: Tensor | float) -> Tensor:
     broadcast."""
     a, b = floats("logaddexp2", input, other)
     base = math.log(2.0)
-    return typed(div(_logaddexp(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
+    return typed(div(log_of_sum(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
 
 
-def _logaddexp(a, b):
-    """max(a, b) + log(1 + exp(-|a - b|)); of equal infinities these."""
+def log_of_sum(a, b):
+    """max(a, b) + log(1 + exp(-|a - b|)); of equal infinities these, with finite gradients."""
     same = equal(a, b)
     gap = select(same, Tensor(0.0, a.dtype), sub(a, b))
     return add(maximum(a, b), softplus(neg(abs(gap))))

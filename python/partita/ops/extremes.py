@@ -13,14 +13,11 @@ from partita.ops.arranged import argsort, sort
 from partita.ops.creation import full, zeros_like
 from partita.ops.derived import isnan, stop_gradient
 from partita.ops.elementwise import (
-    abs,
     add,
     cast,
     div,
-    exp,
     greater,
     less,
-    log,
     logical_and,
     logical_not,
     logical_or,
@@ -29,6 +26,7 @@ from partita.ops.elementwise import (
     select,
     sub,
 )
+from partita.ops.exponents import log_of_sum
 from partita.ops.picked import gather_elements
 from partita.ops.reductions import amax, amin, argmax, reduce_sum
 from partita.ops.reductions import any as any_of
@@ -91,10 +89,7 @@ def logcumsumexp(input: Tensor | float, axis: int) -> Tensor:
     axis = axis_of("logcumsumexp", int(axis), x.ndim)
 
     def join(before, here):
-        a, b = before[0], here[0]
-        largest = stop_gradient(maximum(a, b))
-        shift = select(less(abs(largest), math.inf), largest, zeros_like(largest))
-        return [add(log(add(exp(sub(a, shift)), exp(sub(b, shift)))), shift)]
+        return [log_of_sum(before[0], here[0])]
 
     wide = cast(x, mstype.float32) if x.dtype in (mstype.float16, mstype.bfloat16) else x
     return cast(_doubled(join, [wide], axis)[0], x.dtype)

@@ -49,7 +49,7 @@ FUNCTIONS = {
         "batch_dot block_diag cdist cond cov dist einsum_ext ger histc kron matrix_norm pdist renorm trapz vecdot "
         "vector_norm"
     ),
-    "normalized_sums": "add_layer_norm add_rms_norm embedding",
+    "normalized_sums": "add_layer_norm add_rms_norm",
     "placed": (
         "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd scatter_nd_add scatter_nd_div "
         "scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_update "
@@ -92,6 +92,7 @@ FUNCTIONS = {
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e "
         "bessel_y0 bessel_y1 i0 igamma igammac mvlgamma zeta"
     ),
+    "tables": "embedding",
     "thresholds": "gumbel_softmax hardshrink rrelu soft_shrink softshrink swiglu threshold",
     "transposed_volumes": "conv3d_transpose conv_transpose2d deformable_conv2d",
     "updates_of_rows": "inplace_add inplace_sub inplace_update",
@@ -114,6 +115,10 @@ OBJECTS = {
         "SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp"
     ),
     "attention_primitives": "FlashAttentionScore",
+    "convolution_primitives": (
+        "BasicLSTMCell Conv3D Conv3DTranspose DeformableOffsets DepthwiseConv2dNative DropoutDoMask DynamicGRUV2 "
+        "DynamicRNN FractionalAvgPool FractionalMaxPool RNNTLoss"
+    ),
     "draw_primitives": (
         "Bernoulli Cauchy ComplexAbs Gamma LogNormalReverse Multinomial MultinomialWithReplacement "
         "NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus NonDeterministicInts Poisson Polar "
@@ -143,10 +148,6 @@ OBJECTS = {
     "loss_primitives": (
         "BCEWithLogitsLoss BinaryCrossEntropy CTCGreedyDecoder CTCLoss CTCLossV2 MultiMarginLoss MultilabelMarginLoss "
         "SmoothL1Loss SoftMarginLoss TripletMarginLoss"
-    ),
-    "more_primitives": (
-        "BasicLSTMCell Conv3D Conv3DTranspose DeformableOffsets DepthwiseConv2dNative DropoutDoMask DynamicGRUV2 "
-        "DynamicRNN FractionalAvgPool FractionalMaxPool RNNTLoss"
     ),
     "order_primitives": (
         "ArgMaxWithValue ArgMinWithValue Argmin BatchToSpace BatchToSpaceND BoundingBoxDecode BoundingBoxEncode "

@@ -1,4 +1,4 @@
-"""Rows of tables, and sums that are normalized."""
+"""Sums that are normalized."""
 
 from __future__ import annotations
 
@@ -6,46 +6,11 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.channels import normalized_rows
 from partita.ops.creation import ones_like
-from partita.ops.derived import stop_gradient
-from partita.ops.elementwise import (
-    add,
-    cast,
-    equal,
-    mul,
-    rsqrt,
-    select,
-    square,
-    sub,
-)
+from partita.ops.elementwise import add, cast, mul, rsqrt, square, sub
 from partita.ops.reductions import reduce_mean
-from partita.ops.shapes import broadcast_to, expand_dims, gather
 from partita.ops.support import as_tensor
 
-__all__ = ("add_layer_norm", "add_rms_norm", "embedding")
-
-
-def embedding(
-    input: Tensor | float,
-    weight: Tensor | float,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-) -> Tensor:
-    """The rows of a table at ids; that of `padding_idx` has no gradient. Raises NotImplementedError for tables that
-    change (`max_norm`), and for gradients that are divided by counts."""
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError(
-            f"[embedding] this form is not supported, got max_norm={max_norm} and scale_grad_by_freq="
-            f"{scale_grad_by_freq}, expected None and False"
-        )
-    ids, table = as_tensor(input, "embedding"), as_tensor(weight, "embedding")
-    rows = gather(table, ids, 0)
-    if padding_idx is None:
-        return rows
-    wanted = padding_idx + table.shape[0] if padding_idx < 0 else padding_idx
-    is_none = broadcast_to(expand_dims(equal(ids, int(wanted)), -1), rows.shape)
-    return select(is_none, stop_gradient(rows), rows)
+__all__ = ("add_layer_norm", "add_rms_norm")
 
 
 def add_layer_norm(

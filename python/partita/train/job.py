@@ -78,11 +78,14 @@ class NetworkJob:
         with self._build:
             named = self._outputs(lambda name: self._column(column, name))
         outputs = [(name, _symbol("construct", value)) for name, value in named]
+        if not self._loss:
+            self._build.store_counts()
         self._learn()
         return outputs
 
     def _minimised(self, trace, column, outputs):
         made = self._loss_of(column, outputs)
+        self._build.store_counts()
         self._learn()
         return [("loss", made)]
 

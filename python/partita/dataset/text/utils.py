@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from partita._names import refuse_missing
+from partita.dataset.columns import names_of, require_columns
 from partita.dataset.refused import reading
 
 
@@ -91,7 +92,9 @@ class Vocab:
         `top_k` is the number of words."""
         if not hasattr(dataset, "get_col_names"):
             raise TypeError(f"[Vocab] no data set, got {type(dataset).__name__}, expected one with words")
-        columns = [columns] if isinstance(columns, str) else columns or dataset.get_col_names()
+        known = dataset.get_col_names()
+        columns = names_of("Vocab", "columns", columns) if columns else known
+        require_columns("Vocab", columns, known)
         low, high = freq_range or (None, None)
         if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
             raise ValueError(f"[Vocab] bad top_k, got {top_k!r}, expected an integer from 1")
