@@ -105,13 +105,13 @@ def normal(mean=0.0, std=1.0, size=None, generator=None):
 @_by_generator
 def rand(*size, generator=None, dtype=None, device=None):
     """Numbers from 0 to 1."""
-    return F.rand(*size, dtype=dtype)
+    return F.rand(*(size or ((),)), dtype=dtype)
 
 
 @_by_generator
 def randn(*size, generator=None, dtype=None, device=None):
     """Numbers of the standard normal distribution."""
-    return F.randn(*size, dtype=dtype)
+    return F.randn(*(size or ((),)), dtype=dtype)
 
 
 def rand_like(input, *, dtype=None, device=None):

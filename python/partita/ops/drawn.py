@@ -16,6 +16,8 @@ __all__ = "multinomial rand rand_like randint randn randn_like standard_normal".
 
 
 def _sizes(where, sizes):
+    if len(sizes) == 1 and isinstance(sizes[0], Tensor) and sizes[0].ndim < 2:
+        sizes = sizes[0].reshape(-1).asnumpy().tolist()
     sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     for one in sizes:
         if isinstance(one, bool) or not isinstance(one, numbers.Integral) or one < 1:
@@ -48,13 +50,13 @@ def _typed(where, x, dtype):
 
 
 def rand(*size, dtype=None, seed=None):
-    """Numbers from 0 to 1."""
-    return _typed("rand", _drawn("uniform", _sizes("rand", size)), dtype)
+    """Numbers from 0 to 1, without sizes one number in a vector."""
+    return _typed("rand", _drawn("uniform", _sizes("rand", size or (1,))), dtype)
 
 
 def randn(*size, dtype=None, seed=None):
-    """Numbers of the standard normal distribution."""
-    return _typed("randn", _drawn("normal", _sizes("randn", size)), dtype)
+    """Numbers of the standard normal distribution, without sizes one number in a vector."""
+    return _typed("randn", _drawn("normal", _sizes("randn", size or (1,))), dtype)
 
 
 def rand_like(input, seed=None, *, dtype=None):
@@ -105,5 +107,5 @@ def multinomial(input, num_samples, replacement=True, seed=None):
 
 
 def standard_normal(shape, seed=None):
-    """Numbers of the standard normal distribution."""
+    """Numbers of the standard normal distribution, in a shape of integers or of a tensor of them."""
     return _drawn("normal", _sizes("standard_normal", (shape,)))

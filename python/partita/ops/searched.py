@@ -79,10 +79,13 @@ def unique(input):
 
 
 def randperm(n, seed=0, offset=0, dtype=mstype.int64):
-    """The integers below `n` in an order that is drawn."""
+    """The integers below `n` in an order that is drawn, in an element type of numbers."""
     if isinstance(n, Tensor):
         n = int(n)
+    kind = mstype.to_dtype(dtype).numpy
+    if kind.kind not in "iuf":
+        raise TypeError(f"[randperm] bad dtype, got {dtype}, expected a type of numbers")
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 1")
     keys = _core.initial("uniform", [0.0, 1.0], "f32", [n], seeds.seed_or_default(), seeds.next_name("draw"))
-    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(_kind("randperm", dtype)))
+    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(kind))

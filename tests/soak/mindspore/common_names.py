@@ -23,8 +23,8 @@ NOT_CALLED = {
         multinomial_with_replacement normal poisson rand rand_like randint randint_like randn randn_like
         random_categorical random_gamma random_poisson randperm shuffle standard_laplace standard_normal
         truncated_normal uniform""",
-    "communication": """AllGather AllReduce AlltoAll Broadcast DistributedGradReducer Receive ReduceOp ReduceScatter Send
-        SyncBatchNorm all_gather all_gather_into_tensor all_reduce all_to_all_single barrier broadcast_object_list
+    "communication": """AllGather AllReduce AlltoAll Broadcast DistributedGradReducer Receive ReduceOp ReduceScatter
+        Send SyncBatchNorm all_gather all_gather_into_tensor all_reduce all_to_all_single barrier broadcast_object_list
         destroy_process_group get_rank get_world_size init_process_group is_available is_initialized new_group""",
     "trainings": """AdaMax Adadelta Adagrad Adam AdamWeightDecay Lamb Momentum Optimizer RMSProp SGD
         TrainOneStepCell TrainOneStepWithLossScaleCell ForwardValueAndGrad
