@@ -1,6 +1,7 @@
 """Losses."""
 
 from partita._described import options_text
+from partita._names import refuse_missing
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
 from partita.ops import functional as F
@@ -16,6 +17,8 @@ class LossBase(Cell):
     def __init__(self, reduction="mean"):
         super().__init__()
         self.reduction = losses.reduction_of(type(self).__name__, reduction)
+        self.reduce, self.average = self.reduction != "none", self.reduction != "sum"
+        self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
 
     def get_loss(self, x, weights=1.0):
         return losses.reduced(x, self.reduction, weights)
@@ -112,3 +115,6 @@ class CrossEntropyLoss(LossBase):
     def construct(self, logits, labels):
         options = self.weight, self.ignore_index, self.label_smoothing, self.reduction
         return losses.softmax_loss("CrossEntropyLoss", logits, labels, *options, self.get_loss)
+
+
+__getattr__ = refuse_missing(globals())

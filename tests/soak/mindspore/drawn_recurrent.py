@@ -25,7 +25,8 @@ ROWS = [
         "gradient(lambda a, h, c: given(nn.LSTMCell({k}, {m}))(a, (h, c)), {g:n,k}, {g:n,m}, {g:n,m})",
     ]),
     ("text", "rnn_cells._rnn_tanh_cell rnn_cells._rnn_relu_cell", [
-        "nn.layer.rnn_cells.{_rnn_tanh_cell|_rnn_relu_cell}({u:n,k}, {u:n,m}, {u:m,k} / 4, {u:m,m} / 4, {{u:m}, {u:m}|None, None})",
+        "nn.layer.rnn_cells.{_rnn_tanh_cell|_rnn_relu_cell}({u:n,k}, {u:n,m}, {u:m,k} / 4, {u:m,m} / 4, "
+        "{{u:m}, {u:m}|None, None})",
     ]),
     ("text", "rnn_cells._gru_cell", [
         "nn.layer.rnn_cells._gru_cell({u:n,2}, {u:n,3}, {u:9,2}, {u:9,3}, {{u:9}, {u:9}|None, None})",
