@@ -1,4 +1,4 @@
-"""What client libraries do with inner names of the documented system: bases that they extend, maps that they make
+"""Uses of inner names of the documented system by client libraries: bases that they extend, maps that they make
 themselves, lists that they add to, and facts about the ranks of a script."""
 
 import os
@@ -111,7 +111,8 @@ class Rows(Case):
                 return cde.LookupOperation(vocab.c_vocab, self.unknown, self.dtype)
 
         rows = ds.NumpySlicesDataset([["a", "c"], ["b", "x"]], ["words"], shuffle=False)
-        found = [row[0] for row in rows.map(Numbers("<unk>", "int64"), "words").create_tuple_iterator(output_numpy=True)]
+        rows = rows.map(Numbers("<unk>", "int64"), "words")
+        found = [row[0] for row in rows.create_tuple_iterator(output_numpy=True)]
         self.assertEqual([one.tolist() for one in found], [[1, 3], [2, 0]])
         self.assertEqual(found[0].dtype, np.int64)
 

@@ -113,7 +113,7 @@ OBJECTS = {
         "FusedWeightScaleApplyMomentum LARSUpdate SGD SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradV2 "
         "SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp"
     ),
-    "attention_primitives": "FlashAttentionScore",
+    "attention_primitives": "FlashAttentionScore PromptFlashAttention",
     "draw_primitives": (
         "Bernoulli Cauchy ComplexAbs Gamma LogNormalReverse Multinomial MultinomialWithReplacement "
         "NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus NonDeterministicInts Poisson Polar "

@@ -43,4 +43,40 @@ ROWS = [
         "ops.LSTM({k}, 2, 1, False, True, 0.0)({g:n,q,k}, {g:2,q,2}, {g:2,q,2}, "
         "t({0..9}, 'f4', 'unit', (16 * {k} + 32, 1, 1)))[:3]",
     ]),
+    ("text", "nn.MultiheadAttention", [
+        "given(nn.MultiheadAttention(4, {1|2|4}[?, has_bias=False][?, add_bias_kv=True][?, add_zero_attn=True]))"
+        "({g:n,q,4}, {g:k,q,4}, {g:k,q,4}[?, need_weights=False])",
+        "given(nn.MultiheadAttention(4, {1|2|4}[?, batch_first=True]))({g:n,n,4}, {g:n,n,4}, {g:n,n,4}"
+        "[?, average_attn_weights=False])",
+        "given(nn.MultiheadAttention(4, 2, kdim={m}, vdim={h}))({g:n,q,4}, {g:k,q,m}, {g:k,q,h})",
+        "given(nn.MultiheadAttention(4, 2[?, add_bias_kv=True]))({g:n,q,4}, {g:k,q,4}, {g:k,q,4}, "
+        "attn_mask={t(3, 'f4', 'any', ({n}, {k}))|ms.Tensor(np.eye({n}, {k}, 1).astype('?'))})",
+        "given(nn.MultiheadAttention(4, 2[?, add_zero_attn=True]))({g:n,2,4}, {g:3,2,4}, {g:3,2,4}, "
+        "ms.Tensor([[False, False, True], [False, True, False]]))",
+        "given(nn.MultiheadAttention(4, 2))({g:n,4}, {g:k,4}, {g:k,4}[?, average_attn_weights=False])",
+    ]),
+    ("text", "nn.TransformerEncoderLayer", [
+        "given(nn.TransformerEncoderLayer(4, 2, {m}, 0.0[?, {'relu'|'gelu'}][?, norm_first=True]))({g:n,q,4})",
+        "given(nn.TransformerEncoderLayer(4, 2, {m}, 0.0, batch_first=True))({g:q,n,4}, "
+        "ms.Tensor(np.eye({n}, {n}, 1).astype('?')))",
+    ]),
+    ("text", "nn.TransformerDecoderLayer", [
+        "given(nn.TransformerDecoderLayer(4, 2, {m}, 0.0[?, {'relu'|'gelu'}][?, norm_first=True]))"
+        "({g:n,q,4}, {g:k,q,4})",
+        "given(nn.TransformerDecoderLayer(4, 2, {m}, 0.0))({g:n,q,4}, {g:k,q,4}, "
+        "ms.Tensor(np.eye({n}, {n}, 1).astype('?')), t(3, 'f4', 'any', ({n}, {k})))",
+    ]),
+    ("text", "nn.TransformerEncoder", [
+        "given(nn.TransformerEncoder(nn.TransformerEncoderLayer(4, {1|2}, {m}, 0.0), {1|2}"
+        "[?, norm=nn.LayerNorm((4,))]))({g:n,q,4})",
+    ]),
+    ("text", "nn.TransformerDecoder", [
+        "given(nn.TransformerDecoder(nn.TransformerDecoderLayer(4, {1|2}, {m}, 0.0), {1|2}"
+        "[?, norm=nn.LayerNorm((4,))]))({g:n,q,4}, {g:k,q,4})",
+    ]),
+    ("text", "nn.Transformer", [
+        "given(nn.Transformer(4, {1|2}, {1|2}, {1|2}, {m}, 0.0[?, 'gelu'][?, batch_first=False][?, norm_first=True]))"
+        "({g:n,q,4}, {g:k,q,4})",
+        "given(nn.Transformer(4, 2, 1, 1, {m}, 0.0, batch_first=True))({g:q,n,4}, {g:q,k,4})",
+    ]),
 ]  # fmt: skip
