@@ -26,7 +26,8 @@ from partita.ops.primitive import Primitive
 
 _PRODUCTS = "Conv1d Conv2d Conv3d Conv1dTranspose Conv2dTranspose Conv3dTranspose Dense LSTM GRU RNN"
 AMP_WHITE_LIST = [getattr(nn, name) for name in _PRODUCTS.split() if hasattr(nn, name)]
-AMP_BLACK_LIST = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm]
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm)
+AMP_BLACK_LIST = list(_NORMS)  # scripts add classes of cells that stay in float32 at level O2
 
 
 _numbers = itertools.count()
@@ -92,8 +93,9 @@ class DynamicLossScaler(LossScaler):
 def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: mstype.DType = mstype.float16) -> Cell:
     """The network, whose products are then computed from operands of 16 bits: in `Model`, in loops of one's own and in
     calls. Parameters, sums, norms, losses and updates stay in float32 at each level but O0, which changes nothing. A
-    cell within the network may have a precision of its own. Raises TypeError unless `network` is a cell, ValueError for
-    an unknown level or a dtype of other than 16 bits."""
+    cell within the network may have a precision of its own; at level O2 cells of the classes that a script adds to
+    AMP_BLACK_LIST are float32. Raises TypeError unless `network` is a cell, ValueError for an unknown level or a dtype
+    of other than 16 bits."""
     if not isinstance(network, Cell):
         raise TypeError(
             f"[auto_mixed_precision] the network is not a cell, got {type(network).__name__}, expected an nn.Cell"
@@ -101,6 +103,10 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: mstype.DTy
     precision = precision_of("auto_mixed_precision", amp_level, dtype)
     if precision is not None:
         network._set_precision(precision)
+        added = tuple(set(AMP_BLACK_LIST) - set(_NORMS)) if amp_level == "O2" else ()
+        for _, cell in network.cells_and_names():
+            if isinstance(cell, added):
+                cell._set_precision("f32")
     return network
 
 

@@ -110,7 +110,7 @@ def rand(
 ) -> Tensor:
     """Numbers from 0 to below 1, drawn evenly, float32 without `dtype`; the sizes are given one by one, or as one
     tuple. Raises TypeError for a `generator` that is none."""
-    return F.rand(*size, dtype=dtype)
+    return F.rand(*(size or ((),)), dtype=dtype)
 
 
 @by_generator
@@ -122,7 +122,7 @@ def randn(
 ) -> Tensor:
     """Numbers of the standard normal distribution, float32 without `dtype`; the sizes are given one by one, or as one
     tuple. Raises TypeError for a `generator` that is none."""
-    return F.randn(*size, dtype=dtype)
+    return F.randn(*(size or ((),)), dtype=dtype)
 
 
 def rand_like(input: Tensor, *, dtype: DType | None = None, device: str | None = None) -> Tensor:

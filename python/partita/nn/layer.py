@@ -526,7 +526,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    """Not there: statistics over the global batch are an option, BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
     _ranks = (4,)

@@ -41,7 +41,6 @@ ABSENT = absent_all(
         "MoeFinalizeRouting": "ops.Gather",
         "PagedAttention": "ops.BatchMatMul",
         "PagedAttentionMask": "ops.BatchMatMul",
-        "PromptFlashAttention": "ops.BatchMatMul and ops.Softmax",
         "ReshapeAndCache": "ops.assign",
         "Scatter": "ops.tensor_scatter_elements",
         "TopKRouter": "ops.topk",

@@ -32,7 +32,7 @@ __all__ = (
 
 
 def _shape(where, shape):
-    return _sizes(where, (shape.asnumpy().tolist() if isinstance(shape, Tensor) else shape,))
+    return _sizes(where, (shape,))
 
 
 def _broadcast(where, shape, *operands):

@@ -19,6 +19,8 @@ __all__ = "multinomial rand rand_like randint randn randn_like standard_normal".
 
 
 def _sizes(where, sizes):
+    if len(sizes) == 1 and isinstance(sizes[0], Tensor) and sizes[0].ndim < 2:
+        sizes = sizes[0].reshape(-1).asnumpy().tolist()
     sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     for one in sizes:
         if isinstance(one, bool) or not isinstance(one, numbers.Integral) or one < 1:
@@ -52,18 +54,19 @@ def _typed(where, x, dtype):
 
 
 def rand(*size: int | Sequence[int], dtype: mstype.DType | str | type | None = None, seed: int | None = None) -> Tensor:
-    """Numbers from 0 to 1, in a shape of integers, or one tuple of them, as float32 without a type. `seed` has no
-    effect: draws follow from `set_seed`. Raises ValueError for sizes below 1, or a type that has no fractions."""
-    return _typed("rand", _drawn("uniform", _sizes("rand", size)), dtype)
+    """Numbers from 0 to 1, in a shape of integers, or one tuple of them, as float32 without a type; without sizes one
+    number in a vector. `seed` has no effect: draws follow from `set_seed`. Raises ValueError for sizes below 1, or a
+    type that has no fractions."""
+    return _typed("rand", _drawn("uniform", _sizes("rand", size or (1,))), dtype)
 
 
 def randn(
     *size: int | Sequence[int], dtype: mstype.DType | str | type | None = None, seed: int | None = None
 ) -> Tensor:
     """Numbers of the standard normal distribution, in a shape of integers, or one tuple of them, as float32 without a
-    type. `seed` has no effect: draws follow from `set_seed`. Raises ValueError for sizes below 1, or a type that has no
-    fractions."""
-    return _typed("randn", _drawn("normal", _sizes("randn", size)), dtype)
+    type; without sizes one number in a vector. `seed` has no effect: draws follow from `set_seed`. Raises ValueError
+    for sizes below 1, or a type that has no fractions."""
+    return _typed("randn", _drawn("normal", _sizes("randn", size or (1,))), dtype)
 
 
 def rand_like(input: Tensor, seed: int | None = None, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
@@ -124,7 +127,7 @@ def multinomial(input: Tensor | float, num_samples: int, replacement: bool = Tru
     return cast(topk(neg(times), count)[1], mstype.int32)
 
 
-def standard_normal(shape: int | Sequence[int], seed: int | None = None) -> Tensor:
-    """Numbers of the standard normal distribution in a shape, as float32. `seed` has no effect: draws follow from
-    `set_seed`. Raises ValueError for sizes below 1."""
+def standard_normal(shape: int | Sequence[int] | Tensor, seed: int | None = None) -> Tensor:
+    """Numbers of the standard normal distribution in a shape of integers or of a tensor of them, as float32. `seed` has
+    no effect: draws follow from `set_seed`. Raises ValueError for sizes below 1."""
     return _drawn("normal", _sizes("standard_normal", (shape,)))

@@ -98,10 +98,13 @@ def unique(input: Tensor | float) -> tuple[Tensor, Tensor]:
 
 def randperm(n: int, seed: int = 0, offset: int = 0, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
     """The integers below `n` in an order that is drawn, in one dimension. `seed` and `offset` have no effect: draws
-    follow from `set_seed`. Raises ValueError for an `n` below 1, TypeError for another type than int32 and int64."""
+    follow from `set_seed`. Raises ValueError for an `n` below 1, TypeError for another type than those of numbers."""
     if isinstance(n, Tensor):
         n = int(n)
+    kind = mstype.to_dtype(dtype).numpy
+    if kind.kind not in "iuf":
+        raise TypeError(f"[randperm] bad dtype, got {dtype}, expected a type of numbers")
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 1")
     keys = _core.initial("uniform", [0.0, 1.0], "f32", [n], seeds.seed_or_default(), seeds.next_name("draw"))
-    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(_kind("randperm", dtype)))
+    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(kind))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import signal
 import time
@@ -152,15 +151,10 @@ class OnRequestExit(Callback):
 
 
 def _handle_loss(loss):
-    """The loss of a step as a float: the first of several results, the mean of several elements. Raises TypeError for
-    what is neither a tensor nor a number."""
+    """The loss of a step: the mean of a tensor as a float, the first of several results, or what else it is."""
     if isinstance(loss, (tuple, list)):
-        loss = loss[0]
-    if isinstance(loss, Tensor):
-        return float(loss.asnumpy().mean())
-    if not isinstance(loss, numbers.Number):
-        raise TypeError(f"[callback] the loss is not a number, got {type(loss).__name__}, expected a Tensor or a float")
-    return float(loss)
+        return loss[0] if isinstance(loss[0], Tensor) else loss
+    return float(loss.asnumpy().mean()) if isinstance(loss, Tensor) else loss
 
 
 def set_cur_net(net: Cell | None):

@@ -410,8 +410,18 @@ def sync_pipeline_shared_parameters(net: Cell):
 _exec_save = absent("_exec_save", __name__, "save_checkpoint")
 _load_map_parameter = absent("_load_map_parameter", __name__, "load_checkpoint")
 _parse_ckpt_proto = absent("_parse_ckpt_proto", __name__, "load_checkpoint")
-tensor_to_ms_type = {one.name: one for one in mstype.number_type}
-tensor_to_np_type = {one.name: one.numpy.type for one in mstype.number_type if one.numpy is not None}
+tensor_to_ms_type = {one.name: one for one in (*mstype.number_type, mstype.bool_)}
+tensor_to_ms_type["str"] = mstype.string
+
+
+class _TypesByNames(dict):
+    """A table that can be called as a function, too, which gives None for other names."""
+
+    __call__ = dict.get
+
+
+tensor_to_np_type = _TypesByNames({one.name: one.numpy.type for one in mstype.number_type if one.numpy is not None})
+tensor_to_np_type.update(Bool=mstype.bool_.numpy.type, str="U")
 
 
 def export(net: Cell, *inputs, file_name: str, file_format: str, **kwargs):

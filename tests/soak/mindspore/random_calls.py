@@ -13,6 +13,7 @@ import drawn_more_elements
 import drawn_names
 import drawn_objects
 import drawn_places
+import drawn_recurrent
 import drawn_windows
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
@@ -476,6 +477,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_matrices,
             drawn_functions,
             drawn_objects,
+            drawn_recurrent,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [

@@ -147,7 +147,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(Cell):
-    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    """Not there: statistics over the global batch are an option, BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
     def __init__(
