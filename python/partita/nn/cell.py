@@ -21,6 +21,7 @@ from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
+from partita.nn.layer_texts import text_of
 
 
 class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
@@ -277,12 +278,14 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def extend_repr(self):
         """The text that `repr` has between the brackets: subclasses define it."""
-        return ""
+        return text_of(self)
 
     def __repr__(self):
         inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
-        head = f"{type(self).__name__}<{self.extend_repr()}"
-        return head + ("\n  " + "\n  ".join(inner) + "\n>" if inner else ">")
+        own = self.extend_repr()
+        lines = [own, *inner] if own and inner else inner
+        text = "\n  " + "\n  ".join(lines) + "\n" if lines else own
+        return f"{type(self).__name__}({text})"
 
 
 class Sharded(Cell):

@@ -73,9 +73,6 @@ class Dense(Cell):
             y = F.reshape(y, [*shape[:-1], self.out_channels])
         return y if self.activation is None else self.activation(y)
 
-    def extend_repr(self):
-        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
-
 
 class Linear(Dense):
     """`Dense` by the names and defaults of other libraries: without an activation."""
@@ -150,13 +147,6 @@ class Conv2d(Cell):
 
     def _convolved(self, x, weight):
         return F.conv2d(x, weight, None, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
-
-    def extend_repr(self):
-        return (
-            f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
-            f"kernel_size={self.kernel_size}, stride={tuple(self.stride)}, pad_mode={self.pad_mode}, "
-            f"padding={self.padding}, group={self.group}, has_bias={self.has_bias}"
-        )
 
 
 class _Pool2d(Cell):
@@ -270,6 +260,7 @@ class Dropout(Cell):
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
         super().__init__()
         self._float_type(dtype)
+        self.keep_prob, self._has_p = keep_prob, p is not None
         self.p = 1.0 - keep_prob if p is None else p
         if not 0 <= self.p < 1:
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
@@ -415,9 +406,6 @@ class _BatchNorm(Cell):
             return call_in(self, name, function, *inputs)
 
         return F.normalized(x, self.gamma, self.beta, *statistics, of_batch, self.eps, self.momentum, call)
-
-    def extend_repr(self):
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
 
 
 def _apply(trace, op, operands, **attrs):

@@ -462,11 +462,10 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class Print(Primitive):
-    """Prints what is known: values outside of networks, types within them."""
+    """Prints what is known: values outside of networks, types within them. Returns None."""
 
     def compute(self, *args):
         print(*args, flush=True)
-        return args[0] if len(args) == 1 else args
 
 
 class Depend(Primitive):
