@@ -10,7 +10,20 @@ from partita._precision import is_half
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.elementwise import add, bias_add, cast, duplicate, floor_div, greater_equal, mul, remainder, sub
+from partita.ops.elementwise import (
+    add,
+    bias_add,
+    cast,
+    duplicate,
+    floor_div,
+    greater_equal,
+    mul,
+    remainder,
+    rsqrt,
+    square,
+    sub,
+)
+from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, run
 from partita.ops.pool_windows import window_maxima
@@ -282,9 +295,12 @@ def of_one_type(*operands):
 
 
 def rms_norm(x, gamma, epsilon=1e-6):
-    """x / sqrt(mean(x^2) + epsilon) gamma over the last dimension (Zhang and Sennrich, 2019), in the type of x."""
+    """(x / sqrt(mean(x^2) + epsilon) gamma over the last dimension, in the type of x; 1 / sqrt(mean(x^2) + epsilon), of
+    float32 at least): Zhang and Sennrich, 2019."""
+    x = as_tensor(x, "rms_norm")
     y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],
         *of_one_type(x, gamma),
     )
-    return cast(y, as_tensor(x).dtype)
+    wide = x if x.dtype == mstype.float64 else cast(x, mstype.float32)
+    return cast(y, x.dtype), rsqrt(add(reduce_mean(square(wide), -1, True), float(epsilon)))
