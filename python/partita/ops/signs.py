@@ -9,7 +9,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.angles import sin
 from partita.ops.arithmetic import has_sign, isclose, round, trunc, truncated_mod
-from partita.ops.creation import full
+from partita.ops.creation import full, zeros_like
 from partita.ops.derived import isnan, stop_gradient
 from partita.ops.elementwise import (
     abs,
@@ -37,8 +37,8 @@ from partita.ops.support import as_tensor, is_number
 
 __all__ = (
     "absolute allclose approximate_equal conj copysign div_no_nan divide eps fix floordiv floormod fmax fmin fmod frac"
-    " heaviside inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num negative positive"
-    " real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
+    " heaviside imag inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num negative"
+    " positive real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
 ).split()
 
 absolute, negative, fix, floordiv, floormod = abs, neg, trunc, floor_div, floor_mod
@@ -57,6 +57,11 @@ def positive(input):
 def real(input):
     """The real part: the tensor itself, there are no complex types."""
     return as_tensor(input, "real")
+
+
+def imag(input):
+    """The imaginary part: zeros in the type of the tensor, there are no complex types."""
+    return zeros_like(as_tensor(input, "imag"))
 
 
 def conj(input):

@@ -91,6 +91,15 @@ _ELEMENTS = [
     ("numpy", "arccosh", ["{p} + 1.0;", "{g:n,k} * 0.2 + 2.0;"]),
     ("ops", "mv", ["{g:n,k}; {g:k}", "{g:3,k}; {g:k}", "{f:n,4}; {f:4}"]),
     ("op", "Div RealDiv", ["; {f}, {p:~}"]),
+    ("op", "Real", ["! ; {x}", "; {f}", "! ; {a}"]),
+    ("op", "Imag", ["! ; {x}", "; {f}"]),
+    ("ops Tensor", "imag", ["{f};", "! {x};"]),
+    ("Tensor", "real", ["! {x};", "{f};", "! {a};"]),
+    ("text", "Tensor.data_ptr", ["! type({x}.data_ptr()).__name__"]),
+    ("text", "ops.auto_generate.Scatter", [
+        "ops.auto_generate.Scatter()({g:n,4}, 1, ms.Tensor(np.array([[0, {1|2|3}]] * {n})), {g:n,2}, 'none')",
+        "ops.auto_generate.Scatter()({f:4,k}, 0, ms.Tensor(np.array([[{0|1}] * {k}, [2] * {k}])), {f:2,k}, 'none')",
+    ]),
 ]  # fmt: skip
 _LAYERS = [
     ("nn", "AvgPool1d", [
@@ -159,7 +168,13 @@ _LAYERS = [
     ("nn", "Dropout2d", ["0.{1..9}; {g:n,k,h,w}"]),
     ("nn", "Dropout3d", ["0.{1..9}; {g:n,k,h,w,2}"]),
 ]  # fmt: skip
+_CONV = "nn.layer.conv._Conv({2|4}, {4|6}, ({1|2}, {1..3}), (1, {1|2}), '{same|valid}', 0, (1, 1), {1|2}, "
 _CELLS = [
+    ("text", "nn.layer.conv._Conv", [
+        "! " + _CONV + "{True|False}, 'ones', 'zeros').weight",
+        "! " + _CONV + "True, 'ones', '{ones|zeros}').bias",
+        "! " + _CONV + "False, 'ones', 'zeros').{kernel_size|stride|group|has_bias|pad_mode|dilation}",
+    ]),
     ("text", "nn.LossBase", [
         "nn.LossBase([?'{mean|sum|none}']).get_loss({g:n,k}[?, {2.0|0.5}])", "! nn.LossBase().get_axis({f})",
         "nn.loss.LossBase('{mean|sum|none}').get_loss({g:n,k}, {g:k})", "! nn.LossBase('{sum|none}').reduction",
