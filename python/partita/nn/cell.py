@@ -23,6 +23,7 @@ from partita.nn.cell_hooks import CellHooks
 from partita.nn.cell_errors import PLAIN, no_attribute, refuse_construct, require_plain_allowed, require_tensors
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
+from partita.nn.layer_texts import text_of
 
 
 class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
@@ -289,15 +290,14 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def extend_repr(self) -> str:
         """The text that `repr` has between the brackets: subclasses define it."""
-        return ""
+        return text_of(self)
 
     def __repr__(self):
-        name, own = type(self).__name__, self.extend_repr()
-        lines = [f"({name}): {cell!r}" for name, cell in self._cells.items() if cell is not None]
-        if not lines and "\n" not in own:
-            return f"{name}({own})"
-        lines = [*([own] if own else []), *lines]
-        return f"{name}(\n" + "\n".join("  " + line.replace("\n", "\n  ") for line in lines) + "\n)"
+        inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
+        own = self.extend_repr()
+        lines = [own, *inner] if own and inner else inner
+        text = "\n  " + "\n  ".join(lines) + "\n" if lines else own
+        return f"{type(self).__name__}({text})"
 
 
 class Sharded(Cell):

@@ -62,14 +62,19 @@ def _quotient(x1, x2):
     """The quotient: float32 unless one of the two has 16 or 32 bits and a fraction."""
     if not _is_short_float(x1) and not _is_short_float(x2):
         x1, x2 = F.cast(x1, float32), F.cast(x2, float32)
-    return F.div(x1, x2)
+    return F.div(*_as_arrays(x1, x2))
+
+
+def _as_arrays(x1, x2):
+    """Two tensors, of which one without dimensions has one, so that it decides about the type like any other."""
+    if (x1.ndim == 0) == (x2.ndim == 0):
+        return x1, x2
+    return tuple(F.reshape(one, [1]) if one.ndim == 0 else one for one in (x1, x2))
 
 
 def _product(x1, x2):
     """The product, in which a tensor without dimensions decides about the type like any other."""
-    if (x1.ndim == 0) != (x2.ndim == 0):
-        x1, x2 = (F.reshape(one, [1]) if one.ndim == 0 else one for one in (x1, x2))
-    return F.mul(x1, x2)
+    return F.mul(*_as_arrays(x1, x2))
 
 
 def _of_type_of_array(function):

@@ -42,7 +42,6 @@ ABSENT = absent_all(
         "PagedAttention": "ops.BatchMatMul",
         "PagedAttentionMask": "ops.BatchMatMul",
         "ReshapeAndCache": "ops.assign",
-        "Scatter": "ops.tensor_scatter_elements",
         "TopKRouter": "ops.topk",
         "inner_comm_irecv_op": "pipeline stages",
         "inner_comm_isend_op": "pipeline stages",
@@ -54,8 +53,6 @@ ABSENT.update(
         for name, instead in {
             "Complex": "two tensors, of real and of imaginary parts",
             "FFTWithSize": "numpy.fft on asnumpy()",
-            "Imag": "a tensor of imaginary parts",
-            "Real": "a tensor of real parts",
             "CombinedNonMaxSuppression": "ops.NonMaxSuppressionV3 for each class",
             "ComputeAccidentalHits": "ops.equal of the classes and ops.nonzero",
             "Dilation2D": "ops.unfold and ops.amax",

@@ -10,6 +10,7 @@ from partita._program import Program
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita.ops import creation
 
 
 def _positions(grad_position):
@@ -269,3 +270,16 @@ def _times(gradients, sens):
         return gradients
     factor = sens.asnumpy().reshape(()).item() if isinstance(sens, Tensor) else float(sens)
     return gradients if factor == 1 else tuple(one * factor for one in gradients)
+
+
+def ones_like(x):
+    """Returns ones in the shape and the type of a tensor, the number 1 for an integer, True for a bool, None for None;
+    for a tuple or a list, which may have others within, a tuple of these of each element. Raises TypeError for what
+    has none."""
+    if isinstance(x, (tuple, list)):
+        return tuple(ones_like(one) for one in x)
+    if x is None or isinstance(x, int):
+        return None if x is None else type(x)(1)
+    if not isinstance(x, Tensor):
+        raise TypeError(f"[ones_like] no ones of this type, got {type(x).__name__}, expected tensors or integers")
+    return creation.ones_like(x)

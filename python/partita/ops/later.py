@@ -72,8 +72,9 @@ FUNCTIONS = {
     "segments": "unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum",
     "signs": (
         "absolute allclose approximate_equal conj copysign div_no_nan divide eps fix floordiv floormod fmax fmin fmod "
-        "frac heaviside inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num negative "
-        "positive real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
+        "frac heaviside imag inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num "
+        "negative positive real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div "
+        "truncate_mod"
     ),
     "sparse_names": (
         "coo2csr coo_abs coo_acos coo_acosh coo_add coo_asin coo_asinh coo_atan coo_atanh coo_ceil coo_concat coo_cos "
@@ -129,10 +130,10 @@ OBJECTS = {
         "AccumulateNV2 Addcdiv ApproximateEqual AssignAdd AssignSub BartlettWindow BesselI0 BesselI0e BesselI1 "
         "BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 BitwiseAnd BitwiseOr "
         "BitwiseXor BlackmanWindow CeLU CheckNumerics DivNoNan Eps FastGelu FillV2 Fills FloatStatus Fmax Fmin GLU "
-        "Gcd Gelu HShrink HammingWindow Heaviside Hypot Igamma Igammac InplaceAdd InplaceSub InplaceUpdate "
+        "Gcd Gelu HShrink HammingWindow Heaviside Hypot Igamma Igammac Imag InplaceAdd InplaceSub InplaceUpdate "
         "InplaceUpdateV2 Inv Invert IsClose IsInf IsNan L2Loss Lcm LeftShift Lerp LerpScalar LinSpace LogSpace Logit "
-        "MulNoNan Mvlgamma NanToNum NextAfter PReLU PopulationCount Range RightShift Rint ScalarCast Sinc SoftShrink "
-        "SquareSumAll SquaredDifference TrilIndices TriuIndices TruncateDiv TruncateMod Xdivy Xlogy Zeta"
+        "MulNoNan Mvlgamma NanToNum NextAfter PReLU PopulationCount Range Real RightShift Rint ScalarCast Sinc "
+        "SoftShrink SquareSumAll SquaredDifference TrilIndices TriuIndices TruncateDiv TruncateMod Xdivy Xlogy Zeta"
     ),
     "image_primitives": (
         "AffineGrid ChannelShuffle Col2Im Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D Im2Col "

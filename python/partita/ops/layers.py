@@ -13,7 +13,20 @@ from partita._precision import is_half
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.elementwise import add, bias_add, cast, duplicate, floor_div, greater_equal, mul, remainder, sub
+from partita.ops.elementwise import (
+    add,
+    bias_add,
+    cast,
+    duplicate,
+    floor_div,
+    greater_equal,
+    mul,
+    remainder,
+    rsqrt,
+    square,
+    sub,
+)
+from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, broadcast_shape, run
 from partita.ops.pool_windows import window_maxima
@@ -337,12 +350,15 @@ def _require_floats(where, x):
         raise TypeError(f"[{where}] operand 0 is not a float, got {x.dtype}, expected floating-point numbers")
 
 
-def rms_norm(x: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6) -> Tensor:
-    """x / sqrt(mean(x^2) + epsilon) gamma over the last dimension (Zhang and Sennrich, 2019), in the shape and the type
-    of `x`. Raises ValueError unless `gamma` has one element for each of this dimension, TypeError for integers."""
-    _require_floats("rms_norm", as_tensor(x, "rms_norm"))
+def rms_norm(x: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """(x / sqrt(mean(x^2) + epsilon) gamma over the last dimension, in the shape and the type of `x`; 1 / sqrt(mean(x^2)
+    + epsilon), of float32 at least): Zhang and Sennrich, 2019. Raises ValueError unless `gamma` has one element for
+    each of this dimension, TypeError for integers."""
+    x = as_tensor(x, "rms_norm")
+    _require_floats("rms_norm", x)
     y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],
         *of_one_type(x, gamma),
     )
-    return cast(y, as_tensor(x).dtype)
+    wide = x if x.dtype == mstype.float64 else cast(x, mstype.float32)
+    return cast(y, x.dtype), rsqrt(add(reduce_mean(square(wide), -1, True), float(epsilon)))

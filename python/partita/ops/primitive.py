@@ -106,10 +106,29 @@ class Primitive:
         return self
 
     def add_prim_attr(self, name: str, value: object) -> Primitive:
-        """Keeps an attribute; those of the documented system that place operators have no effect here."""
+        """Keeps an attribute, also under its name, and returns the op; those of the documented system that place
+        operators have no effect here."""
         self._prepare()
         self.attrs[name] = value
+        self.__dict__.setdefault(name, value)
         return self
+
+    def del_prim_attr(self, name: str) -> Primitive:
+        """Forgets an attribute that `add_prim_attr` keeps, and returns the op."""
+        self._prepare()
+        if name in self.attrs and self.__dict__.get(name) is self.attrs[name]:
+            del self.__dict__[name]
+        self.attrs.pop(name, None)
+        return self
+
+    def set_prim_instance_name(self, name: str) -> Primitive:
+        """Gives the op an `instance_name`, without effect on results, and returns the op."""
+        self.instance_name = name
+        return self
+
+    def init_prim_io_names(self, inputs: list[str], outputs: list[str]) -> None:
+        """Keeps the names of the inputs and of the outputs as the attributes `input_names` and `output_names`."""
+        self.add_prim_attr("input_names", inputs).add_prim_attr("output_names", outputs)
 
     def set_device(self, device_target: str) -> Primitive:
         return self.add_prim_attr("primitive_target", device_target)
@@ -120,7 +139,8 @@ class Primitive:
         )
 
     def __repr__(self):
-        return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.attrs.items())}>"
+        text = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
+        return f"Prim[{self.name}]" + (f"<{text}>" if text else "")
 
 
 def _run_op(obj, op_name, args):

@@ -318,8 +318,7 @@ class RmsNorm(Primitive):
         self.epsilon = epsilon
 
     def compute(self, x, gamma):
-        rstd = F.rsqrt(F.add(F.reduce_mean(F.square(x), -1, True), self.epsilon))
-        return F.rms_norm(x, gamma, self.epsilon), rstd
+        return F.rms_norm(x, gamma, self.epsilon)
 
 
 class _BatchNorm(Primitive):
@@ -517,11 +516,10 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class Print(Primitive):
-    """Prints what is known: values outside of networks, types and shapes within them. Gives what it was given."""
+    """Prints what is known: values outside of networks, types and shapes within them. Returns None."""
 
     def compute(self, *args):
         print(*args, flush=True)
-        return args[0] if len(args) == 1 else args
 
 
 class Depend(Primitive):

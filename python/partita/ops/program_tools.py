@@ -185,10 +185,11 @@ def make_range(*args: int) -> tuple[int, ...]:
 
 
 def tuple_to_array(input_x: Sequence[float]) -> Tensor:
-    """The numbers of a tuple as a tensor of one dimension: integers as int32, else float32. Raises ValueError for
-    tuples within it of different lengths."""
+    """The numbers of a tuple as a tensor: int32, without fractions, where the first one is an integer or a bool, else
+    float32. Raises ValueError for tuples within it of different lengths."""
     values = np.asarray(input_x)
-    return Tensor(values, mstype.int32 if values.dtype.kind in "iu" else mstype.float32)
+    whole = values.size and isinstance(input_x[0], (int, np.integer))
+    return Tensor(values.astype(np.int32 if whole else np.float32))
 
 
 def dtype(x: Tensor | float) -> mstype.DType:

@@ -11,7 +11,7 @@ from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.angles import sin
 from partita.ops.arithmetic import has_sign, isclose, round, trunc, truncated_mod
-from partita.ops.creation import full
+from partita.ops.creation import full, zeros_like
 from partita.ops.derived import isnan, stop_gradient
 from partita.ops.elementwise import (
     abs,
@@ -39,8 +39,8 @@ from partita.ops.support import as_tensor, is_number
 
 __all__ = (
     "absolute allclose approximate_equal conj copysign div_no_nan divide eps fix floordiv floormod fmax fmin fmod frac"
-    " heaviside inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num negative positive"
-    " real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
+    " heaviside imag inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num negative"
+    " positive real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
 ).split()
 
 absolute, negative, fix, floordiv, floormod = abs, neg, trunc, floor_div, floor_mod
@@ -60,6 +60,11 @@ def real(input: Tensor | float) -> Tensor:
     """The real part: the tensor itself, in its shape, there are no complex types. Raises TypeError for what holds no
     numbers."""
     return as_tensor(input, "real")
+
+
+def imag(input: Tensor | float) -> Tensor:
+    """The imaginary part: zeros in the type of the tensor, there are no complex types."""
+    return zeros_like(as_tensor(input, "imag"))
 
 
 def conj(input: Tensor | float) -> Tensor:

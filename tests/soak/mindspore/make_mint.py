@@ -70,7 +70,8 @@ def names():
     system.ops = system.nn = None
     for name in ("float16", "float32", "float64", "int32", "int64"):
         setattr(system, name, getattr(torch, name))
-    sys.modules["torch_like.numpy"] = types.ModuleType("torch_like.numpy")
+    for part in ("numpy", "nn.probability.distribution", "nn.probability.bijector", "scipy.linalg", "scipy.ops"):
+        sys.modules[f"torch_like.{part}"] = types.ModuleType(part)  # modules that operands name and calls of mint lack
     found = surface_calls.operands(system)
     torch.nn.Module.set_train = torch.nn.Module.train
     return {**found, "gradient": gradient, "filled": filled}
@@ -91,4 +92,5 @@ def main():
             out.write(f"{call}\t{text}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@ import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_functions
+import drawn_further
 import drawn_layers
 import drawn_matrices
 import drawn_mint
@@ -469,6 +470,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_elements,
             drawn_more_elements,
             drawn_arrays,
+            drawn_further,
             drawn_layers,
             drawn_mint,
             drawn_names,

@@ -32,6 +32,11 @@ class ROC(Metric):
     def clear(self) -> None:
         self.y_pred, self.y, self.sample_weights, self._is_update = 0, 0, None, False
 
+    def _convert_data(self, data):
+        """The array; that of float16 has its own type, also of the thresholds."""
+        made = super()._convert_data(data)
+        return made.astype(np.float16) if str(getattr(data, "dtype", None)).lower() == "float16" else made
+
     @rearrange_inputs
     def update(self, *inputs) -> None:
         """Scores and labels of one shape; or scores [rows, classes] and labels [rows] as ids, with `class_num`."""
