@@ -93,13 +93,14 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 @_by_generator
 def normal(mean=0.0, std=1.0, size=None, generator=None):
-    """Numbers of a normal distribution, in a shape or in that of the means and deviations."""
+    """Numbers of a normal distribution, in a shape or in that of the means and deviations, of the type of the means."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         raise ValueError("[normal] no shape, got two numbers, expected a tensor among them, or size")
     shape = F.add(mean, std).shape
-    return F.normal(shape, mean, std) if shape else F.reshape(F.normal((1,), mean, std), ())
+    kind = (mean if isinstance(mean, Tensor) else std).dtype
+    return F.cast(F.reshape(F.normal(shape or (1,), mean, std), shape), kind)
 
 
 @_by_generator
@@ -142,5 +143,5 @@ def randint_like(input, *args, dtype=None, device=None, **bounds):
 
 @_by_generator
 def randperm(n, *, generator=None, dtype=mstype.int64):
-    """The integers below n in an order that is drawn."""
+    """The integers below n in an order that is drawn, as numbers of any type."""
     return F.randperm(n, dtype=dtype)

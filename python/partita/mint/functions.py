@@ -1,5 +1,8 @@
 """Functions whose parameters are not those of ops: dimensions are `dim`, as PyTorch has them."""
 
+import builtins
+import functools
+
 from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -66,15 +69,31 @@ def min(input, dim=None, keepdim=False):
     return F.minimum(input, dim) if isinstance(dim, Tensor) else F.smallest(input, dim=dim, keepdim=keepdim)
 
 
+def _of_scalars(function):
+    """A function along a dimension, which takes a tensor without dimensions as a line of one element."""
+
+    @functools.wraps(function)
+    def call(input, *args, **kwargs):
+        if getattr(input, "ndim", 1):
+            return function(input, *args, **kwargs)
+        made = function(F.reshape(input, (1,)), *args, **kwargs)
+        return tuple(F.reshape(one, ()) for one in made) if isinstance(made, tuple) else F.reshape(made, ())
+
+    return call
+
+
+@_of_scalars
 def cumsum(input, dim, dtype=None):
-    """Sums of the elements up to each one."""
-    return F.cumsum(_typed(input, dtype), dim)
+    """Sums of the elements up to each one; of bools as int64 without `dtype`."""
+    kind = mstype.int64 if dtype is None and input.dtype == mstype.bool_ else dtype
+    return F.cumsum(_typed(input, kind), dim)
 
 
 def _usual_dim(input, dim):
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
+@_of_scalars
 def softmax(input, dim, *, dtype=None):
     """exp(x) over its sum along a dimension."""
     return F.softmax(_typed(input, dtype), dim)
@@ -137,6 +156,7 @@ def gather(input, dim, index):
     return F.gather_elements(input, dim, index)
 
 
+@_of_scalars
 def index_select(input, dim, index):
     """The slices along a dimension at some places."""
     return F.index_select(input, dim, index)
@@ -147,6 +167,16 @@ def argmin(input, dim=None, keepdim=False):
     return F.cast(F.argmin(input, dim, keepdim), mstype.int64)
 
 
+@_of_scalars
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """(the k largest elements along a dimension, falling, where they were, as int64); with `largest=False` the
+    smallest, rising."""
+    values, places = F.topk(input, builtins.max(k, 1), dim, largest)
+    made = values, F.cast(places, mstype.int64)
+    return made if k else tuple(F.narrow(one, dim, 0, 0) for one in made)
+
+
+@_of_scalars
 def sort(input, *, dim=-1, descending=False, stable=False):
     """(elements in rising order along a dimension, where they were, as int64); equal ones keep their order."""
     values, places = F.sort(input, dim, descending)

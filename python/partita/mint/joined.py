@@ -9,7 +9,7 @@ from partita.ops.picked import require_known
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "addr_ baddbmm bmm chunk cross diag dstack full_like hstack index_add item meshgrid mm mv"
+    "addr_ baddbmm bmm chunk cross diag dstack full full_like hstack index_add item meshgrid mm mv"
     " npu_gelu ravel repeat_interleave scatter t take trace unique vdot"
 ).split()
 
@@ -37,6 +37,15 @@ def chunk(input, chunks, dim=0):
 def cross(input, other, dim=None):
     """The products of vectors of three elements along a dimension, without one the first of size 3."""
     return F.cross(input, other, dim)
+
+
+def full(size, fill_value, *, dtype=None):
+    """A tensor of a shape with one number, or the element of a tensor, in all places: without `dtype` int64 of an
+    integer, bool of a bool, float32 of other numbers."""
+    if dtype is None and isinstance(fill_value, (bool, Tensor)):
+        kind = mstype.bool_ if isinstance(fill_value, bool) else fill_value.dtype
+        dtype = mstype.float32 if mstype.is_float(kind) else kind if kind == mstype.bool_ else mstype.int64
+    return F.full(size, fill_value, dtype=dtype)
 
 
 def full_like(input, fill_value, *, dtype=None):

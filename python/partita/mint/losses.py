@@ -7,7 +7,7 @@ from partita.ops.losses import reduced, reduction_of
 
 __all__ = (
     "batch_norm batch_norm_elemt batch_norm_gather_stats_with_counts batch_norm_stats binary_cross_entropy"
-    " binary_cross_entropy_with_logits group_norm kl_div smooth_l1_loss"
+    " binary_cross_entropy_with_logits cross_entropy group_norm kl_div nll_loss smooth_l1_loss"
 ).split()
 
 
@@ -19,6 +19,21 @@ def binary_cross_entropy(input, target, weight=None, reduction="mean"):
 def binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean", pos_weight=None):
     """Binary cross entropy of logits with targets; `pos_weight` counts positive ones more or less."""
     return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """Softmax cross entropy of logits [n, c, ..] with classes, in the element type of the logits, or with
+    probabilities, of 16 bits as float32."""
+    found = F.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    if not mstype.is_float(target.dtype):
+        return F.cast(found, input.dtype)
+    return F.cast(found, mstype.float32) if found.dtype == mstype.float16 else found
+
+
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    """-input[target] of inputs that are logarithms of probabilities, in their element type; targets `ignore_index` do
+    not count."""
+    return F.cast(F.nll_loss(input, target, weight, ignore_index, reduction), input.dtype)
 
 
 def smooth_l1_loss(input, target, reduction="mean", beta=1.0):

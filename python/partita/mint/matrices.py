@@ -1,5 +1,6 @@
 """Functions of matrices with the parameters that PyTorch has."""
 
+from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.linear_solutions import triangular_solve  # noqa: F401
 
@@ -27,5 +28,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 def histc(input, bins=100, min=0, max=0):
-    """How many elements are in each of `bins` parts of equal width."""
-    return F.histc(input, bins, min, max)
+    """How many elements are in each of `bins` parts of equal width from `min` to `max`, or between the smallest and the
+    largest element where both are 0, of their element type."""
+    kind = mstype.float32 if mstype.is_float(input.dtype) else mstype.int32
+    return F.cast(F.histc(F.cast(input, kind), bins, min, max), input.dtype)

@@ -1,7 +1,7 @@
 """Functions of all elements, or of those along dimensions, and norms of vectors."""
 
 from partita.common import dtype as mstype
-from partita.mint.functions import _typed
+from partita.mint.functions import _of_scalars, _typed
 from partita.ops import functional as F
 
 __all__ = "amax amin bincount count_nonzero logsumexp norm prod std std_mean var var_mean".split()
@@ -21,6 +21,7 @@ def _dims(dim):
     return None if isinstance(dim, (tuple, list)) and not dim else dim
 
 
+@_of_scalars
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or of those along a dimension; of integers as int64."""
     x = _typed(input, dtype)

@@ -125,9 +125,10 @@ def cumprod(input, dim, dtype=None):
 
 
 def logsumexp(input, dim, keepdim=False):
-    """log(sum(exp(x))) over dimensions, without overflow."""
+    """log(sum(exp(x))) over dimensions, or with none of them named over all, without overflow."""
     x = as_float(as_tensor(input, "logsumexp"))
-    axes = dim if isinstance(dim, (tuple, list)) else (dim,)
+    axes = (dim if isinstance(dim, (tuple, list)) else (dim,)) if x.ndim else ()
+    axes = axes or tuple(range(x.ndim))
     largest = reduce_max(x, tuple(axes), True)
     finite = less(abs(largest), math.inf)
     shift = select(finite, largest, full([], 0.0, dtype=x.dtype))

@@ -34,13 +34,6 @@ def bincount(input, weights=None, minlength=0):
     return unsorted_segment_sum(shares, Tensor(values.astype(np.int32)), size)
 
 
-def _kind(where, dtype):
-    dtype = mstype.to_dtype(dtype)
-    if dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"[{where}] bad dtype, got {dtype}, expected int32 or int64")
-    return dtype.numpy
-
-
 def searchsorted(sorted_sequence, values, *, out_int32=False, side=None, right=False, sorter=None):
     """Where values belong in rows that rise, the last dimension, so that they stay in order: before equal elements, or
     with `right` after them."""
@@ -79,10 +72,10 @@ def unique(input):
 
 
 def randperm(n, seed=0, offset=0, dtype=mstype.int64):
-    """The integers below `n` in an order that is drawn."""
+    """The integers below `n` in an order that is drawn, as numbers of any type."""
     if isinstance(n, Tensor):
         n = int(n)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 1")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 0")
     keys = _core.initial("uniform", [0.0, 1.0], "f32", [n], seeds.seed_or_default(), seeds.next_name("draw"))
-    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(_kind("randperm", dtype)))
+    return cast(Tensor(np.argsort(np.asarray(keys), kind="stable").astype(np.int64)), dtype)
