@@ -169,11 +169,12 @@ def _norm_of_vectors(x, ord, axes, keepdim):
         return reduce_sum(size, axes, keepdim)
     if not isinstance(ord, numbers.Real):
         raise ValueError(f"[norm] unknown norm of vectors, got ord={ord!r}, expected a number")
-    return _root(reduce_sum(pow(size, float(ord)), axes, keepdim), 1.0 / ord)
+    powers = _root(size, float(ord)) if 0 < ord < 1 else pow(size, float(ord))
+    return _root(reduce_sum(powers, axes, keepdim), 1.0 / ord)
 
 
 def _root(total, power=0.5):
-    """The root of sums; that of 0 has a gradient of 0."""
+    """The root of sums, or another power of them; that of 0 has a gradient of 0."""
     none = equal(total, 0.0)
     safe = select(none, full([], 1.0, dtype=total.dtype), total)
     return select(none, total, sqrt(safe) if power == 0.5 else pow(safe, power))
@@ -278,8 +279,9 @@ def has_sign(x):
 
 
 def lerp(input, end, weight):
-    """input + weight (end - input)."""
-    return add(input, mul(sub(end, input), weight))
+    """input + weight (end - input), in the type of `input` and `end` whatever that of the weights is."""
+    step = sub(end, input)
+    return cast(add(input, mul(step, weight)), step.dtype)
 
 
 def addcmul(input, tensor1, tensor2, value=1):

@@ -1,6 +1,7 @@
 """Logarithms and powers of other bases, and products with them."""
 
 import math
+import numbers
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -98,8 +99,10 @@ def ldexp(x, other):
 
 
 def xlogy(input, other):
-    """input log(other), broadcast, of integers as float32; 0 where `input` is 0 and `other` is a number."""
-    a, b = floats("xlogy", input, other)
+    """input log(other), broadcast, of integers and numbers as float32; 0 where `input` is 0 and `other` is a
+    number."""
+    given = (Tensor(one, mstype.float32) if isinstance(one, numbers.Number) else one for one in (input, other))
+    a, b = floats("xlogy", *given)
     usual = logical_and(greater(b, 0.0), less(b, math.inf))
     return mul(a, log(_or_one(logical_and(equal(a, 0.0), logical_not(usual)), b)))
 
