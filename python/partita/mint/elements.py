@@ -91,14 +91,15 @@ def normal(
     size: Sequence[int] | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these.
-    Raises ValueError for two numbers without `size`."""
+    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of the
+    type of the means. Raises ValueError for two numbers without `size`."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         raise ValueError("[normal] no shape, got two numbers, expected a tensor among them, or size")
     shape = F.add(mean, std).shape
-    return F.normal(shape, mean, std) if shape else F.reshape(F.normal((1,), mean, std), ())
+    kind = (mean if isinstance(mean, Tensor) else std).dtype
+    return F.cast(F.reshape(F.normal(shape or (1,), mean, std), shape), kind)
 
 
 @by_generator
@@ -164,6 +165,6 @@ def randint_like(
 
 @by_generator
 def randperm(n: int, *, generator: Generator | None = None, dtype: DType = mstype.int64) -> Tensor:
-    """The integers below n in an order that is drawn, as int64 without `dtype`: [n]. Raises ValueError for n below
-    1."""
+    """The integers below n in an order that is drawn, [n], as int64 without `dtype`, which is any type of numbers.
+    Raises ValueError for a negative n."""
     return F.randperm(n, dtype=dtype)

@@ -74,7 +74,7 @@ class BCEWithLogitsLoss(LossBase):
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         found = losses.binary_losses(logits, labels, self.pos_weight)
-        return self.get_loss(found, 1.0 if self.weight is None else self.weight)
+        return losses.of_labels(self.get_loss(found, 1.0 if self.weight is None else self.weight), logits, labels)
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):

@@ -140,10 +140,12 @@ def cumprod(input: Tensor | float, dim: int, dtype: mstype.DType | str | type | 
 
 
 def logsumexp(input: Tensor | float, dim: int | Sequence[int] | None, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(x))) over dimensions, without overflow; of integers as float32. The result has the shape without
-    these dimensions, or with `keepdim` with size 1 there. Raises ValueError for a dimension that the tensor has not."""
+    """log(sum(exp(x))) over dimensions, or with none of them named over all, without overflow; of integers as float32.
+    The result has the shape without these dimensions, or with `keepdim` with size 1 there. Raises ValueError for a
+    dimension that the tensor has not."""
     x = as_float(as_tensor(input, "logsumexp"))
-    axes = dim if isinstance(dim, (tuple, list)) else (dim,)
+    axes = (dim if isinstance(dim, (tuple, list)) else (dim,)) if x.ndim else ()
+    axes = axes or tuple(range(x.ndim))
     largest = reduce_max(x, tuple(axes), True)
     finite = less(abs(largest), math.inf)
     shift = select(finite, largest, full([], 0.0, dtype=x.dtype))
@@ -193,11 +195,12 @@ def _norm_of_vectors(x, ord, axes, keepdim):
         return reduce_sum(size, axes, keepdim)
     if not isinstance(ord, numbers.Real):
         raise ValueError(f"[norm] unknown norm of vectors, got ord={ord!r}, expected a number")
-    return _root(reduce_sum(pow(size, float(ord)), axes, keepdim), 1.0 / ord)
+    powers = _root(size, float(ord)) if 0 < ord < 1 else pow(size, float(ord))
+    return _root(reduce_sum(powers, axes, keepdim), 1.0 / ord)
 
 
 def _root(total, power=0.5):
-    """The root of sums; that of 0 has a gradient of 0."""
+    """The root of sums, or another power of them; that of 0 has a gradient of 0."""
     none = equal(total, 0.0)
     safe = select(none, full([], 1.0, dtype=total.dtype), total)
     return select(none, total, sqrt(safe) if power == 0.5 else pow(safe, power))
@@ -321,8 +324,10 @@ def has_sign(x):
 
 
 def lerp(input: Tensor | float, end: Tensor | float, weight: Tensor | float) -> Tensor:
-    """input + weight (end - input) of each element, broadcast. Raises ValueError for shapes that do not broadcast."""
-    return add(input, mul(sub(end, input), weight))
+    """input + weight (end - input) of each element, broadcast, in the type of `input` and `end` whatever that of the
+    weights is. Raises ValueError for shapes that do not broadcast."""
+    step = sub(end, input)
+    return cast(add(input, mul(step, weight)), step.dtype)
 
 
 def addcmul(

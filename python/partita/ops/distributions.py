@@ -12,7 +12,7 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
-from partita.common.generator import by_generator
+from partita.common.generator import Generator, by_generator
 from partita.common.tensor import Tensor
 from partita.ops.angles import tan
 from partita.ops.drawn import _drawn, _sizes, fine_shares, integers_below, multinomial

@@ -23,8 +23,8 @@ def _sizes(where, sizes):
         sizes = sizes[0].reshape(-1).asnumpy().tolist()
     sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     for one in sizes:
-        if isinstance(one, bool) or not isinstance(one, numbers.Integral) or one < 1:
-            raise ValueError(f"[{where}] bad size, got {one!r}, expected an integer from 1")
+        if isinstance(one, bool) or not isinstance(one, numbers.Integral) or one < 0:
+            raise ValueError(f"[{where}] bad size, got {one!r}, expected an integer from 0")
     return [int(one) for one in sizes]
 
 

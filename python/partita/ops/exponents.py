@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -107,9 +108,10 @@ def ldexp(x: Tensor | float, other: Tensor | float) -> Tensor:
 
 
 def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """input log(other) of each pair of elements, broadcast, of integers as float32; 0 where `input` is 0 and `other` is
-    a number. Raises ValueError for shapes that do not broadcast."""
-    a, b = floats("xlogy", input, other)
+    """input log(other) of each pair of elements, broadcast, of integers and numbers as float32; 0 where `input` is 0
+    and `other` is a number. Raises ValueError for shapes that do not broadcast."""
+    given = (Tensor(one, mstype.float32) if isinstance(one, numbers.Number) else one for one in (input, other))
+    a, b = floats("xlogy", *given)
     usual = logical_and(greater(b, 0.0), less(b, math.inf))
     return mul(a, log(_or_one(logical_and(equal(a, 0.0), logical_not(usual)), b)))
 

@@ -34,6 +34,7 @@ __all__ = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_en
 
 
 _FULL = FullPrecision()
+_UP_TO_32_BITS = {mstype.bfloat16, mstype.float16, mstype.float32}
 
 
 def _with_digits(function):
@@ -102,6 +103,12 @@ def binary_losses(logits, labels, pos_weight=None):
         return run(lambda trace, a, b: F.binary_cross_entropy(a, b), logits, labels)
     factor = add(mul(labels, sub(pos_weight, 1.0)), 1.0)
     return add(mul(sub(1.0, labels), logits), mul(factor, softplus(neg(logits))))
+
+
+def of_labels(found, logits, labels):
+    """A binary cross entropy, of 16 or 32 bits in the type of the labels."""
+    kinds = {getattr(one, "dtype", None) for one in (logits, labels)}
+    return cast(found, labels.dtype) if kinds <= _UP_TO_32_BITS else found
 
 
 def mean_of_sparse(logits, labels, ignore_index=None):
@@ -237,16 +244,18 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | float | None = None,
     reduction: str | None = "mean",
 ) -> Tensor:
-    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss. Both weights broadcast with them.
-    The result has no dimensions, or with the reduction "none" the broadcast shape. Raises ValueError for shapes that do
-    not broadcast, or another reduction, TypeError where both are integers and there is no `pos_weight`.
+    """Binary cross entropy of logits with labels in [0, 1], of 16 or 32 bits in the type of the labels; see
+    nn.BCEWithLogitsLoss. Both weights broadcast with them. The result has no dimensions, or with the reduction "none"
+    the broadcast shape. Raises ValueError for shapes that do not broadcast, or another reduction, TypeError where both
+    are integers and there is no `pos_weight`.
 
     >>> logits, labels, weight = ms.Tensor([0.0, 0.0]), ms.Tensor([0.0, 1.0]), ops.ones((2,))
     >>> round(float(ops.binary_cross_entropy_with_logits(logits, labels, weight, weight)), 4)
     0.6931
     """
     reduction = reduction_of("binary_cross_entropy_with_logits", reduction)
-    return reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
+    found = reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
+    return of_labels(found, input, target)
 
 
 @_with_digits

@@ -40,13 +40,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return unsorted_segment_sum(shares, Tensor(values.astype(np.int32)), size)
 
 
-def _kind(where, dtype):
-    dtype = mstype.to_dtype(dtype)
-    if dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"[{where}] bad dtype, got {dtype}, expected int32 or int64")
-    return dtype.numpy
-
-
 def searchsorted(
     sorted_sequence: Tensor,
     values: Tensor | float,
@@ -97,14 +90,14 @@ def unique(input: Tensor | float) -> tuple[Tensor, Tensor]:
 
 
 def randperm(n: int, seed: int = 0, offset: int = 0, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
-    """The integers below `n` in an order that is drawn, in one dimension. `seed` and `offset` have no effect: draws
-    follow from `set_seed`. Raises ValueError for an `n` below 1, TypeError for another type than those of numbers."""
+    """The integers below `n` in an order that is drawn, in one dimension, as numbers of any type. `seed` and `offset`
+    have no effect: draws follow from `set_seed`. Raises ValueError for a negative `n`, TypeError for bools."""
     if isinstance(n, Tensor):
         n = int(n)
-    kind = mstype.to_dtype(dtype).numpy
-    if kind.kind not in "iuf":
+    kind = mstype.to_dtype(dtype)
+    if kind == mstype.bool_:
         raise TypeError(f"[randperm] bad dtype, got {dtype}, expected a type of numbers")
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 1")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 0")
     keys = _core.initial("uniform", [0.0, 1.0], "f32", [n], seeds.seed_or_default(), seeds.next_name("draw"))
-    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(kind))
+    return cast(Tensor(np.argsort(np.asarray(keys), kind="stable").astype(np.int64)), kind)
