@@ -91,8 +91,8 @@ def normal(
     size: Sequence[int] | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of the
-    type of the means. Raises ValueError for two numbers without `size`."""
+    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of
+    the type of the means. Raises ValueError for two numbers without `size`."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
