@@ -139,7 +139,8 @@ class FillV2(Primitive):
 
 
 class LinSpace(Primitive):
-    """(start, end, count): numbers at equal distances, both ends included, in the type of the start."""
+    """LinSpace()(start, end, count): numbers at equal distances, both ends included, in one dimension, in the type of
+    the start. Raises ValueError for a count below 1."""
 
     def __init__(self):
         super().__init__()
@@ -179,7 +180,8 @@ class CheckNumerics(Primitive):
 
 
 class L2Loss(Primitive):
-    """Half of the sum of squares."""
+    """L2Loss()(x): half of the sum of squares of all elements, without dimensions. Raises TypeError for what holds no
+    numbers."""
 
     def __init__(self):
         super().__init__()
