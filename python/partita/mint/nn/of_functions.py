@@ -6,6 +6,7 @@ import textwrap
 from partita.mint import activations as A
 from partita.mint import functions, images, losses
 from partita.nn.cell import Cell
+from partita.nn.cell_errors import inputs_before, require_few
 from partita.ops import functional as F
 
 
@@ -31,7 +32,10 @@ def layer_of(name, function, settings="", doc=None, **defaults):
         for one in names:
             setattr(self, one, given.arguments[one])
 
+    most = inputs_before(function, names)
+
     def construct(self, *inputs):
+        require_few(self, inputs, most)
         return function(*inputs, **{one: getattr(self, one) for one in names})
 
     def extend_repr(self):
