@@ -32,7 +32,7 @@ ROWS = [
     ("mint", "nansum", ["{g}[?, {axes}][?, keepdim=True]", "{g} / 0, {axis}"]),
     ("mint", "unique_consecutive", ["{ids:6<3}[?, True][?, return_counts=True]"]),
     ("mint", "xlogy", ["{g}, {p:~}", "{p}, {2|0.5}", "{2|0.0}, {p}"]),
-    ("mint", "scatter", ["{g:n,k}, 1, {ids:n,k<k}, {g:n,k}", "{g:n,k}, {0|-2}, {ids:n,k<n}, {2.0|-1.5}"]),
+    ("mint", "scatter", ["{g:n,k}, 1, {ids:n,1<k}, {g:n,k}", "{g:n,k}, {0|-2}, {ids:n,k<n}, {2.0|-1.5}"]),
     ("mint", "index_add", ["{g:n,k}, 1, {ids:m<k}, {g:n,m}[?, alpha={2|0.5}]"]),
     ("text", "mint.empty", ["ms.mint.empty({shape}[?, dtype=ms.float16]).shape", "ms.mint.empty_like({x}).shape"]),
     ("text", "mint.item", ["ms.mint.item({a:1})"]),
