@@ -326,7 +326,7 @@ class Names(Case):
         np.testing.assert_allclose(call(x).asnumpy(), [0.6, 2])
         layer.lambd = 1.0
         np.testing.assert_allclose(call(x).asnumpy(), [0, 2])
-        self.assertEqual(repr(layer), "HShrink<lambd=1.0>")
+        self.assertEqual(repr(layer), "HShrink(lambd=1.0)")
 
 
 class Sums(Case):
