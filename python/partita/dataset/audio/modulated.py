@@ -1,5 +1,5 @@
-"""Maps of sound whose delay a slow wave changes, noise before rounding, and the pitch of speech; the formulas of SoX and
-of Kaldi."""
+"""Maps of sound whose delay a slow wave changes, noise before rounding, and the pitch of speech; the formulas of SoX
+and of Kaldi."""
 
 import math
 
@@ -79,7 +79,7 @@ class Flanger(SoundMap):
         self.wave = _wave(is_sine, int(rate / speed), low, self.size - 2.0, 3 * math.pi / 2)
 
     def _late(self, kept, begin, delays):
-        """What was heard before: [rows, channels] between the places of `kept`."""
+        """The late sound, [rows, channels], between the places of `kept`."""
         whole = np.floor(delays)
         share, channels = delays - whole, np.arange(kept.shape[1])
         places = begin + whole.astype(int)
@@ -129,8 +129,8 @@ class Dither(Drawn):
 
 
 class DetectPitchFrequency(SoundMap):
-    """The pitch (Hz) of each `frame_time` seconds, from `freq_low` to `freq_high`, by correlations of a frame with later
-    ones and medians of `win_length` frames."""
+    """The pitch (Hz) of each `frame_time` seconds, from `freq_low` to `freq_high`, by correlations of a frame with
+    later ones and medians of `win_length` frames."""
 
     def __init__(self, sample_rate, frame_time=0.01, win_length=30, freq_low=85, freq_high=3400):
         where = "DetectPitchFrequency"
