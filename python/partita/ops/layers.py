@@ -281,7 +281,7 @@ def of_one_type(*operands):
     return [cast(one, wide) for one in tensors]
 
 
-def rms_norm(x, gamma, epsilon=1e-6):
+def over_rms(x, gamma, epsilon):
     """x / sqrt(mean(x^2) + epsilon) gamma over the last dimension (Zhang and Sennrich, 2019), in the type of x."""
     y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],

@@ -285,15 +285,14 @@ class LayerNorm(Primitive):
 
 
 class RmsNorm(Primitive):
-    """(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension."""
+    """(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the dimensions of gamma, which are the last ones."""
 
     def __init__(self, epsilon=1e-6):
         super().__init__()
         self.epsilon = epsilon
 
     def compute(self, x, gamma):
-        rstd = F.rsqrt(F.add(F.reduce_mean(F.square(x), -1, True), self.epsilon))
-        return F.rms_norm(x, gamma, self.epsilon), rstd
+        return F.rms_norm(x, gamma, self.epsilon)
 
 
 class _BatchNorm(Primitive):
