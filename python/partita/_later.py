@@ -3,6 +3,7 @@
 import importlib
 
 from partita._names import missing
+from partita._places import submodule
 
 
 def imported(module):
@@ -22,6 +23,9 @@ def names_later(namespace, places):
     def __getattr__(name):
         module = places.get(name)
         if module is None:
+            found = submodule(namespace["__name__"], name)
+            if found is not None:
+                return found
             raise missing(namespace["__name__"], name, [*namespace, *places])
         found = importlib.import_module(module)
         if not module.endswith(f".{name}"):  # a name of the module, and not the module itself

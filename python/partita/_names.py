@@ -4,6 +4,7 @@ import dis
 import sys
 
 from partita import _core, _hints
+from partita._places import submodule
 
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
@@ -42,9 +43,12 @@ def _is_import():
 
 
 def refuse_missing(namespace):
-    """A module's `__getattr__`, which says what is nearest."""
+    """A module's `__getattr__`, which gives the modules in it and says, for other names, what is nearest."""
 
     def __getattr__(name):
+        found = submodule(namespace["__name__"], name)
+        if found is not None:
+            return found
         raise missing(namespace["__name__"], name, list(namespace))
 
     return __getattr__

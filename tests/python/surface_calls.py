@@ -8,8 +8,14 @@ import os
 import numpy as np
 
 
+# Modules that not every import of the system imports.
+_MODULES = ("_extends.parse.trope", "dataset.audio", "parallel._cost_model_context")
+
+
 def operands(system):
     """The names that calls use."""
+    for name in _MODULES:
+        importlib.import_module(f"{system.__name__}.{name}")
 
     def tensor(*rows, dtype="f4"):
         return system.Tensor(np.array(rows[0] if len(rows) == 1 else rows, dtype))

@@ -210,7 +210,7 @@ class Drawn(Case):
         self.assertEqual(str(ops.randperm(Tensor(3), dtype=ms.int32).dtype), "Int32")
         for call, kind, text in (
             (lambda: ops.randperm(0), ValueError, "[randperm] bad count, got 0"),
-            (lambda: ops.randperm(3, dtype=ms.float32), TypeError, "[randperm] bad dtype, got Float32"),
+            (lambda: ops.randperm(3, dtype=ms.bool_), TypeError, "[randperm] bad dtype, got Bool"),
         ):
             with self.refuses(kind, text):
                 call()

@@ -1,5 +1,6 @@
 """The way functions run, by the names of the documented module."""
 
+from partita._current import current
 from partita._names import refuse_missing
 from partita.common.tools import _no_grad  # noqa: F401
 
@@ -9,19 +10,28 @@ class _Executor:
     has to be waited for or released."""
 
     def __init__(self):
-        self._grad_flag = False
+        self._grad_flag, self._enables = False, True
 
     def grad_flag(self):
         """The flag that `set_grad_flag` sets."""
         return self._grad_flag
 
-    enable_grad = grad_flag
-
     def set_grad_flag(self, flag):
         """Kept, without effect: gradients are those that are asked for."""
         self._grad_flag = bool(flag)
 
-    set_enable_grad = set_grad_flag
+    def enable_grad(self):
+        """Whether results have gradients, as `set_enable_grad` says."""
+        build = current()
+        return self._enables if build is None else not getattr(build, "is_detached", False)
+
+    def set_enable_grad(self, flag):
+        """Has the results from here on, within a function that is differentiated, have gradients or not."""
+        build = current()
+        if build is None:
+            self._enables = bool(flag)
+        else:
+            build.is_detached = not flag
 
     def sync(self):
         """Returns at once: results are there when calls return."""

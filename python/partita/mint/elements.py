@@ -1,12 +1,11 @@
 """Functions of elements, of creation and of random draws under the names and with the parameters that PyTorch has."""
 
-import functools
 import numbers
 from collections.abc import Sequence
 
 from partita.common import dtype as mstype
 from partita.common._types import DType, Number
-from partita.common.generator import Generator
+from partita.common.generator import Generator, by_generator
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 
@@ -40,23 +39,6 @@ def clone(input: Tensor) -> Tensor:
     return input.copy()
 
 
-def _by_generator(function):
-    """A function that draws, whose argument `generator` is one to go on from, instead of the common one."""
-
-    @functools.wraps(function)
-    def call(*args, generator=None, **kwargs):
-        if generator is None:
-            return function(*args, **kwargs)
-        if not isinstance(generator, Generator):
-            raise TypeError(
-                f"[{function.__name__}] no generator, got {type(generator).__name__}, expected a Generator or None"
-            )
-        with generator.drawing():
-            return function(*args, **kwargs)
-
-    return call
-
-
 def _sizes(where, given):
     sizes = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     for one in sizes:
@@ -86,13 +68,13 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
     return F.cast(F.linspace(start, end, steps), dtype or mstype.float32)
 
 
-@_by_generator
+@by_generator
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability of each element, a number from 0 to 1, else 0, in its shape and element type."""
     return F.bernoulli_ext(input)
 
 
-@_by_generator
+@by_generator
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
@@ -102,24 +84,25 @@ def multinomial(
     return F.cast(F.multinomial(input, num_samples, replacement), mstype.int64)
 
 
-@_by_generator
+@by_generator
 def normal(
     mean: Tensor | float = 0.0,
     std: Tensor | float = 1.0,
     size: Sequence[int] | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these.
-    Raises ValueError for two numbers without `size`."""
+    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of the
+    type of the means. Raises ValueError for two numbers without `size`."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         raise ValueError("[normal] no shape, got two numbers, expected a tensor among them, or size")
     shape = F.add(mean, std).shape
-    return F.normal(shape, mean, std) if shape else F.reshape(F.normal((1,), mean, std), ())
+    kind = (mean if isinstance(mean, Tensor) else std).dtype
+    return F.cast(F.reshape(F.normal(shape or (1,), mean, std), shape), kind)
 
 
-@_by_generator
+@by_generator
 def rand(
     *size: int | Sequence[int],
     generator: Generator | None = None,
@@ -128,10 +111,10 @@ def rand(
 ) -> Tensor:
     """Numbers from 0 to below 1, drawn evenly, float32 without `dtype`; the sizes are given one by one, or as one
     tuple. Raises TypeError for a `generator` that is none."""
-    return F.rand(*size, dtype=dtype)
+    return F.rand(*(size or ((),)), dtype=dtype)
 
 
-@_by_generator
+@by_generator
 def randn(
     *size: int | Sequence[int],
     generator: Generator | None = None,
@@ -140,7 +123,7 @@ def randn(
 ) -> Tensor:
     """Numbers of the standard normal distribution, float32 without `dtype`; the sizes are given one by one, or as one
     tuple. Raises TypeError for a `generator` that is none."""
-    return F.randn(*size, dtype=dtype)
+    return F.randn(*(size or ((),)), dtype=dtype)
 
 
 def rand_like(input: Tensor, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
@@ -155,7 +138,7 @@ def randn_like(input: Tensor, *, dtype: DType | None = None, device: str | None 
     return F.randn_like(input, dtype=dtype or input.dtype)
 
 
-@_by_generator
+@by_generator
 def randint(
     *args: int | Sequence[int],
     generator: Generator | None = None,
@@ -180,8 +163,8 @@ def randint_like(
     return F.randint_like(input, given["low"], given["high"], dtype=dtype)
 
 
-@_by_generator
+@by_generator
 def randperm(n: int, *, generator: Generator | None = None, dtype: DType = mstype.int64) -> Tensor:
-    """The integers below n in an order that is drawn, as int64 without `dtype`: [n]. Raises ValueError for n below
-    1."""
+    """The integers below n in an order that is drawn, [n], as int64 without `dtype`, which is any type of numbers.
+    Raises ValueError for a negative n."""
     return F.randperm(n, dtype=dtype)

@@ -1,5 +1,7 @@
 """Functions whose parameters are not those of ops: dimensions are `dim`, as PyTorch has them."""
 
+import builtins
+import functools
 from collections.abc import Sequence
 
 from partita import _trace
@@ -79,16 +81,32 @@ def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -
     return F.minimum(input, dim) if isinstance(dim, Tensor) else F.smallest(input, dim=dim, keepdim=keepdim)
 
 
+def _of_scalars(function):
+    """A function along a dimension, which takes a tensor without dimensions as a line of one element."""
+
+    @functools.wraps(function)
+    def call(input, *args, **kwargs):
+        if getattr(input, "ndim", 1):
+            return function(input, *args, **kwargs)
+        made = function(F.reshape(input, (1,)), *args, **kwargs)
+        return tuple(F.reshape(one, ()) for one in made) if isinstance(made, tuple) else F.reshape(made, ())
+
+    return call
+
+
+@_of_scalars
 def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Sums of the elements up to each one along a dimension, in the shape of the tensor and its element type, or in
-    `dtype`. Raises IndexError for a dimension that the tensor has not."""
-    return F.cumsum(_typed(input, dtype), dim)
+    `dtype`; of bools as int64 without `dtype`. Raises IndexError for a dimension that the tensor has not."""
+    kind = mstype.int64 if dtype is None and input.dtype == mstype.bool_ else dtype
+    return F.cumsum(_typed(input, kind), dim)
 
 
 def _usual_dim(input, dim):
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
+@_of_scalars
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """exp(x) over its sum along a dimension: numbers from 0 to 1 in the shape of the tensor; of integers as float32.
     Raises ValueError for a dimension that the tensor has not."""
@@ -160,6 +178,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return F.gather_elements(input, dim, index)
 
 
+@_of_scalars
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along a dimension at some places, in their order: its size becomes their number. Raises IndexError for
     places outside."""
@@ -172,6 +191,16 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return F.cast(F.argmin(input, dim, keepdim), mstype.int64)
 
 
+@_of_scalars
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """(the k largest elements along a dimension, falling, where they were, as int64); with `largest=False` the
+    smallest, rising. The dimension has size k in both."""
+    values, places = F.topk(input, builtins.max(k, 1), dim, largest)
+    made = values, F.cast(places, mstype.int64)
+    return made if k else tuple(F.narrow(one, dim, 0, 0) for one in made)
+
+
+@_of_scalars
 def sort(input: Tensor, *, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
     """(elements in rising order along a dimension, or with `descending` in falling order, where they were, as int64),
     both in the shape of the tensor; equal ones keep their order. Raises ValueError for a dimension that the tensor has

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from partita.common import dtype as mstype
-from partita.common._types import DType, Number
+from partita.common._types import DType, Ints, Number
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.picked import require_known
 from partita.ops.support import as_tensor
 
 __all__ = (
-    "addr_ baddbmm bmm chunk cross diag dstack full_like hstack index_add item meshgrid mm mv"
+    "addr_ baddbmm bmm chunk cross diag dstack full full_like hstack index_add item meshgrid mm mv"
     " npu_gelu ravel repeat_interleave scatter t take trace unique vdot"
 ).split()
 
@@ -54,6 +54,15 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The products of vectors of three elements along a dimension, without one the first of size 3, in the shape of
     both. Raises ValueError without three elements."""
     return F.cross(input, other, dim)
+
+
+def full(size: Ints, fill_value: Tensor | Number, *, dtype: DType | None = None) -> Tensor:
+    """A tensor of a shape with one number, or the element of a tensor, in all places: without `dtype` int64 of an
+    integer, bool of a bool, float32 of other numbers."""
+    if dtype is None and isinstance(fill_value, (bool, Tensor)):
+        kind = mstype.bool_ if isinstance(fill_value, bool) else fill_value.dtype
+        dtype = mstype.float32 if mstype.is_float(kind) else kind if kind == mstype.bool_ else mstype.int64
+    return F.full(size, fill_value, dtype=dtype)
 
 
 def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) -> Tensor:

@@ -8,7 +8,7 @@ from partita.ops.losses import reduced, reduction_of
 
 __all__ = (
     "batch_norm batch_norm_elemt batch_norm_gather_stats_with_counts batch_norm_stats binary_cross_entropy"
-    " binary_cross_entropy_with_logits group_norm kl_div smooth_l1_loss"
+    " binary_cross_entropy_with_logits cross_entropy group_norm kl_div nll_loss smooth_l1_loss"
 ).split()
 
 
@@ -31,6 +31,32 @@ def binary_cross_entropy_with_logits(
     `reduction` the "mean" or the "sum" as a number, or with "none" one of each element. Raises ValueError for shapes
     that do not broadcast."""
     return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Softmax cross entropy of logits [n, classes, ..] with classes [n, ..], in the element type of the logits, or with
+    probabilities in the shape of the logits, of 16 bits as float32. By `reduction` the "mean" or the "sum" as a number,
+    or with "none" one of each row."""
+    found = F.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    if not mstype.is_float(target.dtype):
+        return F.cast(found, input.dtype)
+    return F.cast(found, mstype.float32) if found.dtype == mstype.float16 else found
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """-input[target] of inputs [n, classes, ..] that are logarithms of probabilities, in their element type; targets
+    are integers [n, ..], of which `ignore_index` do not count. By `reduction` the "mean" or the "sum" as a number, or
+    with "none" the shape of the target."""
+    return F.cast(F.nll_loss(input, target, weight, ignore_index, reduction), input.dtype)
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:

@@ -1,5 +1,6 @@
 """Functions of matrices with the parameters that PyTorch has."""
 
+from partita.common import dtype as mstype
 from partita.common._types import Number
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
@@ -29,5 +30,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
-    """How many elements are in each of `bins` parts of equal width."""
-    return F.histc(input, bins, min, max)
+    """How many elements are in each of `bins` parts of equal width from `min` to `max`, or between the smallest and the
+    largest element where both are 0, of their element type."""
+    kind = mstype.float32 if mstype.is_float(input.dtype) else mstype.int32
+    return F.cast(F.histc(F.cast(input, kind), bins, min, max), input.dtype)

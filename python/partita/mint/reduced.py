@@ -3,7 +3,7 @@
 from partita.common import dtype as mstype
 from partita.common._types import DType, Ints
 from partita.common.tensor import Tensor
-from partita.mint.functions import _typed
+from partita.mint.functions import _of_scalars, _typed
 from partita.ops import functional as F
 
 __all__ = "amax amin bincount count_nonzero logsumexp norm prod std std_mean var var_mean".split()
@@ -25,6 +25,7 @@ def _dims(dim):
     return None if isinstance(dim, (tuple, list)) and not dim else dim
 
 
+@_of_scalars
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The product of all elements, or of those along a dimension, in the shape without it, or with `keepdim` with size
     1 there; of integers as int64."""

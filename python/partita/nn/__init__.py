@@ -3,7 +3,6 @@
 import sys
 
 from partita import _later
-from partita._names import absent_all
 from partita.nn import cell, later, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
@@ -64,18 +63,6 @@ from partita.nn.wrap import (
     WithLossCell,
 )
 
-globals().update(
-    absent_all(
-        __name__,
-        {
-            name: "a cell of nn.Dense, ops.matmul and ops.softmax"
-            for name in (
-                "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder"
-                " TransformerEncoderLayer"
-            ).split()
-        },
-    )
-)
 globals().update(ABSENT)
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES, ABSENT

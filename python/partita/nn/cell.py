@@ -20,9 +20,10 @@ from partita.common.tensor import Tensor
 from partita.nn.cell_contents import CellContents
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
-from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
+from partita.nn.cell_errors import PLAIN, no_attribute, refuse_construct, require_plain_allowed, require_tensors
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
+from partita.nn.layer_texts import text_of
 
 
 class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
@@ -240,6 +241,8 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def _called(self, args, kwargs):
         build, values = _trace.current(), self.__dict__
+        if args and (args[0].__class__ in PLAIN or (len(args) > 1 and args[1].__class__ in PLAIN)):
+            require_plain_allowed(self, args)
         if build is not None:
             build.note(self)
         if values["_precision"] == "f32" or values["_precision"] and values["_params"]:
@@ -287,15 +290,14 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def extend_repr(self) -> str:
         """The text that `repr` has between the brackets: subclasses define it."""
-        return ""
+        return text_of(self)
 
     def __repr__(self):
-        name, own = type(self).__name__, self.extend_repr()
-        lines = [f"({name}): {cell!r}" for name, cell in self._cells.items() if cell is not None]
-        if not lines and "\n" not in own:
-            return f"{name}({own})"
-        lines = [*([own] if own else []), *lines]
-        return f"{name}(\n" + "\n".join("  " + line.replace("\n", "\n  ") for line in lines) + "\n)"
+        inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
+        own = self.extend_repr()
+        lines = [own, *inner] if own and inner else inner
+        text = "\n  " + "\n  ".join(lines) + "\n" if lines else own
+        return f"{type(self).__name__}({text})"
 
 
 class Sharded(Cell):

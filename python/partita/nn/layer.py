@@ -13,7 +13,6 @@ from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import (
     biases,
-    convolution_text,
     filters,
     require_channels,
     require_padding,
@@ -84,9 +83,6 @@ class Dense(Cell):
         if len(shape) > 2 and y.ndim < len(shape):
             y = F.reshape(y, [*shape[:-1], self.out_channels])
         return y if self.activation is None else self.activation(y)
-
-    def extend_repr(self):
-        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
 
 
 class Linear(Dense):
@@ -180,9 +176,6 @@ class Conv2d(Cell):
     def _convolved(self, x, weight):
         return F.conv2d(x, weight, None, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
-    def extend_repr(self):
-        return convolution_text(self)
-
 
 class _Pool2d(Cell):
     def __init__(
@@ -214,9 +207,6 @@ class _Pool2d(Cell):
             return self._of_images(x)
         made = self._of_images(F.expand_dims(x, 0))
         return tuple(F.squeeze(one, 0) for one in made) if isinstance(made, tuple) else F.squeeze(made, 0)
-
-    def extend_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
 class MaxPool2d(_Pool2d):
@@ -327,15 +317,13 @@ class Dropout(Cell):
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: DType = mstype.float32):
         super().__init__()
         self._float_type(dtype)
+        self.keep_prob, self._has_p = keep_prob, p is not None
         self.p = 1.0 - keep_prob if p is None else p
         if not 0 <= self.p < 1:
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
 
     def construct(self, x: Tensor) -> Tensor:
         return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
-
-    def extend_repr(self) -> str:
-        return f"p={self.p}"
 
 
 def _without_row(table, row):
@@ -389,11 +377,6 @@ class Embedding(Cell):
             return F.reshape(rows, [*ids.shape, rows.shape[-1]])
         return call_in(self, "gather", F.gather, self.embedding_table, ids, 0)
 
-    def extend_repr(self) -> str:
-        rows, width = self.embedding_table.shape
-        sizes = f"vocab_size={rows}, embedding_size={width}"
-        return f"{sizes}, use_one_hot={self.use_one_hot}, padding_idx={self.padding_idx}"
-
 
 class LayerNorm(Cell):
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions. Takes and gives (..,
@@ -438,10 +421,6 @@ class LayerNorm(Cell):
 
     def _normalized(self, x, gamma, beta):
         return F.layer_norm(x, self.normalized_shape, gamma, beta, self.epsilon)
-
-    def extend_repr(self) -> str:
-        axes = f"begin_norm_axis={self.begin_norm_axis}, begin_params_axis={self.begin_params_axis}"
-        return f"normalized_shape={self.normalized_shape}, {axes}, epsilon={self.epsilon}"
 
 
 class _BatchNorm(Cell):
@@ -495,9 +474,6 @@ class _BatchNorm(Cell):
 
         return F.normalized(x, self.gamma, self.beta, *statistics, of_batch, self.eps, self.momentum, call)
 
-    def extend_repr(self):
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
-
 
 def _apply(trace, op, operands, **attrs):
     return F.F.apply(trace, op, operands, F.attributes(**attrs))
@@ -526,7 +502,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    """Not there: statistics over the global batch are an option, BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
     _ranks = (4,)

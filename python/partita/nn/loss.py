@@ -1,6 +1,7 @@
 """Losses."""
 
 from partita._described import options_text
+from partita._names import refuse_missing
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
@@ -18,6 +19,8 @@ class LossBase(Cell):
     def __init__(self, reduction: str = "mean"):
         super().__init__()
         self.reduction = losses.reduction_of(type(self).__name__, reduction)
+        self.reduce, self.average = self.reduction != "none", self.reduction != "sum"
+        self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
 
     def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
         """The losses of elements times weights, reduced: a number without dimensions, or with the reduction "none" the
@@ -71,7 +74,7 @@ class BCEWithLogitsLoss(LossBase):
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         found = losses.binary_losses(logits, labels, self.pos_weight)
-        return self.get_loss(found, 1.0 if self.weight is None else self.weight)
+        return losses.of_labels(self.get_loss(found, 1.0 if self.weight is None else self.weight), logits, labels)
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
@@ -134,3 +137,6 @@ class CrossEntropyLoss(LossBase):
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         options = self.weight, self.ignore_index, self.label_smoothing, self.reduction
         return losses.softmax_loss("CrossEntropyLoss", logits, labels, *options, self.get_loss)
+
+
+__getattr__ = refuse_missing(globals())

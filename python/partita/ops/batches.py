@@ -1,7 +1,10 @@
 """Normalization by the statistics of a batch, or by moving ones."""
 
+from __future__ import annotations
+
 from partita import _trace
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.ops.shapes import reshape
 from partita.ops.support import F, attributes, run
 
@@ -83,9 +86,19 @@ def _at_once(x, gamma, beta, of_batch, moving_mean, moving_variance, epsilon, mo
     return results[0]
 
 
-def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input_x: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """x[n, c, ..], normalized per channel and scaled: by moving statistics, or with `training` by those of the batch,
-    whose share `momentum` the moving ones take. These are parameters, then."""
+    whose share `momentum` the moving ones take. These are parameters, then. The other operands are [c]. Raises
+    ValueError for other shapes, TypeError for tensors as moving statistics in training, and for integers."""
     for one in (running_mean, running_var) if training else ():
         if not isinstance(one, Parameter):
             raise TypeError(f"[batch_norm] a moving statistic is no parameter, got {type(one).__name__}, expected one")

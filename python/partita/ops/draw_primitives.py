@@ -156,7 +156,8 @@ class RandomPoisson(Primitive):
 
 
 class Randperm(Primitive):
-    """(n): the integers below n in an order that is drawn, then `pad` up to `max_length` elements."""
+    """Randperm(max_length, pad)(n): the integers below n in an order that is drawn, then `pad` up to `max_length`
+    elements, in one dimension. Raises ValueError for an n below 1 or above `max_length`."""
 
     def __init__(self, max_length=1, pad=-1, dtype=mstype.int32):
         super().__init__()

@@ -17,12 +17,14 @@ _OF_TENSORS = {
     "FillV2": None,
     "Fills": F.fills,
     "Gelu": None,
+    "Imag": F.imag,
     "Inv": F.inv,
     "Invert": F.invert,
     "IsInf": F.isinf,
     "IsNan": F.isnan,
     "PReLU": F.prelu,
     "PopulationCount": F.population_count,
+    "Real": F.real,
     "Rint": F.rint,
     "Sinc": F.sinc,
     "SquareSumAll": F.square_sum_all,
@@ -152,7 +154,8 @@ class LinSpace(Primitive):
 
 
 class FloatStatus(Primitive):
-    """1 if an element is no number or infinite, else 0, as a vector of one float32."""
+    """FloatStatus()(x): 1 if an element is no number or infinite, else 0, as a vector of one float32; x has any shape.
+    """
 
     def __init__(self):
         super().__init__()

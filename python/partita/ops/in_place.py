@@ -1,10 +1,14 @@
 """Methods of tensors of elements, and those that change a tensor and return it; the same as functions."""
 
+from __future__ import annotations
+
 import inspect
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.generator import by_generator
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item
 from partita.ops.support import is_number
@@ -50,6 +54,7 @@ def _cast_to(dtype):
 class Elements:
     """Methods whose parameters are not those of a function, and those that change a tensor."""
 
+    @by_generator
     def bernoulli(self, *, generator=None):
         """1 with the probability of each element, else 0."""
         return F.bernoulli_ext(self)
@@ -66,6 +71,7 @@ class Elements:
         """A power, broadcast, computed in float64 and given as it."""
         return F.float_power(self, other)
 
+    @by_generator
     def uniform(self, from_=0.0, to=1.0, generator=None):
         """Numbers between two others, in this shape and element type."""
         return F.cast(_between(self, from_, to), self.dtype)
@@ -106,26 +112,31 @@ class Elements:
         """Moves elements below `min` to it, and those above `max` to that."""
         return _written(self, F.clamp(self, min, max))
 
+    @by_generator
     def bernoulli_(self, p=0.5, *, generator=None):
         """Writes 1 with probability p, else 0."""
         return _written(self, F.bernoulli(self, p))
 
+    @by_generator
     def normal_(self, mean=0, std=1, *, generator=None):
         """Writes numbers of a normal distribution."""
         if is_number(std) and std < 0:
             raise ValueError(f"[normal_] bad std, got {std}, expected a number from 0")
         return _written(self, F.normal(self.shape, mean, std))
 
+    @by_generator
     def uniform_(self, from_=0, to=1, *, generator=None):
         """Writes numbers between two others."""
         return _written(self, _between(self, from_, to))
 
+    @by_generator
     def exponential_(self, lambd=1, *, generator=None):
         """Writes numbers of the exponential distribution of a rate."""
         if lambd <= 0:
             raise ValueError(f"[exponential_] bad rate, got {lambd}, expected a positive number")
         return _written(self, F.div(F.neg(F.log(_between(self, 0.0, 1.0))), float(lambd)))
 
+    @by_generator
     def random_(self, from_=0, to=None, *, generator=None):
         """Writes integers from `from_` to below `to`: without it up to the largest that the element type has, of floats
         up to the largest below which it has all. With one number this is `to`."""
@@ -176,7 +187,7 @@ for _name in _OF_METHODS:
     globals()[_name] = _function(_name)
 
 
-def zero_(input):
+def zero_(input: Tensor) -> Tensor:
     """Writes 0 everywhere, and returns the tensor."""
     return _written(input, 0)
 

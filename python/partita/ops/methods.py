@@ -53,7 +53,7 @@ _NAMED_AS_FUNCTIONS = """
     expm1 log1p erfc erfinv lgamma digamma
     absolute addcdiv allclose approximate_equal bitwise_left_shift bitwise_not bitwise_right_shift conj copysign
     deg2rad divide fills floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert i0
-    igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
+    igamma igammac imag mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
     multinomial nan_to_num negative nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink
     subtract xdivy xlogy
     cholesky cholesky_inverse cholesky_solve cov cross det eigvals geqrf ger histc inverse log_matrix_determinant logdet

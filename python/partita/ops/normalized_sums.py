@@ -1,44 +1,26 @@
-"""Rows of tables, and sums that are normalized."""
+"""Sums that are normalized."""
+
+from __future__ import annotations
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.channels import normalized_rows
 from partita.ops.creation import ones_like
-from partita.ops.derived import stop_gradient
-from partita.ops.elementwise import (
-    add,
-    cast,
-    equal,
-    mul,
-    rsqrt,
-    select,
-    square,
-    sub,
-)
+from partita.ops.elementwise import add, cast, mul, rsqrt, square, sub
 from partita.ops.reductions import reduce_mean
-from partita.ops.shapes import broadcast_to, expand_dims, gather
 from partita.ops.support import as_tensor
 
-__all__ = ("add_layer_norm", "add_rms_norm", "embedding")
+__all__ = ("add_layer_norm", "add_rms_norm")
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
-    """The rows of a table at ids; that of `padding_idx` has no gradient. Raises NotImplementedError for tables that
-    change (`max_norm`), and for gradients that are divided by counts."""
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError(
-            f"[embedding] this form is not supported, got max_norm={max_norm} and scale_grad_by_freq="
-            f"{scale_grad_by_freq}, expected None and False"
-        )
-    ids, table = as_tensor(input, "embedding"), as_tensor(weight, "embedding")
-    rows = gather(table, ids, 0)
-    if padding_idx is None:
-        return rows
-    wanted = padding_idx + table.shape[0] if padding_idx < 0 else padding_idx
-    is_none = broadcast_to(expand_dims(equal(ids, int(wanted)), -1), rows.shape)
-    return select(is_none, stop_gradient(rows), rows)
-
-
-def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
+def add_layer_norm(
+    x1: Tensor | float,
+    x2: Tensor | float,
+    gamma: Tensor | float,
+    beta: Tensor | float,
+    epsilon: float = 1e-5,
+    additional_output: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(the normalized sum of two tensors over its last dimension, times gamma, plus beta; its mean; 1 over its standard
     deviation; the sum, or zeros without `additional_output`)."""
     total = add(as_tensor(x1, "add_layer_norm"), x2)
@@ -49,7 +31,9 @@ def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
     return cast(made, total.dtype), mean, scale, total if additional_output else mul(ones_like(total), 0.0)
 
 
-def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+def add_rms_norm(
+    x1: Tensor | float, x2: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6
+) -> tuple[Tensor, Tensor, Tensor]:
     """(the sum of two tensors over the root of the mean of its squares over the last dimension, times gamma; 1 over
     that root; the sum)."""
     total = add(as_tensor(x1, "add_rms_norm"), x2)

@@ -189,7 +189,10 @@ def _orders():
     _options("CumProd", _product, exclusive=False, reverse=False)
     _options("Median", _median, global_median=False, axis=0, keep_dims=False, ignore_nan=False)
     _options("Quantile", _quantile, dim=None, keep_dims=False, ignore_nan=False)
-    at = "(where, {} element) along an axis; the first of equal ones.".format
+    at = (
+        "(where, {} element) along an axis; the first of equal ones. Both have the shape without the axis, or with "
+        "`keep_dims` with size 1 there. Raises ValueError for an axis that x has not."
+    ).format
     _options("ArgMaxWithValue", _with_value(F.max), at("largest"), axis=0, keep_dims=False)
     _options("ArgMinWithValue", _with_value(F.min), at("smallest"), axis=0, keep_dims=False)
     _options(

@@ -1,11 +1,15 @@
 """Maps of rows of any type, and choices among maps."""
 
+from __future__ import annotations
+
 import enum
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.common.seed import get_seed, seed_or_default
 
 _CALLS = itertools.count()  # of all drawn maps outside of `map`, where no seed was set
@@ -28,7 +32,7 @@ _COMPARED = dict(zip(Relational, (np.equal, np.not_equal, np.greater, np.greater
 class Concatenate:
     """Columns one after the other, with other elements before and after them."""
 
-    def __init__(self, axis=0, prepend=None, append=None):
+    def __init__(self, axis: int = 0, prepend: np.ndarray | None = None, append: np.ndarray | None = None):
         if axis not in (0, -1):
             raise ValueError(f"[Concatenate] only axis 0 is supported, got {axis}, expected 0")
         self._before, self._after = prepend, append
@@ -48,7 +52,7 @@ class Concatenate:
 class Fill:
     """A value in place of all elements."""
 
-    def __init__(self, fill_value):
+    def __init__(self, fill_value: float | str | bytes):
         if not isinstance(fill_value, (bool, int, float, str, bytes)):
             raise TypeError(f"[Fill] bad fill_value, got {fill_value!r}, expected a number or a text")
         self._value = fill_value
@@ -63,7 +67,7 @@ class Fill:
 class Mask:
     """Whether a comparison with a constant holds, for each element."""
 
-    def __init__(self, operator, constant, dtype=mstype.bool_):
+    def __init__(self, operator: Relational, constant: float | str, dtype: DTypeLike = mstype.bool_):
         if not isinstance(operator, Relational):
             raise TypeError(f"[Mask] no comparison, got {operator!r}, expected one of transforms.Relational")
         self._compared, self._constant, self._type = _COMPARED[operator], constant, mstype.to_dtype(dtype).numpy
@@ -85,9 +89,10 @@ def padded(array, shape, value=None):
 
 
 class PadEnd:
-    """An array of this shape, with `pad_value` (0, or no text) after its elements. None keeps a size."""
+    """An array cut, or filled up after its elements with `pad_value` (0, or no text), to the shape `pad_shape`. None in
+    it keeps a size."""
 
-    def __init__(self, pad_shape, pad_value=None):
+    def __init__(self, pad_shape: Sequence[int | None], pad_value: float | str | bytes | None = None):
         self._shape, self._value = list(pad_shape), pad_value
 
     def __call__(self, value):
@@ -168,9 +173,10 @@ def applied(step, value, generator):
 
 
 class Compose:
-    """Several maps, one after the other."""
+    """Several maps, one after the other, as one: the argument of `map`, or a call with the values of a row, which gives
+    the value, or a tuple of several. Raises TypeError for an empty list and for what cannot be called."""
 
-    def __init__(self, transforms):
+    def __init__(self, transforms: Sequence[Callable]):
         if not isinstance(transforms, (list, tuple)) or not transforms:
             raise TypeError(f"[Compose] not a list of transforms, got {transforms!r}, expected one or more in a list")
         self.transforms = list(transforms)
@@ -219,9 +225,9 @@ class _OfSeed:
 
 
 class RandomApply(_Drawn):
-    """All of several maps, or none of them: with the probability `prob`."""
+    """All of several maps in their order, or with the probability 1 - `prob` none of them."""
 
-    def __init__(self, transforms, prob=0.5):
+    def __init__(self, transforms: Sequence[Callable], prob: float = 0.5):
         super().__init__(transforms)
         if not 0 <= prob <= 1:
             raise ValueError(f"[RandomApply] prob out of range, got {prob}, expected 0 to 1")
@@ -232,14 +238,14 @@ class RandomApply(_Drawn):
 
 
 class RandomChoice(_Drawn):
-    """One of several maps."""
+    """One of several maps, each as likely as the others."""
 
     def chosen(self, drawn):
         return [self.transforms[int(drawn.integers(len(self.transforms)))]]
 
 
 class RandomOrder(_Drawn):
-    """Several maps in a random order."""
+    """All of several maps, in a drawn order."""
 
     def chosen(self, drawn):
         return [self.transforms[i] for i in drawn.permutation(len(self.transforms))]

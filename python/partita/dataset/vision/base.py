@@ -1,5 +1,6 @@
 """The base of maps of images: what they take, and how they say what is wrong."""
 
+import functools
 import numbers
 
 import numpy as np
@@ -8,7 +9,6 @@ from partita.dataset.refused import is_named
 from partita.dataset.transforms import Transform
 from partita.dataset.transforms.rows import generator_of_call
 from partita.dataset.vision.pillow import is_pil, to_pil
-
 
 
 def _text(value):
@@ -153,6 +153,19 @@ class Drawn:
     def device(self, device_target="CPU"):
         """The map itself: all maps of images run on the CPU."""
         return on_cpu(self, device_target)
+
+
+def of_each(function):
+    """A method of a map that maps each of several images, [.., height, width, channels], alone."""
+
+    @functools.wraps(function)
+    def mapped(self, image, *args):
+        if image.ndim <= 3 or image.size == 0:
+            return function(self, image, *args)
+        made = [function(self, one, *args) for one in image.reshape(-1, *image.shape[-3:])]
+        return np.stack(made).reshape(*image.shape[:-3], *made[0].shape)
+
+    return mapped
 
 
 def on_cpu(step, device_target):

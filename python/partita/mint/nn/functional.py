@@ -10,30 +10,20 @@ from partita.mint.losses import (  # noqa: F401
     batch_norm,
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
+    cross_entropy,
     group_norm,
     kl_div,
+    nll_loss,
     smooth_l1_loss,
 )
 from partita.ops.functional import (  # noqa: F401
     clamp,
     cosine_embedding_loss,
-    cross_entropy,
     l1_loss,
     mse_loss,
     sigmoid,
     soft_margin_loss,
     tanh,
 )
-from partita.ops.functional import nll_loss as _nll_loss
-
-
-def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
-) -> Tensor:
-    """-input[target] of inputs [n, classes, ..] that are logarithms of probabilities; integers [n, ..], of which
-    `ignore_index` do not count. By `reduction` the "mean" or the "sum" as a number, or with "none" the shape of the
-    target."""
-    return _nll_loss(input, target, weight, ignore_index, reduction)
-
 
 __getattr__ = refuse_missing(globals())

@@ -2,7 +2,7 @@
 
 import numbers
 
-from partita._current import current, outside
+from partita._trace import count
 from partita.common import dtype as mstype
 from partita.common._types import DType, Ints
 from partita.common.initializer import initializer
@@ -11,15 +11,6 @@ from partita.common.tensor import Tensor
 from partita.mint import functions, losses
 from partita.nn.cell import Cell
 from partita.ops import functional as F
-
-
-def _count(batches):
-    """Adds 1 to a number of batches, at once, if Python runs in every step. A call of the step would end its program
-    before the update of parameters."""
-    build = current()
-    if build is None or (build.is_recorded and not build.is_mapping):
-        with outside():
-            batches.set_data(Tensor(batches.asnumpy() + 1))
 
 
 def _parameter(kind, shape, dtype, requires_grad=True):
@@ -81,7 +72,7 @@ class GroupNorm(Cell):
 
 class _BatchNorm(Cell):
     """The parameters: a weight and a bias per channel, and moving statistics, of which a batch takes the share
-    `momentum` in a training. `num_batches_tracked` counts batches where Python runs in every step."""
+    `momentum` in a training. `num_batches_tracked` counts the batches of these."""
 
     ranks = ()
 
@@ -119,7 +110,7 @@ class _BatchNorm(Cell):
             )
         of_batch = self.training or not self.track_running_stats
         if of_batch and self.track_running_stats:
-            _count(self.num_batches_tracked)
+            count(self.num_batches_tracked)
         x = F.cast(input, mstype.float32) if input.dtype in (mstype.float16, mstype.bfloat16) else input
         statistics, options = (self.running_mean, self.running_var), (of_batch, self.momentum, self.eps)
         return F.cast(losses.batch_norm(x, *statistics, self.weight, self.bias, *options), input.dtype)
@@ -156,7 +147,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(Cell):
-    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    """Not there: statistics over the global batch are an option, BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
     def __init__(

@@ -1,6 +1,8 @@
 """Metrics of evaluations. `Model.eval` has the library measure accuracies and losses. It calls other metrics, and those
 of scripts, with the results of each batch. `update` and `eval` are also for loops of one's own."""
 
+from __future__ import annotations
+
 from partita._names import refuse_missing
 from partita.train.metrics.classes import (
     Accuracy,

@@ -1,5 +1,7 @@
 """Metrics of classes: accuracies, precision, recall and their means."""
 
+from __future__ import annotations
+
 import sys
 
 import numpy as np
@@ -9,7 +11,9 @@ from partita.train.metrics.metric import EvaluationBase, Metric, ids_of, rearran
 
 
 class Accuracy(EvaluationBase):
-    """The share of rows whose label has the largest logit or, of several labels, whose labels are all right."""
+    """The share of rows whose label has the largest logit or, with `eval_type="multilabel"`, whose labels are all
+    right. `update(logits, labels)` takes logits [rows,classes,..], and labels as ids [rows,..] or one-hot rows. Raises
+    RuntimeError for `eval` before a row."""
 
     def __init__(self, eval_type: str = "classification"):
         super().__init__(eval_type)
@@ -36,7 +40,9 @@ class Accuracy(EvaluationBase):
 
 
 class TopKCategoricalAccuracy(Metric):
-    """The share of rows whose label is among the k largest logits."""
+    """The share of rows whose label is among the k largest logits. `update(logits, labels)` takes logits
+    [rows,classes], and labels as ids [rows] or one-hot rows. Raises TypeError or ValueError unless `k` is an integer
+    from 1."""
 
     def __init__(self, k: int):
         super().__init__()

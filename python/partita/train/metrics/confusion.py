@@ -1,5 +1,7 @@
 """Confusion matrices, and the rates that follow from them."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing

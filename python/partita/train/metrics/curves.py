@@ -1,5 +1,7 @@
 """The curve of true positives over false positives, and areas below curves."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -29,6 +31,11 @@ class ROC(Metric):
 
     def clear(self) -> None:
         self.y_pred, self.y, self.sample_weights, self._is_update = 0, 0, None, False
+
+    def _convert_data(self, data):
+        """The array; that of float16 has its own type, also of the thresholds."""
+        made = super()._convert_data(data)
+        return made.astype(np.float16) if str(getattr(data, "dtype", None)).lower() == "float16" else made
 
     @rearrange_inputs
     def update(self, *inputs) -> None:

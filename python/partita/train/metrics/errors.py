@@ -1,5 +1,7 @@
 """Metrics of numbers: errors, losses, likenesses, and scores of texts."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 

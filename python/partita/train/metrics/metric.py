@@ -1,9 +1,11 @@
 """The base of metrics, and checks that they share."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from typing import Self
 
 from partita._described import Described
 from partita._names import refuse_missing
@@ -14,7 +16,7 @@ _HALVES = (mstype.float16, mstype.bfloat16)
 _KINDS = ("classification", "multilabel")
 
 
-def rearrange_inputs(func):
+def rearrange_inputs(func: Callable):
     """Decorates an `update` of a metric: it gets the inputs whose numbers `set_indexes` was given, in that order."""
 
     @functools.wraps(func)
@@ -53,7 +55,7 @@ class Metric(Described):
         """The numbers of the inputs that `update` gets, or None."""
         return getattr(self, "_indexes", None)
 
-    def set_indexes(self, indexes: list[int]) -> Self:
+    def set_indexes(self, indexes: list[int]) -> Metric:
         """Chooses the inputs of `update` by their numbers, and returns the metric. Raises ValueError unless these are a
         list of integers."""
         if not isinstance(indexes, list) or not all(isinstance(one, int) for one in indexes):

@@ -1,5 +1,9 @@
 """How much the score of a class falls when parts of an image are hidden."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -12,7 +16,9 @@ class OcclusionSensitivity(Metric):
     """The score of a class without, less that with `pad_val` around an element (`margin` on each side); for all
     elements of an image, or those of a box."""
 
-    def __init__(self, pad_val: float = 0.0, margin: int = 2, n_batch: int = 128, b_box: list | None = None):
+    def __init__(
+        self, pad_val: float = 0.0, margin: int | Sequence = 2, n_batch: int = 128, b_box: Sequence | None = None
+    ):
         super().__init__()
         for name, value, kinds in (
             ("pad_val", pad_val, float),

@@ -1,5 +1,7 @@
 """Distances between the surfaces of predicted and true regions."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
