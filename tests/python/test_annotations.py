@@ -7,12 +7,6 @@ from partita import Tensor, mint, nn
 
 # What a call passes on, or refuses whatever it is, has no types.
 UNTYPED = {"SyncBatchNorm", "RNN", "GRU", "LSTM", "ForwardValueAndGrad"}
-# Layers of functions of ops, which say the types of their parameters.
-OF_OPS = set(
-    """AdaptiveAvgPool3d AdaptiveMaxPool2d AdaptiveMaxPool3d ChannelShuffle FractionalMaxPool2d FractionalMaxPool3d
-    HShrink LPPool1d LPPool2d LRN MultiLabelSoftMarginLoss MultilabelMarginLoss PixelUnshuffle RReLU SoftShrink Upsample
-    CosineEmbeddingLoss CrossEntropyLoss L1Loss MSELoss NLLLoss SoftMarginLoss""".split()
-)
 METHODS = "sum mean max min reshape view permute astype argmax cumsum masked_fill item tolist asnumpy gather take"
 
 
@@ -38,7 +32,7 @@ class Annotations(unittest.TestCase):
         count = 0
         for owner in (nn, mint.nn):
             for name, value in own(owner, inspect.isclass):
-                if not issubclass(value, nn.Cell) or name in UNTYPED | OF_OPS:
+                if not issubclass(value, nn.Cell) or name in UNTYPED:
                     continue
                 with self.subTest(name=f"{owner.__name__}.{name}"):
                     self.assertEqual(untyped(value.__init__), [])

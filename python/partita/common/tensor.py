@@ -420,6 +420,6 @@ def tensor(
     >>> ms.tensor([1, 2])
     Tensor(shape=[2], dtype=Int64, value=[1, 2])
     >>> ms.tensor(1.5, ms.float64).dtype
-    Float64
+    mindspore.float64
     """
     return Tensor(input_data, dtype, shape, init, const_arg, device)

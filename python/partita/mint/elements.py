@@ -63,8 +63,8 @@ def empty_like(
 
 
 def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = None) -> Tensor:
-    """`steps` numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`. Raises
-    ValueError for steps below 0."""
+    """`steps` numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`: [steps].
+    Raises ValueError for steps below 1."""
     return F.cast(F.linspace(start, end, steps), dtype or mstype.float32)
 
 
@@ -91,8 +91,8 @@ def normal(
     size: Sequence[int] | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of the
-    type of the means. Raises ValueError for two numbers without `size`."""
+    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of
+    the type of the means. Raises ValueError for two numbers without `size`."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):

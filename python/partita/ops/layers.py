@@ -351,9 +351,9 @@ def _require_floats(where, x):
 
 
 def rms_norm(x: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
-    """(x / sqrt(mean(x^2) + epsilon) gamma over the last dimension, in the shape and the type of `x`; 1 / sqrt(mean(x^2)
-    + epsilon), of float32 at least): Zhang and Sennrich, 2019. Raises ValueError unless `gamma` has one element for
-    each of this dimension, TypeError for integers."""
+    """(x / sqrt(mean(x^2) + epsilon) gamma over the last dimension, in the shape and the type of `x`; 1 /
+    sqrt(mean(x^2) + epsilon), of float32 at least): Zhang and Sennrich, 2019. Raises ValueError unless `gamma` has one
+    element for each of this dimension, TypeError for integers."""
     x = as_tensor(x, "rms_norm")
     _require_floats("rms_norm", x)
     y = run(
