@@ -191,7 +191,7 @@ class CellState:
 
     # Flags, and settings of other compilers.
 
-    def add_flags_recursive(self, **flags):
+    def add_flags_recursive(self, **flags) -> Self:
         """Adds flags to this cell and to all within it, and returns it."""
         for _, cell in self.cells_and_names():
             cell.add_flags(**flags)
@@ -201,7 +201,7 @@ class CellState:
         """The flags that were added."""
         return dict(self._flags)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args, **kwargs) -> Self:
         """(dtype), (device), (device, dtype) or (tensor): parameters and buffers of floats get the element type, and
         the cell is returned. The device is that of the context: it has no effect here."""
         dtype = kwargs.get("dtype")

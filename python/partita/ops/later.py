@@ -115,11 +115,11 @@ OBJECTS = {
         "FusedWeightScaleApplyMomentum LARSUpdate SGD SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradV2 "
         "SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp"
     ),
+    "attention_primitives": "FlashAttentionScore PromptFlashAttention",
     "convolution_primitives": (
         "BasicLSTMCell Conv3D Conv3DTranspose DeformableOffsets DepthwiseConv2dNative DropoutDoMask DynamicGRUV2 "
         "DynamicRNN FractionalAvgPool FractionalMaxPool RNNTLoss"
     ),
-    "attention_primitives": "FlashAttentionScore PromptFlashAttention",
     "draw_primitives": (
         "Bernoulli Cauchy ComplexAbs Gamma LogNormalReverse Multinomial MultinomialWithReplacement "
         "NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus NonDeterministicInts Poisson Polar "
