@@ -164,12 +164,12 @@ class Facts:
         size = (size,) if isinstance(size, int) else tuple(size)
         return Tensor(shape=size, dtype=self.dtype if dtype is None else dtype)
 
-    def to_dlpack(self):
+    def to_dlpack(self) -> object:
         """A DLPack capsule over the same memory."""
         return self.__dlpack__()
 
     @staticmethod
-    def from_dlpack(dlpack) -> Tensor:
+    def from_dlpack(dlpack: object) -> Tensor:
         """A tensor of the values of a DLPack capsule, or of an array of another library."""
         return Tensor(np.from_dlpack(_Capsule(dlpack)).copy())
 
@@ -183,7 +183,7 @@ class Facts:
     def flush_from_cache(self) -> None:
         """Kept, without effect: there are no parameter servers."""
 
-    def set_init_flag(self, flag) -> None:
+    def set_init_flag(self, flag: bool) -> None:
         """Kept, without effect: there are no parameter servers."""
 
     def offload(self, offload_to: str) -> None:

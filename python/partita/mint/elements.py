@@ -63,8 +63,8 @@ def empty_like(
 
 
 def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = None) -> Tensor:
-    """`steps` numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`. Raises
-    ValueError for steps below 0."""
+    """`steps` numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`: [steps].
+    Raises ValueError for steps below 1."""
     return F.cast(F.linspace(start, end, steps), dtype or mstype.float32)
 
 

@@ -2,10 +2,13 @@
 
 import copy
 import math
+from collections.abc import Callable
 
 from partita.common import dtype as mstype
+from partita.common._types import DType
 from partita.common.initializer import HeUniform, Uniform, XavierNormal, XavierUniform, initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell, CellList
 from partita.nn.layer import GELU, Dense, Dropout, LayerNorm, ReLU
 from partita.ops import functional as F
@@ -43,16 +46,16 @@ class MultiheadAttention(Cell):
 
     def __init__(
         self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        has_bias=True,
-        add_bias_kv=False,
-        add_zero_attn=False,
-        kdim=None,
-        vdim=None,
-        batch_first=False,
-        dtype=mstype.float32,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        has_bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         if num_heads < 1 or embed_dim % num_heads:
@@ -130,14 +133,14 @@ class MultiheadAttention(Cell):
 
     def construct(
         self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-    ):
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+    ) -> tuple[Tensor, ...]:
         is_batched = query.ndim == 3
         operands = [query, key, value]
         if not is_batched:
@@ -216,22 +219,24 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     def __init__(
         self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        dtype=mstype.float32,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: DType = mstype.float32,
     ):
         options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         super().__init__()
         self.self_attn = self._attention(options)
         self._make(2, options)
 
-    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+    def construct(
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None
+    ) -> Tensor:
         x = self._around(src, self.norm1, lambda x: self._self_attended(x, src_mask, src_key_padding_mask))
         return self._around(x, self.norm2, lambda x: self.dropout2(self._fed(x)))
 
@@ -242,15 +247,15 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     def __init__(
         self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        dtype=mstype.float32,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: DType = mstype.float32,
     ):
         options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         super().__init__()
@@ -259,13 +264,13 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     def construct(
         self,
-        tgt,
-        memory,
-        tgt_mask=None,
-        memory_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-    ):
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+    ) -> Tensor:
         def attended(x):
             made = self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask)
             return self.dropout2(made[0])
@@ -294,28 +299,30 @@ class _Stack(Cell):
 class TransformerEncoder(_Stack):
     """Layers like `encoder_layer`, one after the other, and a norm. A call takes what each layer takes."""
 
-    def __init__(self, encoder_layer, num_layers, norm=None):
+    def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None):
         super().__init__(encoder_layer, num_layers, norm)
 
-    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+    def construct(
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None
+    ) -> Tensor:
         return super().construct(src, src_mask, src_key_padding_mask)
 
 
 class TransformerDecoder(_Stack):
     """Layers like `decoder_layer`, one after the other, and a norm. A call takes what each layer takes."""
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None):
         super().__init__(decoder_layer, num_layers, norm)
 
     def construct(
         self,
-        tgt,
-        memory,
-        tgt_mask=None,
-        memory_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-    ):
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+    ) -> Tensor:
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
         return super().construct(tgt, memory, *masks)
 
@@ -326,19 +333,19 @@ class Transformer(Cell):
 
     def __init__(
         self,
-        d_model=512,
-        nhead=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        custom_encoder=None,
-        custom_decoder=None,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        dtype=mstype.float32,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable = "relu",
+        custom_encoder: Cell | None = None,
+        custom_decoder: Cell | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         given = d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype
@@ -358,15 +365,15 @@ class Transformer(Cell):
 
     def construct(
         self,
-        src,
-        tgt,
-        src_mask=None,
-        tgt_mask=None,
-        memory_mask=None,
-        src_key_padding_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-    ):
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+    ) -> Tensor:
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise ValueError(
                 f"[Transformer] another number of features, got {src.shape[-1]} and {tgt.shape[-1]}, expected "

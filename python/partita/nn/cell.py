@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 import numpy as np
-from typing import Self
+from typing import Any, Self
 
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
@@ -192,7 +192,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         own stage has."""
         return self.trainable_params()
 
-    def construct(self, *args, **kwargs):
+    def construct(self, *args, **kwargs) -> Any:
         """Computes what a call gives: subclasses define it. Raises AttributeError in a cell that does not."""
         refuse_construct(self)
 
@@ -407,7 +407,7 @@ class SequentialCell(_Cells):
             _require_cell("SequentialCell", cell)
             self.insert_child_to_cell(name, cell)
 
-    def construct(self, x: Tensor):
+    def construct(self, x: Any) -> Any:
         for cell in self._cells.values():
             x = cell(x)
         return x

@@ -72,7 +72,7 @@ class CellSettings:
         """Kept, without effect: how a network is compiled does not depend on the cells around it."""
 
     @property
-    def pipeline_stage(self):
+    def pipeline_stage(self) -> int | None:
         return self._stage
 
     @pipeline_stage.setter

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from partita.common import dtype as mstype
+from partita.common.dtype import DType
 from partita.common.tensor import Tensor
 from partita.nn.cell_hooks import HookHandle
 
@@ -72,11 +73,11 @@ class CellState:
                 return one
         raise AttributeError(f"[Cell.get_buffer] no such buffer, got '{target}', expected a path")
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """More state of this cell for `state_dict`. A subclass that has it defines this and `set_extra_state`."""
         raise RuntimeError(f"[{type(self).__name__}] there is no more state, got get_extra_state, expected one defined")
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> None:
         """Takes what `get_extra_state` gave. A subclass that has it defines this and `get_extra_state`."""
         raise RuntimeError(f"[{type(self).__name__}] there is no more state, got set_extra_state, expected one defined")
 
@@ -190,17 +191,17 @@ class CellState:
 
     # Flags, and settings of other compilers.
 
-    def add_flags_recursive(self, **flags):
+    def add_flags_recursive(self, **flags) -> Self:
         """Adds flags to this cell and to all within it, and returns it."""
         for _, cell in self.cells_and_names():
             cell.add_flags(**flags)
         return self
 
-    def get_flags(self):
+    def get_flags(self) -> dict:
         """The flags that were added."""
         return dict(self._flags)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args, **kwargs) -> Self:
         """(dtype), (device), (device, dtype) or (tensor): parameters and buffers of floats get the element type, and
         the cell is returned. The device is that of the context: it has no effect here."""
         dtype = kwargs.get("dtype")
@@ -222,47 +223,47 @@ class CellState:
                     setattr(cell, name, one.astype(dtype))
         return self
 
-    def set_jit_config(self, jit_config):
+    def set_jit_config(self, jit_config: Any) -> None:
         """Kept, without effect: the library has no levels of compilation."""
 
-    def set_boost(self, boost_type) -> Self:
+    def set_boost(self, boost_type: str) -> Self:
         """Kept, without effect: there are no algorithms that change numbers to save time. Returns the cell."""
         return self
 
-    def set_data_parallel(self):
+    def set_data_parallel(self) -> None:
         """Kept, without effect: rows are divided unless strategies and annotations say more."""
 
     def set_broadcast_flag(self, mode: bool = True) -> Self:
         """Kept, without effect: parameters are the same on all ranks. Returns the cell."""
         return self
 
-    def update_cell_type(self, cell_type):
+    def update_cell_type(self, cell_type: str) -> None:
         """Keeps the kind of a cell."""
         self.cell_type = cell_type
 
-    def update_cell_prefix(self):
+    def update_cell_prefix(self) -> None:
         """Kept, without effect: prefixes follow from attributes."""
 
-    def run_construct(self, cast_inputs, kwargs):
+    def run_construct(self, cast_inputs: tuple, kwargs: dict) -> Any:
         """Calls `construct` with inputs in a tuple, and others by their names."""
         return self.construct(*cast_inputs, **kwargs)
 
-    def compile_and_run(self, *args, **kwargs):
+    def compile_and_run(self, *args, **kwargs) -> Any:
         """Calls the cell, which is compiled when it is first called."""
         return self(*args, **kwargs)
 
-    def cast_inputs(self, inputs, dst_type):
+    def cast_inputs(self, inputs: tuple, dst_type: DType) -> tuple:
         """The tensors of a tuple in another element type."""
         return tuple(one.astype(dst_type) for one in inputs)
 
-    def get_scope(self):
+    def get_scope(self) -> str | None:
         """The path of the cell in the one that it is called in, or None."""
         return self._scope_name or None
 
-    def generate_scope(self):
+    def generate_scope(self) -> None:
         """Kept, without effect: scopes follow from attributes."""
 
-    def check_names(self):
+    def check_names(self) -> None:
         """Raises ValueError if two parameters have one name."""
         names = set()
         for one in self.get_parameters():

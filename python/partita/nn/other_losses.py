@@ -52,7 +52,8 @@ class KLDivLoss(LossBase):
 class NLLLoss(LossBase):
     """-logits[label] of logits that are logarithms of probabilities [n, classes, ..]; labels are integers [n, ..], of
     which `ignore_index` does not count, and classes may have weights [classes]. Gives a number, or with the reduction
-    "none" the shape of the labels. A call raises TypeError for labels that are no integers."""
+    "none" the shape of the labels. A call raises TypeError for labels that are no integers, IndexError for labels
+    outside."""
 
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"):
         super().__init__(reduction)

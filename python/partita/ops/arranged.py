@@ -220,7 +220,13 @@ def trace(input: Tensor | float) -> Tensor:
     return cast(diagonal_sum(x), x.dtype)
 
 
-def diagonal_sum(input, offset=0, axis1=0, axis2=1, dtype=None):
+def diagonal_sum(
+    input: Tensor,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
     """The sum of a diagonal, of integers as int64, of bools whether one is True: the method `trace` of tensors."""
     found = diagonal(input, offset, axis1, axis2)
     total = sum(found, -1, dtype=dtype)

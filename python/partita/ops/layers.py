@@ -22,11 +22,8 @@ from partita.ops.elementwise import (
     greater_equal,
     mul,
     remainder,
-    rsqrt,
-    square,
     sub,
 )
-from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, broadcast_shape, run
 from partita.ops.pool_windows import window_maxima
@@ -317,7 +314,7 @@ def layer_norm(
     `gamma` and `beta` have; in the shape and the type of `input_x`. Raises ValueError for other sizes, TypeError for
     integers."""
     x = as_tensor(input_x, "layer_norm")
-    _require_floats("layer_norm", x)
+    require_floats("layer_norm", x)
     count = len(normalized_shape)
     if tuple(normalized_shape) != x.shape[x.ndim - count :]:
         raise ValueError(
@@ -343,6 +340,12 @@ def of_one_type(*operands):
         return tensors
     wide = mstype.float64 if any(one.dtype == mstype.float64 for one in tensors) else mstype.float32
     return [cast(one, wide) for one in tensors]
+
+
+def require_floats(where, x):
+    """Raises TypeError for integers and bools."""
+    if not mstype.is_float(x.dtype):
+        raise TypeError(f"[{where}] operand 0 is not a float, got {x.dtype}, expected floating-point numbers")
 
 
 def over_rms(x, gamma, epsilon):

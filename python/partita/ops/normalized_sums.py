@@ -7,7 +7,7 @@ from partita.common.tensor import Tensor
 from partita.ops.channels import normalized_rows
 from partita.ops.creation import ones_like
 from partita.ops.elementwise import add, cast, mul, rsqrt, square, sub
-from partita.ops.layers import over_rms
+from partita.ops.layers import over_rms, require_floats
 from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import reshape
 from partita.ops.support import as_tensor
@@ -49,8 +49,7 @@ def rms_norm(x: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6) ->
     that root, in float32 or wider), over the dimensions of gamma, which are the last ones of x (Zhang and Sennrich,
     2019). Raises ValueError for a gamma of another shape, TypeError for integers."""
     x, gamma = as_tensor(x, "rms_norm"), as_tensor(gamma, "rms_norm")
-    if not mstype.is_float(x.dtype):
-        raise TypeError(f"[rms_norm] operand 0 is not a float, got {x.dtype}, expected floating-point numbers")
+    require_floats("rms_norm", x)
     count = gamma.ndim
     if not count or x.shape[-count:] != gamma.shape:
         raise ValueError(f"[rms_norm] gamma has another shape, got {gamma.shape}, expected the last sizes of {x.shape}")

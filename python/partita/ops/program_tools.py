@@ -185,8 +185,8 @@ def make_range(*args: int) -> tuple[int, ...]:
 
 
 def tuple_to_array(input_x: Sequence[float]) -> Tensor:
-    """The numbers of a tuple as a tensor: int32, without fractions, where the first one is an integer or a bool, else
-    float32. Raises ValueError for tuples within it of different lengths."""
+    """The numbers of a tuple as a tensor of one dimension: int32, without fractions, where the first one is an integer
+    or a bool, else float32. Raises ValueError for tuples within it of different lengths."""
     values = np.asarray(input_x)
     whole = values.size and isinstance(input_x[0], (int, np.integer))
     return Tensor(values.astype(np.int32 if whole else np.float32))

@@ -32,7 +32,11 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
 
     Parameters may come in groups, dicts of "params" and, where they are not those of the optimizer, their
     "weight_decay", of all of them, and "lr", a number or one for each step. {"order_params": parameters} gives their
-    order.
+    order. A call with the gradients, in the order of the parameters and of their shapes, updates them.
+
+    Raises TypeError for what are no parameters and no rates, ValueError without parameters, for rates and decays below
+    0, and for a loss_scale that is not above 0, RuntimeError for two parameters of one name. A call raises ValueError
+    for another number of gradients, and for those of other shapes.
     """
 
     def __init__(

@@ -132,8 +132,8 @@ class Geometric(_OfProbability):
 
 class Categorical(Distribution):
     """The integers below the size of the last dimension, with the probabilities `probs` [.., n] that it has:
-    `sample(shape)` gives [*shape, ..]. Raises ValueError for probabilities that are not between 0 and 1, and for those that do not
-    add up to 1."""
+    `sample(shape)` gives [*shape, ..]. Raises ValueError for probabilities that are not between 0 and 1, and for those
+    that do not add up to 1."""
 
     def __init__(
         self,

@@ -33,7 +33,8 @@ class WithLossCell(Cell):
 
 
 class WithEvalCell(Cell):
-    """(loss, result, label) of a network, from (data, label); with `add_cast_fp32` the latter two as float32."""
+    """(loss, result, label) of a network, from (data, label); with `add_cast_fp32` the latter two as float32. Raises
+    TypeError for an `add_cast_fp32` that is no bool."""
 
     def __init__(self, network: Cell, loss_fn: Callable, add_cast_fp32: bool = False):
         super().__init__(auto_prefix=False)

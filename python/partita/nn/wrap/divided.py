@@ -55,8 +55,9 @@ class MicroBatch(Cell):
 
 
 class Divided(Cell):
-    """A network whose batches are computed in parts. A call gives the sum of the losses of the parts. `Model` divides
-    batches itself, into `micro_batches`, and averages."""
+    """A network whose batches are computed in parts: a call cuts the rows of its inputs into `micro_size` parts, and
+    gives the sum of their losses. `Model` divides batches itself, into `micro_batches`, and averages. Raises ValueError
+    or TypeError for a size that is no integer from 1."""
 
     divides_batches = True
 

@@ -12,7 +12,9 @@ from partita.ops.program_tools import HyperMap
 
 class DynamicLossScaleUpdateCell(Cell):
     """The scale of a loss after a step, called as (scale, overflow): divided by `scale_factor`, down to 1, after a step
-    whose gradients are not finite, and multiplied by it after `scale_window` other steps in a row. Gives `overflow`."""
+    whose gradients are not finite, and multiplied by it after `scale_window` other steps in a row. It is written into
+    `scale`, a parameter; the result is `overflow`. Raises ValueError for a scale or a factor below 1, and for a window
+    below 1."""
 
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int):
         super().__init__()
@@ -45,7 +47,8 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """A scale of a loss that stays; called as (scale, overflow), gives `overflow`."""
+    """A scale of a loss that stays; called as (scale, overflow), gives `overflow`. Raises ValueError for a scale below
+    1."""
 
     def __init__(self, loss_scale_value: float):
         super().__init__()
@@ -86,9 +89,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """One step of a training whose loss is multiplied by a scale while it is differentiated. A step whose gradients are
     not finite leaves the parameters as they are. `scale_sense` is a tensor of one number, or a cell that changes the
     scale after each step, such as DynamicLossScaleUpdateCell. A call gives (loss, whether gradients were not finite,
-    scale)."""
+    scale). Raises TypeError for a scale that is neither, ValueError for a tensor of several numbers."""
 
-    def __init__(self, network: Cell, optimizer: Cell, scale_sense: Cell | Tensor | float):
+    def __init__(self, network: Cell, optimizer: Cell, scale_sense: Cell | Tensor):
         super().__init__(network, optimizer, sens=None)
         self.hyper_map, self.loss_scaling_manager = HyperMap(), None
         if isinstance(scale_sense, Cell):
@@ -119,7 +122,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             self.optimizer(gradients)
         return loss, overflow, before
 
-    def set_sense_scale(self, sens: Tensor | float):
+    def set_sense_scale(self, sens: Tensor) -> None:
         """Sets the scale. Raises TypeError for what is no tensor."""
         if not isinstance(sens, Tensor):
             raise TypeError(
