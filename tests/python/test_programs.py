@@ -62,6 +62,18 @@ class Gradients(Case):
     x = np.array([1.0, 2.0, 3.0], "f4")
 
     @staticmethod
+    def test_results_in_tuples_of_tuples(self):
+        class Nested(nn.Cell):
+            def construct(self, x):
+                return x, (x + 1, [x * 2])
+
+        x = Tensor(np.ones((2, 3), "f4"))
+        first, (second, (third,)) = train.Model(Nested()).predict(x)
+        self.assertEqual([float(one.asnumpy().max()) for one in (first, second, third)], [1, 2, 2])
+        layer = nn.LSTM(3, 4, batch_first=True)
+        made, (hidden, state) = train.Model(layer).predict(Tensor(np.ones((2, 5, 3), "f4")))
+        self.assertEqual((made.shape, hidden.shape, state.shape), ((2, 5, 4), (1, 2, 4), (1, 2, 4)))
+
     def _two(x):
         return (x * x).sum(), (x * 5.0).sum()
 
