@@ -57,12 +57,7 @@ class Results(Case):
         made = train.Model(Many()).predict(Tensor(np.zeros((2, 1), "f4")))
         self.assertEqual([one.asnumpy()[0, 0] for one in made], list(range(12)))
 
-
-class Gradients(Case):
-    x = np.array([1.0, 2.0, 3.0], "f4")
-
-    @staticmethod
-    def test_results_in_tuples_of_tuples(self):
+    def test_are_in_tuples_of_tuples(self):
         class Nested(nn.Cell):
             def construct(self, x):
                 return x, (x + 1, [x * 2])
@@ -74,6 +69,11 @@ class Gradients(Case):
         made, (hidden, state) = train.Model(layer).predict(Tensor(np.ones((2, 5, 3), "f4")))
         self.assertEqual((made.shape, hidden.shape, state.shape), ((2, 5, 4), (1, 2, 4), (1, 2, 4)))
 
+
+class Gradients(Case):
+    x = np.array([1.0, 2.0, 3.0], "f4")
+
+    @staticmethod
     def _two(x):
         return (x * x).sum(), (x * 5.0).sum()
 
