@@ -83,8 +83,8 @@ class AdjustHue(_Adjust):
 
 
 class AdjustSharpness(_Adjust):
-    """An image of uint8 or floats between a blurred version, at 0, and itself, at 1, or sharper. Raises TypeError for other
-    elements, ValueError for negative factors."""
+    """An image of uint8 or floats between a blurred version, at 0, and itself, at 1, or sharper. Raises TypeError for
+    other elements, ValueError for negative factors."""
 
     _name, _pillow = "sharpness_factor", "Sharpness"
 
