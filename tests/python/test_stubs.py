@@ -45,7 +45,7 @@ class Stubs(unittest.TestCase):
 
 
 class Annotations(unittest.TestCase):
-    MODULES = "numpy train dataset dataset.vision dataset.transforms dataset.text dataset.audio communication amp context"
+    MODULES = "numpy train dataset dataset.vision dataset.transforms dataset.text dataset.audio communication amp"
 
     def _functions(self):
         for name in self.MODULES.split():
