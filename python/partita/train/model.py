@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from partita import _core
 from partita._loss_scale import LossScaleManager
@@ -12,7 +13,6 @@ from partita._precision import precision_of
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
-from partita.dataset.engine import Dataset
 from partita.nn.cell import Cell
 from partita.train import stepping, strategy
 from partita.train.callback import Callback, OnRequestExit
@@ -33,6 +33,9 @@ from partita.train.model_jobs import OfJobs, naming_wide_columns
 from partita.train.prediction import Prediction
 from partita.train.program import Program
 from partita.train.stepping import require_dataset, require_optimizer
+
+if TYPE_CHECKING:  # data sets are imported when they are first asked for
+    from partita.dataset.engine import Dataset
 
 _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
