@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from partita._names import refuse_missing
-from partita.dataset.engine import Dataset
 from partita.nn.cell import Cell
 from partita.train.step import jit
+
+if TYPE_CHECKING:  # data sets are imported when they are first asked for
+    from partita.dataset.engine import Dataset
 
 
 def _endless(dataset):

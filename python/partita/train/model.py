@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from partita import _core
 from partita._loss_scale import LossScaleManager
@@ -12,7 +13,6 @@ from partita._precision import precision_of
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
-from partita.dataset.engine import Dataset
 from partita.nn.cell import Cell
 from partita.train import stepping, strategy
 from partita.train.callback import Callback, OnRequestExit
@@ -33,6 +33,9 @@ from partita.train.model_jobs import OfJobs, naming_wide_columns
 from partita.train.prediction import Prediction
 from partita.train.program import Program
 from partita.train.stepping import require_dataset, require_optimizer
+
+if TYPE_CHECKING:  # data sets are imported when they are first asked for
+    from partita.dataset.engine import Dataset
 
 _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
@@ -90,9 +93,11 @@ class Model(OfJobs):
         sink_size: int = -1,
         initial_epoch: int = 0,
     ) -> None:
-        """Trains for `epoch` epochs. With `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch
-        has `sink_size` steps unless that is -1: the next epoch continues with the rows that follow. Raises TypeError if
-        `epoch` is no integer, ValueError if it is below 1 or `sink_size` is neither -1 nor from 1."""
+        """Trains for `epoch` epochs on the batches of `train_dataset`. `callbacks`: a Callback or a list of them. With
+        `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch has `sink_size` steps unless that
+        is -1: the next epoch continues with the rows that follow. `initial_epoch`: how many epochs were trained before.
+        Raises TypeError if `epoch` is no integer, ValueError if it is below 1, if `sink_size` is neither -1 nor from 1,
+        or without an optimizer."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
@@ -260,7 +265,7 @@ class Model(OfJobs):
         return values
 
     def predict(self, *predict_data, backend: str | None = None, config=None):
-        """Returns the network's results for a batch."""
+        """Returns the network's results for a batch: a Tensor, or a tuple of them, of Tensors or arrays."""
         self._network.set_train(False)
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
         return self._prediction(tensors)(tensors)
