@@ -7,9 +7,12 @@ import itertools
 from collections.abc import Callable
 
 from partita._names import refuse_missing
-from partita.dataset.engine import Dataset
 from partita.nn.cell import Cell
 from partita.train.step import jit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from partita.dataset.engine import Dataset
 
 
 def _endless(dataset):

@@ -12,7 +12,6 @@ from partita._precision import precision_of
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
-from partita.dataset.engine import Dataset
 from partita.nn.cell import Cell
 from partita.train import stepping, strategy
 from partita.train.callback import Callback, OnRequestExit
@@ -33,6 +32,10 @@ from partita.train.model_jobs import OfJobs, naming_wide_columns
 from partita.train.prediction import Prediction
 from partita.train.program import Program
 from partita.train.stepping import require_dataset, require_optimizer
+
+TYPE_CHECKING = False  # data sets are imported where they are used
+if TYPE_CHECKING:
+    from partita.dataset.engine import Dataset
 
 _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
