@@ -72,7 +72,8 @@ def lines_of(path):
 
 
 def lists(ending):
-    """The files of the folder `surface` with an ending, by their areas: `.txt` has calls, `.results` what they gave."""
+    """The files of the folder `surface` with an ending, by their areas: `.txt` has calls, `.results` what they gave,
+    `.torch` what they give with PyTorch, `.types` the types and shapes that are inferred for these."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surface")
     names = sorted(name for name in os.listdir(folder) if name.endswith(ending))
     return {name[: -len(ending)]: os.path.join(folder, name) for name in names}

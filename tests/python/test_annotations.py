@@ -1,6 +1,8 @@
 """Signatures of public names say the types of parameters and results, and these are there."""
 
 import inspect
+import subprocess
+import sys
 import unittest
 
 from partita import Tensor, mint, nn
@@ -65,3 +67,10 @@ class Annotations(unittest.TestCase):
                 method = getattr(nn.Cell, name)  # whose "Self" is known to those who check types
                 self.assertEqual(untyped(method, evaluated=False), [])
                 self.assertIsNot(inspect.signature(method).return_annotation, inspect.Signature.empty)
+
+    def test_types_import_nothing(self):
+        script = "import sys, numpy; before = set(sys.modules); import partita; print(*set(sys.modules) - before)"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+        imported = set(done.stdout.split())
+        self.assertIn("partita.nn.layer", imported, done.stderr)
+        self.assertEqual(imported & {"typing", "partita.dataset", "partita.mint", "partita.nn.probability"}, set())

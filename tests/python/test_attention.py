@@ -140,6 +140,49 @@ class Attention(Case):
             ops.rotary_position_embedding(Tensor(np.ones((1, 1, 1, 4))), 1.0, 1.0, 2)
 
 
+class Kernels(Case):
+    """Functions that have no kernel on a CPU in the documented system, next to their formulas."""
+
+    def setUp(self):
+        super().setUp()
+        self.x = rng(7).standard_normal((3, 4, 6))
+
+    def test_rms_norms(self):
+        for gamma in (rng(8).standard_normal(6), rng(9).standard_normal((4, 6))):
+            axes = (2,) if gamma.ndim == 1 else (1, 2)
+            scale = 1 / np.sqrt((self.x**2).mean(axes, keepdims=True) + 1e-3)
+            y, rstd = ops.rms_norm(Tensor(self.x), Tensor(gamma), 1e-3)
+            np.testing.assert_allclose(y.asnumpy(), self.x * scale * gamma, rtol=1e-12)
+            np.testing.assert_allclose(rstd.asnumpy(), scale, rtol=1e-12)
+            for one, other in zip(ops.RmsNorm(1e-3)(Tensor(self.x), Tensor(gamma)), (y, rstd)):
+                np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+            half, wide = ops.rms_norm(Tensor(self.x.astype("f2")), Tensor(gamma.astype("f2")), epsilon=1e-3)
+            self.assertEqual((half.dtype, wide.dtype), (ms.float16, ms.float32))
+            self.close(half, self.x * scale * gamma, 1e-2)
+        with self.refuses(ValueError, "gamma has another shape, got (3,), expected the last sizes of (3, 4, 6)"):
+            ops.rms_norm(Tensor(self.x), Tensor(np.ones(3)))
+
+    def test_gradients_of_rms_norms(self):
+        gamma, step = rng(8).standard_normal((4, 6)), 1e-6 * rng(5).standard_normal(self.x.shape)
+
+        def total(x, g):
+            return (ops.rms_norm(x, g)[0] * Tensor(np.cos(self.x))).sum()
+
+        by_x, by_gamma = ms.grad(total, (0, 1))(Tensor(self.x), Tensor(gamma))
+        moved = [float(total(Tensor(self.x + sign * step), Tensor(gamma))) for sign in (1, -1)]
+        np.testing.assert_allclose((moved[0] - moved[1]) / 2, (by_x.asnumpy() * step).sum(), rtol=1e-6)
+        scale = 1 / np.sqrt((self.x**2).mean((1, 2), keepdims=True) + 1e-6)
+        np.testing.assert_allclose(by_gamma.asnumpy(), (self.x * scale * np.cos(self.x)).sum(0), rtol=1e-9)
+
+    def test_gated_halves(self):
+        for axis in (-1, 1, 2):
+            first, second = np.split(self.x, 2, axis)
+            want = first / (1 + np.exp(-first)) * second
+            np.testing.assert_allclose(ops.swiglu(Tensor(self.x), axis).asnumpy(), want, rtol=1e-12)
+        first, second = np.split(self.x, 2, -1)
+        np.testing.assert_allclose(ops.swiglu(Tensor(self.x)).asnumpy(), first / (1 + np.exp(-first)) * second, 1e-12)
+
+
 class Layers(Case):
     """Layers whose results in the documented system are in surface/attention.results: in programs, in training and in
     16 bits."""

@@ -2,6 +2,7 @@
 recorded calls leave open."""
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -60,7 +61,18 @@ class Mint(Case):
                 different.append(f"{call}\n    {got}\n    instead of {expected}")
         print(f"results of PyTorch: {count} calls of mint, {len(different)} different")
         self.assertEqual(different, [], "\n".join(different))
-        self.assertGreaterEqual(count, 980)
+        self.assertGreaterEqual(count, 1200)
+
+    def test_has_types_and_shapes_that_mindspore_infers(self):
+        different, count = [], 0
+        for line in [line for path in surface_calls.lists(".types").values() for line in surface_calls.lines_of(path)]:
+            call, expected = line.split("\t")
+            got, count = surface_calls.result_of(ms, call), count + 1
+            if " ".join(re.findall(r"[A-Z]\w+\[[^\]]*\]", got)) != expected:
+                different.append(f"{call}\n    {got}\n    instead of {expected}")
+        print(f"types and shapes of MindSpore: {count} calls of mint, {len(different)} different")
+        self.assertEqual(different, [], "\n".join(different))
+        self.assertGreaterEqual(count, 850)
 
     def test_traces_in_graph_mode(self):
         net, x = Net(), Tensor(drawn(4, 1, 8, 8))

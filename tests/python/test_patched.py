@@ -358,7 +358,7 @@ class Names(Case):
     def test_names_that_refuse_calls(self):
         for call, text in (
             (lambda: ops.Complex()(Tensor([1.0]), Tensor([1.0])), "[Complex] this op is not supported, got a call"),
-            (lambda: nn.Transformer(), "[Transformer] this name is not supported"),
+            (lambda: nn.DenseThor(), "[DenseThor] this name is not supported"),
             (lambda: ops.Eig()(Tensor([[1.0]])), "expected scipy.linalg.eigh"),
             (lambda: ops.eigvals(Tensor([[1.0]])), "expected scipy.linalg.eigh"),
         ):

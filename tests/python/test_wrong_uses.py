@@ -57,6 +57,24 @@ class WrongUses(Case):
                 with self.refuses(TypeError, f"[{type(loss).__name__}] input 0 is not a tensor", "expected a Tensor"):
                     loss(given, x)
 
+    def test_too_many_and_wrong_inputs_of_layers(self):
+        x = ms.Tensor(np.ones((2, 3, 4, 4), "f4"))
+        layers = nn.LRN(), nn.HShrink(), nn.AdaptiveMaxPool2d(2), nn.Upsample(size=(8, 8)), mint.nn.Softmax(1)
+        for layer in (*layers, mint.nn.ReLU6(), mint.nn.Flatten(), mint.nn.MaxPool2d(2)):
+            for more in (3, None, x):
+                with self.refuses(TypeError, f"[{type(layer).__name__}] too many inputs, got 2, expected 1 at most"):
+                    layer(x, more)
+        for layer in (mint.nn.MSELoss(), mint.nn.KLDivLoss(), nn.MultiLabelSoftMarginLoss()):
+            with self.refuses(TypeError, f"[{type(layer).__name__}] too many inputs, got 3, expected 2 at most"):
+                layer(x, x, "mean")
+        sized = (nn.MaxUnpool2d(2), "max_unpool2d"), (mint.nn.ConvTranspose2d(3, 4, 3), "ConvTranspose2d")
+        for layer, where in sized:
+            for size in (3, "a", [1.5, 2]):
+                with self.refuses(TypeError, f"[{where}] output_size is not a tuple of integers, got {size!r}"):
+                    layer(x, *([x.astype(ms.int64)] if where == "max_unpool2d" else []), size)
+        with self.refuses(TypeError, "[LSTMCell] no states, got int, expected a tuple (hidden state, cell state)"):
+            nn.LSTMCell(3, 4)(ms.Tensor(np.ones((2, 3), "f4")), 3)
+
     def test_layers_of_scripts_may_take_what_they_like(self):
         class Scaled(nn.Dense):
             def construct(self, factor, x):

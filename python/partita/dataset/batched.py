@@ -16,7 +16,8 @@ _KEPT = 2  # batches of which a thread reads rows
 
 
 class BatchInfo:
-    """The last argument of a function that `batch` calls: the numbers of the epoch and of the batch in it, from 0."""
+    """The last argument of a function that `batch` calls: `get_epoch_num()` and `get_batch_num()` are the numbers of
+    the epoch, and of the batch in it, from 0."""
 
     def __init__(self, epoch: int, batch: int):
         self._epoch, self._batch = epoch, batch

@@ -13,7 +13,8 @@ class _Told:
 
 
 class DSCallback:
-    """The base of callbacks of `map`: their methods hear of rows, every `step_size` of them."""
+    """The base of callbacks of `map`: their methods, such as `ds_step_end(run_context)`, hear of rows, every
+    `step_size` of them. Raises ValueError for a size below 1."""
 
     def __init__(self, step_size: int = 1):
         if not isinstance(step_size, int) or step_size < 1:

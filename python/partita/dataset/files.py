@@ -94,7 +94,7 @@ _TYPES = {
     **dict.fromkeys("extensions column_defaults column_names columns_list".split(), "list | None"),
     "dataset_files": "str | Sequence[str]",
     "image_size": "int | Sequence[int]",
-    "class_indexing": "dict[str, int] | None",
+    "class_indexing": "`class_indexing`: {name of a class: its number}, by default from 0 by their names.",
     "language_pair": "Sequence[str] | None",
     "sampler": "BuiltinSampler | Iterable[int] | None",
     "shuffle": "bool | Shuffle | None",
@@ -115,7 +115,7 @@ def _signature(text):
 _SAID = {
     "usage": '`usage`: the part to read, such as "train" or "test".',
     "decode": "With `decode` images are uint8[height,width,3], read by Pillow; else the bytes of files, uint8[n].",
-    "class_indexing": "`class_indexing`: {name of a class: its number}; by default from 0 in the order of the names.",
+    "class_indexing": "`class_indexing`: {name of a class: its number}; other classes are left out.",
     "extensions": '`extensions`: the endings of the files that are read, such as [".jpg"].',
     "shuffle": "Rows are shuffled unless `shuffle` is False; `num_shards`, `shard_id` and `num_samples` choose some.",
     "sampler": "A `sampler` chooses in place of these.",

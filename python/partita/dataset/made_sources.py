@@ -15,7 +15,7 @@ from partita.dataset.sources import RowSource
 
 
 class Schema:
-    """Names, types and shapes of columns, of a JSON file or added one by one."""
+    """Names, types and shapes of columns, of a JSON file or added one by one with `add_column(name, type, shape)`."""
 
     def __init__(self, schema_file: str | None = None):
         self.columns, self.dataset_type, self.num_rows = [], "", None

@@ -52,8 +52,8 @@ class BuiltinSampler(Described):
 
 
 class Sampler(BuiltinSampler):
-    """The base of samplers of one's own: `__iter__` gives numbers of rows, anew in each epoch. While it does so,
-    `dataset_size` is the number of rows."""
+    """The base of samplers of one's own: `__iter__` gives numbers of rows, from 0, anew in each epoch. While it does
+    so, `dataset_size` is the number of rows."""
 
     def __init__(self, num_samples: int | None = None):
         super().__init__(num_samples)
@@ -140,8 +140,10 @@ class RandomSampler(BuiltinSampler):
 
 
 class WeightedRandomSampler(BuiltinSampler):
-    """Rows that are drawn with probabilities in proportion to `weights`, one for each row, `num_samples` of them;
-    without `replacement` each at most once. Raises ValueError for negative weights, or other than one for each row."""
+    """Rows that are drawn with probabilities in proportion to `weights`, of the first rows: `num_samples` of them, or
+    as many as there are weights. Without `replacement` each comes at most once. Raises ValueError for negative weights,
+    or if all are 0, RuntimeError for more weights than rows, or more samples than there are rows to draw without
+    replacement."""
 
     def __init__(self, weights: Sequence[float], num_samples: int | None = None, replacement: bool = True):
         super().__init__(num_samples)

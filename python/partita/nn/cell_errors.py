@@ -1,5 +1,7 @@
 """Errors of cells that say what to use."""
 
+import inspect
+
 import numpy as np
 
 from partita._hints import of_name
@@ -8,7 +10,7 @@ from partita.common.tensor import Tensor
 PLAIN = frozenset(
     (int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set, np.ndarray, *np.sctypeDict.values())
 )  # classes of inputs that are no tensors
-_OF_NN = "activations channels convolution_base layer layers_of_parts lines loss made other_losses pools recurrent"
+_OF_NN = "activations usual_activations channels convolution_base layer layers_of_parts lines loss made other_losses pools recurrent"
 _LAYERS = frozenset(
     (
         *(f"partita.nn.{one}" for one in f"{_OF_NN} small_layers transposed volumes".split()),
@@ -58,3 +60,18 @@ def require_plain_allowed(cell, args):
                 f"[{type(cell).__name__}] input {i} is not a tensor, got {type(one).__name__}, expected a Tensor, such "
                 "as Tensor(x)"
             )
+
+
+def inputs_before(function, options):
+    """How many parameters of a function stand before those that are options of its layer; None if it takes any
+    number."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters):
+        return None
+    return next((i for i, one in enumerate(parameters) if one.name in options), len(parameters))
+
+
+def require_few(cell, inputs, most):
+    """Raises TypeError for more inputs than a layer takes."""
+    if most is not None and len(inputs) > most:
+        raise TypeError(f"[{type(cell).__name__}] too many inputs, got {len(inputs)}, expected {most} at most")

@@ -3,13 +3,15 @@
 import inspect
 
 from partita.nn.cell import Cell
+from partita.nn.cell_errors import require_few
 from partita.ops.made import made_class
 
 
-def cell(maker, base=Cell):
-    """The Cell whose options are those of `maker`, which returns the function of its inputs."""
+def cell(maker, base=Cell, most=None):
+    """The Cell whose options are those of `maker`, which returns the function of its inputs, of `most` at most."""
 
     def construct(self, *inputs, **kwargs):
+        require_few(self, inputs, most)
         return self._maker(**self._options)(*inputs, **kwargs)
 
     def extend_repr(self):
@@ -27,4 +29,4 @@ def cell_of(name, function, inputs=1, base=Cell):
 
     maker.__name__, maker.__doc__, maker.__module__ = name, function.__doc__, __name__
     maker.__signature__ = inspect.Signature(options)
-    return cell(maker, base)
+    return cell(maker, base, inputs)

@@ -105,6 +105,10 @@ class LSTMCell(_StepCell):
         super().__init__("LSTM", input_size, hidden_size, has_bias, dtype)
 
     def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+            raise TypeError(
+                f"[LSTMCell] no states, got {type(hx).__name__}, expected a tuple (hidden state, cell state)"
+            )
         return self._after(x, tuple(hx))
 
 

@@ -120,7 +120,9 @@ _UNARY = {
     "square": (F.square, "x^2."),
     "trunc": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
 }
-_UNARY |= {name: (_of_angles(getattr(F, name)), getattr(F, name).__doc__) for name in _OF_ANGLES}
+_UNARY |= {
+    name: (_of_angles(getattr(F, name)), getattr(F, name).__doc__.replace("`input`", "`x`")) for name in _OF_ANGLES
+}
 _BINARY = {
     "add": (F.add, "The sum of each pair of elements, broadcast."),
     "arctan2": (F.atan2, "The angle from -pi to pi of the point (x2, x1), broadcast."),

@@ -203,7 +203,6 @@ from partita.ops.functional import (  # noqa: F401
     repeat_interleave,
     reshape,
     reverse,
-    rms_norm,
     roll,
     round,
     rsqrt,

@@ -122,7 +122,8 @@ def _or_one(where, x):
 
 
 def xdivy(x: Tensor | float, y: Tensor | float) -> Tensor:
-    """x / y, broadcast; 0 where x is 0 and y is a number, with a gradient of 0."""
+    """x / y of each pair of elements, broadcast; 0 where x is 0 and y is a number, with a gradient of 0. Raises
+    ValueError for shapes that do not broadcast."""
     a, b = floats("xdivy", x, y)
     none = equal(a, 0.0)
     return div(select(none, Tensor(0.0, a.dtype), a), _or_one(none, b))

@@ -49,7 +49,7 @@ FUNCTIONS = {
         "batch_dot block_diag cdist cond cov dist einsum_ext ger histc kron matrix_norm pdist renorm trapz vecdot "
         "vector_norm"
     ),
-    "normalized_sums": "add_layer_norm add_rms_norm",
+    "normalized_sums": "add_layer_norm add_rms_norm rms_norm",
     "placed": (
         "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd scatter_nd_add scatter_nd_div "
         "scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_update "

@@ -22,11 +22,8 @@ from partita.ops.elementwise import (
     greater_equal,
     mul,
     remainder,
-    rsqrt,
-    square,
     sub,
 )
-from partita.ops.reductions import reduce_mean
 from partita.ops.shapes import broadcast_to, flatten, reshape
 from partita.ops.support import F, as_tensor, attributes, broadcast_shape, run
 from partita.ops.pool_windows import window_maxima
@@ -317,7 +314,7 @@ def layer_norm(
     `gamma` and `beta` have; in the shape and the type of `input_x`. Raises ValueError for other sizes, TypeError for
     integers."""
     x = as_tensor(input_x, "layer_norm")
-    _require_floats("layer_norm", x)
+    require_floats("layer_norm", x)
     count = len(normalized_shape)
     if tuple(normalized_shape) != x.shape[x.ndim - count :]:
         raise ValueError(
@@ -345,20 +342,16 @@ def of_one_type(*operands):
     return [cast(one, wide) for one in tensors]
 
 
-def _require_floats(where, x):
+def require_floats(where, x):
+    """Raises TypeError for integers and bools."""
     if not mstype.is_float(x.dtype):
         raise TypeError(f"[{where}] operand 0 is not a float, got {x.dtype}, expected floating-point numbers")
 
 
-def rms_norm(x: Tensor | float, gamma: Tensor | float, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
-    """(x / sqrt(mean(x^2) + epsilon) gamma over the last dimension, in the shape and the type of `x`; 1 /
-    sqrt(mean(x^2) + epsilon), of float32 at least): Zhang and Sennrich, 2019. Raises ValueError unless `gamma` has one
-    element for each of this dimension, TypeError for integers."""
-    x = as_tensor(x, "rms_norm")
-    _require_floats("rms_norm", x)
+def over_rms(x, gamma, epsilon):
+    """x / sqrt(mean(x^2) + epsilon) gamma over the last dimension (Zhang and Sennrich, 2019), in the type of x."""
     y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],
         *of_one_type(x, gamma),
     )
-    wide = x if x.dtype == mstype.float64 else cast(x, mstype.float32)
-    return cast(y, x.dtype), rsqrt(add(reduce_mean(square(wide), -1, True), float(epsilon)))
+    return cast(y, as_tensor(x).dtype)

@@ -447,7 +447,8 @@ def _copied(function):
         function.__defaults__,
         function.__closure__,
     )
-    made.__kwdefaults__, made.__doc__, made.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    made.__kwdefaults__, made.__module__ = function.__kwdefaults__, function.__module__
+    made.__doc__ = function.__doc__ and function.__doc__.replace(f"`{first}`", "`self`")
     made.__annotations__ = {name: one for name, one in function.__annotations__.items() if name != first}
     return made
 

@@ -29,7 +29,8 @@ def addn(x: Sequence[Tensor]) -> Tensor:
 
 
 def mixed_precision_cast(dst_type: mstype.DType | str | type, x: object) -> object:
-    """A tensor of floating-point numbers in another element type, also in tuples and lists; others as they are."""
+    """A tensor of floating-point numbers in another element type, in its shape, also in tuples and lists; others as
+    they are. Raises TypeError for an unknown type."""
     if isinstance(x, (tuple, list)):
         return type(x)(mixed_precision_cast(dst_type, one) for one in x)
     return cast(x, dst_type) if isinstance(x, Tensor) and mstype.is_float(x.dtype) else x

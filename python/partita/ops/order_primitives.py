@@ -123,7 +123,8 @@ def _bucket(op, x):
 
 
 def _counted(op, x):
-    """How many elements over dimensions, or of all, are other than 0."""
+    """How many elements over dimensions, or of all, are other than 0; the result has the shape without these
+    dimensions."""
     return F.count_nonzero(x, () if op.dims is None else op.dims)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 
 import numpy as np
@@ -252,6 +253,13 @@ def unpooled(where, x, indices, sizes):
     return reshape(div(sums, larger(times, 1.0)), [*lead, *sizes])
 
 
+def require_integers(where, name, given):
+    """Returns a tuple or list of integers. Raises TypeError for others."""
+    if not isinstance(given, (tuple, list)) or not all(isinstance(one, numbers.Integral) for one in given):
+        raise TypeError(f"[{where}] {name} is not a tuple of integers, got {given!r}, expected one")
+    return given
+
+
 def _undone(where, x, indices, kernel_size, stride, padding, output_size, count):
     kernel = several(where, "kernel_size", kernel_size, count)
     strides = kernel if stride is None else several(where, "stride", stride, count)
@@ -261,7 +269,7 @@ def _undone(where, x, indices, kernel_size, stride, padding, output_size, count)
         raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape}, expected {count + 1} or {count + 2}")
     usual = [(n - 1) * step - 2 * pad + k for n, step, pad, k in zip(x.shape[-count:], strides, pads, kernel)]
     sizes = usual
-    if output_size is not None and len(output_size):
+    if output_size is not None and len(require_integers(where, "output_size", output_size)):
         sizes = [int(one) for one in output_size][-count:]
         if len(output_size) not in (count, x.ndim) or any(
             not 0 <= one + step - own <= 2 * step for one, own, step in zip(sizes, usual, strides)

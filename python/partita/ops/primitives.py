@@ -310,8 +310,8 @@ class LayerNorm(Primitive):
 
 
 class RmsNorm(Primitive):
-    """RmsNorm(epsilon)(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension, which has size 1 in the
-    second. Raises ValueError unless `gamma` has one element for each of this dimension."""
+    """RmsNorm(epsilon)(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the dimensions of gamma, which are the last
+    ones of x; they have size 1 in the second. Raises ValueError for a gamma of another shape."""
 
     def __init__(self, epsilon: float = 1e-6) -> None:
         super().__init__()

@@ -64,7 +64,7 @@ class TimeMonitor(Callback):
 
 
 class LambdaCallback(Callback):
-    """A callback made of functions, each of which is called with the run context."""
+    """A callback made of functions, each of which is called with the RunContext: after every step, epoch and so on."""
 
     def __init__(
         self,

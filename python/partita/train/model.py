@@ -93,9 +93,11 @@ class Model(OfJobs):
         sink_size: int = -1,
         initial_epoch: int = 0,
     ) -> None:
-        """Trains for `epoch` epochs. With `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch
-        has `sink_size` steps unless that is -1: the next epoch continues with the rows that follow. Raises TypeError if
-        `epoch` is no integer, ValueError if it is below 1 or `sink_size` is neither -1 nor from 1."""
+        """Trains for `epoch` epochs on the batches of `train_dataset`. `callbacks`: a Callback or a list of them. With
+        `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch has `sink_size` steps unless that
+        is -1: the next epoch continues with the rows that follow. `initial_epoch`: how many epochs were trained before.
+        Raises TypeError if `epoch` is no integer, ValueError if it is below 1, if `sink_size` is neither -1 nor from 1,
+        or without an optimizer."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
@@ -263,7 +265,7 @@ class Model(OfJobs):
         return values
 
     def predict(self, *predict_data, backend: str | None = None, config=None):
-        """Returns the network's results for a batch."""
+        """Returns the network's results for a batch: a Tensor, or a tuple of them, of Tensors or arrays."""
         self._network.set_train(False)
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
         return self._prediction(tensors)(tensors)

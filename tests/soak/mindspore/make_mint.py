@@ -95,6 +95,7 @@ def names():
     for name in dir(torch):
         if not hasattr(mint, name):
             setattr(mint, name, getattr(torch, name))
+    mint.addr_ = torch.Tensor.addr_
     system = types.ModuleType("torch_like")
     system.mint, system.Tensor = mint, lambda array: torch.from_numpy(np.array(array))
     system.Parameter = lambda tensor, name: torch.nn.Parameter(tensor.clone())

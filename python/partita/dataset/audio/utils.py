@@ -39,7 +39,7 @@ ResampleMethod, ScaleType, WindowType = map(_made, ("ResampleMethod", "ScaleType
 
 
 def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
-    """The matrix [n_mels, n_mfcc] of the cosine transform of type 2, in float32."""
+    """The matrix [n_mels, n_mfcc] of the cosine transform of type 2, in float32; orthogonal with NormMode.ORTHO."""
     n_mfcc = require_integer("create_dct", "n_mfcc", n_mfcc, 1)
     n_mels = require_integer("create_dct", "n_mels", n_mels, 1)
     require_kind("create_dct", "norm", norm, NormMode)

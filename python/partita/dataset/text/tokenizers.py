@@ -119,7 +119,8 @@ class WhitespaceTokenizer(_Tokenizer):
 
 
 class UnicodeCharTokenizer(_Tokenizer):
-    """The characters of a text."""
+    """The characters of a text, as an array of texts of one each; with `with_offsets` three columns, see
+    WhitespaceTokenizer."""
 
     def __init__(self, with_offsets: bool = False):
         self.with_offsets = _flag("UnicodeCharTokenizer", "with_offsets", with_offsets)
@@ -375,7 +376,8 @@ class FilterWikipediaXML(_OfEach):
 
 
 class PythonTokenizer(PyTensorOperation):
-    """The words that a function makes of a text."""
+    """The words that a function makes of a text, a str: a list or an array of texts. Raises TypeError for what cannot
+    be called."""
 
     implementation = Implementation.PY
 
@@ -486,7 +488,7 @@ class TruncateSequencePair(PyTensorOperation):
 
 
 class JiebaTokenizer(PyTensorOperation):
-    """Chinese words of a text, by the module jieba."""
+    """Chinese words of a text, an array of texts, by the module jieba. Raises ImportError without it."""
 
     implementation = Implementation.PY
 

@@ -30,6 +30,9 @@ class Vocab:
     def __init__(self):
         self._numbers, self._words = {}, {}
 
+    def __repr__(self):
+        return f"Vocab({len(self._numbers)} words)"
+
     @classmethod
     def from_dict(cls, word_dict: dict[str, int]) -> Vocab:
         """The vocabulary of {word: number}. Raises ValueError for numbers below 0."""

@@ -54,7 +54,7 @@ class TypeCast(Transform):
         return _data.cast_map(self.output_type.core)
 
 
-class OneHot:
+class OneHot(Described):
     """Classes, integers from 0 to num_classes - 1, as rows with 1 at their places, in their element type: one number
     gives [num_classes], n numbers [n,num_classes]. With `smoothing_rate` a row has 1 - rate at its place, as float64,
     and the rest spread over all. Dimensions of 1 are lost. Raises ValueError for other classes."""
@@ -84,7 +84,7 @@ class OneHot:
         return (1.0 - self.smoothing_rate) * made + self.smoothing_rate / self.num_classes
 
 
-class Duplicate:
+class Duplicate(Described):
     """A column as two."""
 
     def __call__(self, value):

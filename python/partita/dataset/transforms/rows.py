@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from partita._described import Described
 from partita.common import dtype as mstype
 from partita.common.dtype import DTypeLike
 from partita.common.seed import get_seed, seed_or_default
@@ -29,7 +30,7 @@ class Relational(enum.IntEnum):
 _COMPARED = dict(zip(Relational, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal)))
 
 
-class Concatenate:
+class Concatenate(Described):
     """Columns one after the other, with other elements before and after them."""
 
     def __init__(self, axis: int = 0, prepend: np.ndarray | None = None, append: np.ndarray | None = None):
@@ -49,7 +50,7 @@ class Concatenate:
         return np.concatenate(parts)
 
 
-class Fill:
+class Fill(Described):
     """A value in place of all elements."""
 
     def __init__(self, fill_value: float | str | bytes):
@@ -64,7 +65,7 @@ class Fill:
         return np.full(value.shape, self._value, None if value.dtype.kind in "US" else value.dtype)
 
 
-class Mask:
+class Mask(Described):
     """Whether a comparison with a constant holds, for each element."""
 
     def __init__(self, operator: Relational, constant: float | str, dtype: DTypeLike = mstype.bool_):
@@ -88,7 +89,7 @@ def padded(array, shape, value=None):
     return made
 
 
-class PadEnd:
+class PadEnd(Described):
     """An array cut, or filled up after its elements with `pad_value` (0, or no text), to the shape `pad_shape`. None in
     it keeps a size."""
 
@@ -102,7 +103,7 @@ class PadEnd:
         return padded(value, [n if s is None else s for s, n in zip(self._shape, value.shape)], self._value)
 
 
-class Slice:
+class Slice(Described):
     """Parts of an array: for each dimension a slice, a number, a list of numbers, None or True for all, or ... for the
     dimensions that are left. No dimension is lost."""
 
@@ -125,7 +126,7 @@ class Slice:
         return value
 
 
-class Unique:
+class Unique(Described):
     """The elements of an array, each once and in the order in which they come first, with two more columns: the number
     of each element among these, and how often each of these stands there."""
 
@@ -172,7 +173,7 @@ def applied(step, value, generator):
     return made if len(made) > 1 else made[0]
 
 
-class Compose:
+class Compose(Described):
     """Several maps, one after the other, as one: the argument of `map`, or a call with the values of a row, which gives
     the value, or a tuple of several. Raises TypeError for an empty list and for what cannot be called."""
 
@@ -188,7 +189,7 @@ class Compose:
         return values if len(values) > 1 else values[0]
 
 
-class _Drawn:
+class _Drawn(Described):
     """Maps that are chosen at random for each row."""
 
     def __init__(self, transforms):

@@ -5,6 +5,7 @@ import numbers
 
 import numpy as np
 
+from partita._described import Described
 from partita.dataset.refused import is_named
 from partita.dataset.transforms import Transform
 from partita.dataset.transforms.rows import generator_of_call
@@ -39,7 +40,7 @@ def array_of(value):
     return value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
 
 
-class ImageMap:
+class ImageMap(Described):
     """A map of images without chance. `of_array` maps arrays, `of_pil` images of Pillow, which it gives back."""
 
     def __call__(self, image):
@@ -113,7 +114,7 @@ class SeededColumns(Seeded):
         return list(self._step.drawn_columns(values, np.random.default_rng([self._seed, epoch, sample])))
 
 
-class Drawn:
+class Drawn(Described):
     """The base of drawn maps: `drawn(image, generator)` is the image that the numbers of a generator of NumPy give.
     `drawn_pil` does so for images of Pillow."""
 

@@ -23,7 +23,7 @@ from partita.dataset.vision.resized import require_interpolation, resized, short
 
 
 class HorizontalFlip(ImageMap):
-    """Left and right exchanged."""
+    """Exchanges left and right of images [height,width] or [..,height,width,channels]."""
 
     _axis = 1
 
@@ -33,7 +33,7 @@ class HorizontalFlip(ImageMap):
 
 
 class VerticalFlip(HorizontalFlip):
-    """Top and bottom exchanged."""
+    """Exchanges top and bottom of images [height,width] or [..,height,width,channels]."""
 
     _axis = 0
 
@@ -49,7 +49,8 @@ def _window(where, image, top, left, height, width):
 
 
 class Crop(ImageMap):
-    """The window (height, width) from `coordinates`, (top, left)."""
+    """The window `size`, (height, width) or a square of one side, from `coordinates`, (top, left), of an image
+    [height,width] or [height,width,channels]. Raises ValueError where the image is smaller."""
 
     def __init__(self, coordinates: Sequence[int], size: int | Sequence[int]):
         if not isinstance(coordinates, (tuple, list)) or len(coordinates) != 2:
@@ -62,7 +63,8 @@ class Crop(ImageMap):
 
 
 class ResizedCrop(ImageMap):
-    """The window (height, width) from (top, left), resized."""
+    """The window (height, width) from (top, left), resized to `size`, (height, width) or a square. Raises ValueError
+    where the image is smaller."""
 
     def __init__(
         self,
@@ -190,7 +192,9 @@ class SlicePatches(ManyMap):
 
 
 class CutOut(Drawn):
-    """Zeros in `num_patches` squares of a side `length` at random places, which may lie partly outside."""
+    """Zeros in `num_patches` squares of a side of `length` elements at random places, which may lie partly outside, of
+    an image [height,width,channels], or with `is_hwc=False` [channels,height,width]. Raises ValueError for other than
+    three dimensions."""
 
     def __init__(self, length: int, num_patches: int = 1, is_hwc: bool = True):
         self.length = require_integer("CutOut", "length", length, 1)

@@ -18,7 +18,8 @@ def _like(made, image):
 
 
 class Affine(ImageMap):
-    """The image turned by degrees, moved by shares of its width and height, scaled and sheared around its middle."""
+    """An image of uint8 or floats turned against the clock by `degrees`, moved by shares of its width and height
+    (`translate`), scaled by a factor and sheared by degrees around its middle."""
 
     def __init__(
         self,
@@ -48,7 +49,8 @@ class Affine(ImageMap):
 
 
 class Rotate(ImageMap):
-    """The image turned against the clock by degrees."""
+    """An image of uint8 or floats turned against the clock by `degrees`; the other options are those of
+    RandomRotation."""
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ def _seen_by_pillow(image, starts, ends, resample):
 
 
 class Perspective(ImageMap):
-    """The image seen so that four points (x, y) move to four others."""
+    """An image of uint8 or floats seen so that four points (x, y), in elements from the corner, move to four others."""
 
     def __init__(
         self,

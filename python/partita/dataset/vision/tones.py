@@ -18,7 +18,7 @@ from partita.dataset.vision.base import (
     require_number,
 )
 from partita.dataset.vision.drawn import _probability
-from partita.dataset.vision.enhanced import AutoContrast, Equalize, Invert, _bytes_of
+from partita.dataset.vision.enhanced import AutoContrast, Equalize, Invert, _bytes_of, _tones_of
 from partita.dataset.vision.enums import ConvertMode
 from partita.dataset.vision.pillow import enhanced, hue_turned, to_pil
 
@@ -83,8 +83,8 @@ class AdjustHue(_Adjust):
 
 
 class AdjustSharpness(_Adjust):
-    """An image of uint8 between a blurred version, at 0, and itself, at 1, or sharper. Raises TypeError for other
-    elements, ValueError for negative factors."""
+    """An image of uint8 or floats between a blurred version, at 0, and itself, at 1, or sharper. Raises TypeError for
+    other elements, ValueError for negative factors."""
 
     _name, _pillow = "sharpness_factor", "Sharpness"
 
@@ -92,7 +92,7 @@ class AdjustSharpness(_Adjust):
         super().__init__(sharpness_factor)
 
     def of_array(self, image):
-        return adjusted.sharpened(_bytes_of("AdjustSharpness", image), self.factor)
+        return adjusted.sharpened(_tones_of("AdjustSharpness", image), self.factor)
 
 
 class AdjustGamma(ImageMap):

@@ -12,6 +12,7 @@ from partita.mint import convolutions as C
 from partita.nn.cell import Cell
 from partita.nn.convolution_parts import require_sizes
 from partita.ops import functional as F
+from partita.ops.pools import require_integers
 
 _PADDINGS = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
 
@@ -147,7 +148,8 @@ class ConvTranspose2d(_Convolution):
     def _more(self, sizes, output_size):
         """The output padding that gives a size. Raises ValueError if none does."""
         made = []
-        windows = zip(sizes, tuple(output_size)[-2:], self.kernel_size, self.stride, self.padding, self.dilation)
+        given = require_integers("ConvTranspose2d", "output_size", output_size)
+        windows = zip(sizes, given[-2:], self.kernel_size, self.stride, self.padding, self.dilation)
         for size, wanted, k, step, less, gap in windows:
             more = wanted - ((size - 1) * step - 2 * less + gap * (k - 1) + 1)
             if not 0 <= more < step:

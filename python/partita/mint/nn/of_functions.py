@@ -6,6 +6,7 @@ import textwrap
 from partita.mint import activations as A
 from partita.mint import functions, images, losses
 from partita.nn.cell import Cell
+from partita.nn.cell_errors import inputs_before, require_few
 from partita.ops import functional as F
 
 
@@ -31,8 +32,11 @@ def layer_of(name, function, settings="", doc=None, **defaults):
         for one in names:
             setattr(self, one, given.arguments[one])
 
-    def construct(self, *inputs):
-        return function(*inputs, **{one: getattr(self, one) for one in names})
+    most = inputs_before(function, names)
+
+    def construct(self, *inputs, **named):
+        require_few(self, inputs, most)
+        return function(*inputs, **named, **{one: getattr(self, one) for one in names})
 
     def extend_repr(self):
         return ", ".join(f"{one}={getattr(self, one)!r}" for one in names)
@@ -42,6 +46,11 @@ def layer_of(name, function, settings="", doc=None, **defaults):
     members = {"__init__": __init__, "construct": construct, "extend_repr": extend_repr}
     members.update(__doc__=text, __module__="partita.mint.nn", __qualname__=name)
     return type(name, (Cell,), members)
+
+
+def _max_unpool2d(input, indices, output_size=None, *, kernel_size, stride=None, padding=0):
+    """Images of zeros with the elements of x[n, c, h, w] at the places that `MaxPool2d` gave with them."""
+    return images.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
 
 
 _POOL = "kernel_size stride padding ceil_mode count_include_pad"
@@ -79,7 +88,7 @@ _LAYERS = {
         "kernel_size stride padding dilation return_indices ceil_mode",
         {"kernel_size": 1},
     ),
-    "MaxUnpool2d": (images.max_unpool2d, "kernel_size stride padding"),
+    "MaxUnpool2d": (_max_unpool2d, "kernel_size stride padding"),
     "Mish": (A.mish, ""),
     "MSELoss": (F.mse_loss, "reduction"),
     "NLLLoss": (losses.nll_loss, "weight ignore_index reduction"),

@@ -56,7 +56,8 @@ def names() -> list[str]:
 
 
 def get_metric_fn(name: str, *args, **kwargs) -> Metric:
-    """A metric by its name. Raises KeyError for an unknown one."""
+    """A metric by its name, such as "accuracy", "loss" or "F1"; `names()` lists them. Other arguments are those of its
+    class. Raises KeyError for an unknown name."""
     if name not in _BY_NAME:
         raise KeyError(f"[metrics] unknown metric, got {name!r}, expected one of {names()}")
     return _BY_NAME[name](*args, **kwargs)

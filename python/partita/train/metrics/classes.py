@@ -72,14 +72,14 @@ class TopKCategoricalAccuracy(Metric):
 
 
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
-    """The share of rows whose label has the largest logit."""
+    """The share of rows whose label has the largest logit; see TopKCategoricalAccuracy."""
 
     def __init__(self):
         super().__init__(1)
 
 
 class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
-    """The share of rows whose label is among the five largest logits."""
+    """The share of rows whose label is among the five largest logits; see TopKCategoricalAccuracy."""
 
     def __init__(self):
         super().__init__(5)

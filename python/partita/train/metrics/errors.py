@@ -57,7 +57,7 @@ class MSE(_Error):
 
 
 class Loss(Metric):
-    """The mean of the losses of batches."""
+    """The mean of the losses of batches: `update(loss)` takes a scalar, or one number for each row."""
 
     measured = "loss"
 
@@ -147,7 +147,8 @@ class CosineSimilarity(Metric):
 
 
 class Perplexity(Metric):
-    """exp of the mean negative log of the probabilities of the labels; rows of `ignore_label` do not count."""
+    """exp of the mean negative log of the probabilities of the labels. `update(probabilities, labels)` takes
+    [..,classes] and ids; rows of `ignore_label` do not count."""
 
     def __init__(self, ignore_label: int | None = None):
         super().__init__()
@@ -187,7 +188,9 @@ def _pieces(words, longest):
 
 
 class BleuScore(Metric):
-    """BLEU (Papineni et al., 2002) of candidates and their references, as lists of words."""
+    """BLEU (Papineni et al., 2002), 0 to 1: `update(candidates, references)` takes candidates, each a list of words,
+    and for each of them a list of references. `n_gram`, 1 to 4, is the longest run of words that counts. Raises
+    ValueError for another number of references than candidates."""
 
     def __init__(self, n_gram: int = 4, smooth: bool = False):
         super().__init__()
