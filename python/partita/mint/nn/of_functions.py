@@ -3,6 +3,7 @@
 import inspect
 import textwrap
 
+from partita.common._types import Ints
 from partita.mint import activations as A
 from partita.mint import functions, images, losses
 from partita.nn.cell import Cell
@@ -48,7 +49,7 @@ def layer_of(name, function, settings="", doc=None, **defaults):
     return type(name, (Cell,), members)
 
 
-def _max_unpool2d(input, indices, output_size=None, *, kernel_size, stride=None, padding=0):
+def _max_unpool2d(input, indices, output_size=None, *, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0):
     """Images of zeros with the elements of x[n, c, h, w] at the places that `MaxPool2d` gave with them."""
     return images.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
 
