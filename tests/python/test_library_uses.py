@@ -219,6 +219,7 @@ class Facts(Case):
         self.assertFalse(_comm_helper._is_hccl_available() or _comm_helper._is_nccl_available())
         self.assertTrue(_comm_helper._is_available())
         ms.communication.init()
+        self.addCleanup(ms.communication.release)
         self.assertEqual(_comm_helper._get_group_ranks(ms.communication.GlobalComm.WORLD_COMM_GROUP), [0])
 
     def test_parameters_are_whole(self):
