@@ -15,7 +15,7 @@ HEADING = "## Layers"
 # The parts of the package in the order of the flow, as the table of python/README.md has them: (layer, its modules and
 # packages). A part sees itself, those before it in its line, and all lines above.
 LAYERS = (
-    ("base", "_waiting _core _exit _warnings _hints _names _later _captured _current _ranks _devices version _described"
+    ("base", "_waiting _core _exit _warnings _hints _names _places _later _captured _current _ranks _devices version _described"
         " _sliced"),
     ("settings", "context _streams _memory device_context"),
     ("values", "common _layout _loss_scale _precision _checkparam _check_jit_forbidden_api"),

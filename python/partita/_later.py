@@ -2,7 +2,9 @@
 
 import importlib
 
-from partita._names import missing
+from partita import _names
+from partita._names import exported, missing
+from partita._places import WITHIN
 
 
 def imported(module):
@@ -10,9 +12,23 @@ def imported(module):
     return importlib.import_module(module)
 
 
+def _elsewhere(module, name):
+    """The module that stands for `module.name` here, None where there is none."""
+    own = WITHIN.get(f"{module}.{name}")
+    return None if own is None else importlib.import_module(own)
+
+
+_names.elsewhere = _elsewhere
+
+
 def places_of(table, package):
     """{name: module} of a table {module of a package: its names}."""
     return {name: f"{package}.{module}" for module, names in table.items() for name in names.split()}
+
+
+def names_in(places):
+    """The public names of a table {name: module}, without modules."""
+    return [one for one, module in places.items() if not one.startswith("_") and not module.endswith(f".{one}")]
 
 
 def names_later(namespace, places):
@@ -20,16 +36,40 @@ def names_later(namespace, places):
     for stays in the module's namespace."""
 
     def __getattr__(name):
-        module = places.get(name)
+        if name == "__all__":
+            return exported(namespace, names_in(places))
+        module = places.get(name) or WITHIN.get(f"{namespace['__name__']}.{name}")
         if module is None:
             raise missing(namespace["__name__"], name, [*namespace, *places])
         found = importlib.import_module(module)
-        if not module.endswith(f".{name}"):  # a name of the module, and not the module itself
+        if name in places and not module.endswith(f".{name}"):  # a name of the module, and not the module itself
             found = getattr(found, name)
         namespace[name] = found
         return found
 
     def __dir__():
         return sorted({*namespace, *places})
+
+    return __getattr__, __dir__
+
+
+def names_of(namespace, other):
+    """(`__getattr__`, `__dir__`) of a module that has the public names of another one, too, which imports it."""
+
+    def others():
+        return [one for one in exported(vars(importlib.import_module(other))) if one not in namespace]
+
+    def __getattr__(name):
+        if name == "__all__":
+            return exported(namespace, others())
+        found = _elsewhere(namespace["__name__"], name)
+        if found is not None:
+            return found
+        if name.startswith("__") or name not in others():
+            raise missing(namespace["__name__"], name, [*namespace, *([] if name.startswith("__") else others())])
+        return getattr(importlib.import_module(other), name)
+
+    def __dir__():
+        return sorted({*namespace, *others()})
 
     return __getattr__, __dir__

@@ -2,6 +2,7 @@
 
 import dis
 import sys
+import types
 
 from partita import _core, _hints
 
@@ -35,6 +36,25 @@ def refused(module):
     return absent_all(f"partita.{module}", _hints.REFUSED[module])
 
 
+def exported(namespace, others=()):
+    """The `__all__` of a module that lists none, as a new list: the public names of its namespace, and others. Of
+    modules only `dtype` is among them, and not the functions of this file."""
+
+    def is_public(name, value):
+        if name.startswith("_") or getattr(value, "__module__", "") in _HELPERS:
+            return False
+        return not isinstance(value, types.ModuleType) or name == "dtype"
+
+    return sorted({*(name for name, value in namespace.items() if is_public(name, value)), *others})
+
+
+_HELPERS = (__name__, "partita._later")
+
+
+def elsewhere(module, name):
+    """The module that stands for `module.name` here, None where there is none: `_later` puts its own function here."""
+
+
 def _is_import():
     """Whether `from module import name` asks: Python would replace the text of an AttributeError by its own."""
     frame = sys._getframe(3)
@@ -45,6 +65,11 @@ def refuse_missing(namespace):
     """A module's `__getattr__`, which says what is nearest."""
 
     def __getattr__(name):
+        if name == "__all__":
+            return exported(namespace)
+        found = elsewhere(namespace["__name__"], name)
+        if found is not None:
+            return found
         raise missing(namespace["__name__"], name, list(namespace))
 
     return __getattr__

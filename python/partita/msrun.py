@@ -13,63 +13,24 @@ import shutil
 import sys
 
 from partita import _core
+from partita._places import PLACES, WITHIN
 from partita._warnings import warn
 from partita.version import INTERFACE
 
 ALIAS = "mindspore"
-# Modules of `nn.layer` whose names are in `nn` here.
-OF_LAYERS = (
-    "activation basic channel_shuffle combined container dense embedding image math normalization padding pooling"
-    " timedistributed"
-)
-# Modules of `ops.function`, each with the ending _func, whose names are in `ops.functional` here.
-OF_FUNCTIONS = "array clip debug grad image linalg math nn other parameter random"
-# Modules whose names are in another one here.
-PLACES = {
-    "common.sparse_tensor": "common.sparse",
-    "dataset.engine.datasets": "dataset.engine",
-    "dataset.transforms.transforms": "dataset.transforms",
-    "dataset.vision.transforms": "dataset.vision",
-    "dataset.vision.utils": "dataset.vision",
-    "nn.layer.conv": "nn.convolution_base",
-    **{f"nn.layer.{name}": "nn" for name in OF_LAYERS.split()},
-    "nn.layer.rnn_cells": "nn.step_functions",
-    "nn.layer.rnns": "nn.recurrent",
-    "nn.loss.loss": "nn.loss",
-    "nn.metrics": "train.metrics",
-    "nn.wrap.grad_reducer": "nn.reducer",
-    "ops.function": "ops.functional",
-    **{f"ops.function.{name}_func": "ops.functional" for name in OF_FUNCTIONS.split()},
-    "ops.operations.array_ops": "ops.operations",
-    "ops.operations.comm_ops": "ops.communication",
-    "parallel.shard": "parallel",
-    "hal.device": "hal",
-    "hal.event": "hal",
-    "hal.memory": "hal",
-    "hal.stream": "hal",
-    "runtime.event": "runtime",
-    "runtime.memory": "runtime",
-    "runtime.stream": "runtime",
-    "train.amp": "amp",
-    "train.callback._callback": "train.callback",
-    "train.callback._checkpoint": "train.checkpoints",
-    "train.dataset_helper": "train.data_sink",
-    "train.loss_scale_manager": "amp",
-    "train.metrics.accuracy": "train.metrics",
-}
 
 
 class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of the package under the other name: each is one module, whatever it is called."""
 
     def find_spec(self, name, path=None, target=None):
-        if name != ALIAS and not name.startswith(ALIAS + "."):
+        if name != ALIAS and not name.startswith(ALIAS + ".") and name not in WITHIN:
             return None
         return importlib.util.spec_from_loader(name, self, is_package=True)
 
     def create_module(self, spec):
         name = spec.name[len(ALIAS) + 1 :]
-        own = f"partita.{PLACES.get(name, name)}" if name else "partita"
+        own = WITHIN.get(spec.name) or (f"partita.{PLACES.get(name, name)}" if name else "partita")
         try:
             module = importlib.import_module(own)
         except ModuleNotFoundError as error:

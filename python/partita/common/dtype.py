@@ -4,7 +4,7 @@ from enum import Enum
 
 import numpy as np
 
-from partita._names import refuse_missing
+from partita import _later
 
 
 class DType:
@@ -52,9 +52,7 @@ cfloat, cdouble, uintp, uint = complex64, complex128, uint64, uint64
 # Types of eight bits and less, and types of what is no tensor: they are names, which no tensor has.
 hifloat8 = DType("HiFloat8", "hif8", None)
 float8_e4m3fn, float8_e5m2 = DType("Float8E4M3FN", "f8e4m3fn", None), DType("Float8E5M2", "f8e5m2", None)
-number, string, list_, tuple_, type_none, tensor_type, _null = (
-    DType(name, name, None) for name in "Number String List Tuple TypeNone TensorType Null".split()
-)
+number, string, type_none, _null = (DType(name, name, None) for name in "Number String None Null".split())
 QuantDtype = Enum("QuantDtype", [f"{kind}{bits}" for kind in ("INT", "UINT") for bits in range(1, 17)], start=0)
 QuantDtype.__doc__ = "Types of quantized numbers, by their bits: names, which no tensor has."
 
@@ -76,9 +74,37 @@ def _kind(name, members, doc):
     return Kind(name, (), {"__doc__": doc, "__module__": __name__})
 
 
-class TensorType:
-    """The type of tensors in annotations of the documented system: no value is of it."""
+class _OfValues(DType):
+    """A type of what is no element. `parts`: the types of elements, or None where they are not known."""
 
+    __slots__ = ("parts",)
+    _title = ""
+
+    def __init__(self, parts=None):
+        name = self._title if parts is None else f"{self._title}[{','.join(map(str, parts))}]"
+        super().__init__(name, name, None)
+        self.parts = parts
+
+
+class TensorType(_OfValues):
+    """The type of tensors, with the type of their elements: that of `ops.typeof(tensor)`."""
+
+    __slots__, _title = (), "Tensor"
+
+
+class Tuple(_OfValues):
+    """The type of tuples, with those of their elements."""
+
+    __slots__, _title = (), "Tuple"
+
+
+class List(_OfValues):
+    """The type of lists, with those of their elements."""
+
+    __slots__, _title = (), "List"
+
+
+list_, tuple_, tensor_type = List(), Tuple(), TensorType()
 
 Type = DType
 Float = _kind("Float", (float16, float32, float64), "Float16, float32 and float64.")
@@ -168,4 +194,26 @@ def signed_type(dtype):
     return is_float(dtype) or dtype in int_type or dtype in complex_type
 
 
-__getattr__ = refuse_missing(globals())
+_KINDS = {"Int": int_type, "UInt": uint_type, "Float": float_type}  # kinds of numbers, without their bits
+
+
+def type_of(value):
+    """The type of a value, as the documented `typeof` gives it: of tensors, tuples and lists with their elements."""
+    if isinstance(value, (tuple, list)):
+        return (Tuple if isinstance(value, tuple) else List)(tuple(map(type_of, value)))
+    kind = float32 if isinstance(value, float) else get_py_obj_dtype(value)
+    return TensorType((kind,)) if isinstance(getattr(value, "dtype", None), DType) else kind
+
+
+def _issubclass_(type_, dtype):
+    """Whether a type is another one, or one of its kind: a number, a tensor, a tuple, a list."""
+    if not isinstance(type_, DType) or not isinstance(dtype, DType):
+        return False
+    if dtype == number:
+        return type_ in (bool_, *number_type)
+    if dtype.name in _KINDS:
+        return type_ in _KINDS[dtype.name] or type_ == dtype
+    return type_ == dtype or (isinstance(dtype, _OfValues) and dtype.parts is None and isinstance(type_, type(dtype)))
+
+
+__getattr__, __dir__ = _later.names_later(globals(), {"typing": "partita.common.typing"})

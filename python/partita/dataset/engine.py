@@ -2,7 +2,7 @@
 
 import numbers
 
-from partita import _core
+from partita import _core, _later
 from partita._names import missing_attribute
 from partita._warnings import warn
 from partita.common import seed as _seed
@@ -470,3 +470,5 @@ def zip(datasets):
 
 ConcatDataset = _Joined
 MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset
+
+__getattr__, __dir__ = _later.names_of(globals(), "partita.dataset")

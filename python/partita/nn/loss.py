@@ -1,5 +1,6 @@
 """Losses."""
 
+from partita import _later
 from partita._described import options_text
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
@@ -112,3 +113,12 @@ class CrossEntropyLoss(LossBase):
     def construct(self, logits, labels):
         options = self.weight, self.ignore_index, self.label_smoothing, self.reduction
         return losses.softmax_loss("CrossEntropyLoss", logits, labels, *options, self.get_loss)
+
+
+_OTHERS = (
+    "BCELoss CTCLoss CosineEmbeddingLoss DiceLoss FocalLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss"
+    " MarginRankingLoss MultiClassDiceLoss MultiLabelSoftMarginLoss MultiMarginLoss MultilabelMarginLoss NLLLoss"
+    " PoissonNLLLoss RMSELoss SampledSoftmaxLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss"
+    " TripletMarginWithDistanceLoss"
+)
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_OTHERS.split(), "partita.nn"))

@@ -1,6 +1,6 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
-from partita import _trace
+from partita import _later, _trace
 from partita._fresh import kept_for
 from partita._program import Program
 from partita.common import dtype as mstype
@@ -242,3 +242,11 @@ def _times(gradients, sens):
         return gradients
     factor = sens.asnumpy().reshape(()).item() if isinstance(sens, Tensor) else float(sens)
     return gradients if factor == 1 else tuple(one * factor for one in gradients)
+
+
+_OTHERS = (
+    "batch_dot count_nonzero cummin dot gamma laplace matmul mm normal poisson repeat_elements repeat_interleave"
+    " sequence_mask tensor_dot uniform vecdot zeros_like"
+)
+_PLACES = {"multitype_ops": "partita.ops.multitype_ops", **dict.fromkeys(_OTHERS.split(), "partita.ops.functional")}
+__getattr__, __dir__ = _later.names_later(globals(), _PLACES)

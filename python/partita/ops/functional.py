@@ -34,4 +34,4 @@ from partita.ops.searched import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401
 
 LATER = _later.places_of(later.FUNCTIONS, "partita.ops")
-__getattr__, __dir__ = _later.names_later(globals(), LATER)
+__getattr__, __dir__ = _later.names_later(globals(), LATER | _later.places_of(later.INNER, "partita.ops"))

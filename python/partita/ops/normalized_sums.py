@@ -38,6 +38,9 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return select(is_none, stop_gradient(rows), rows)
 
 
+embedding_op = embedding  # its name in the documented module of ops
+
+
 def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
     """(the normalized sum of two tensors over its last dimension, times gamma, plus beta; its mean; 1 over its standard
     deviation; the sum, or zeros without `additional_output`)."""

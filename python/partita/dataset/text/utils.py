@@ -5,7 +5,7 @@ import enum
 
 import numpy as np
 
-from partita._names import refuse_missing
+from partita import _later
 from partita.dataset.refused import reading
 
 
@@ -129,4 +129,5 @@ def to_bytes(array, encoding="utf8"):
     return np.char.encode(found, encoding) if found.dtype.kind == "U" else found
 
 
-__getattr__ = refuse_missing(globals())
+_PIECES = "SPieceTokenizerLoadType SPieceTokenizerOutType SentencePieceModel SentencePieceVocab"
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_PIECES.split(), "partita.dataset.text"))

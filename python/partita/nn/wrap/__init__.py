@@ -1,6 +1,6 @@
 """Cells around a network: with its loss, in micro-batches, as one step of a training."""
 
-from partita import _core
+from partita import _core, _later
 from partita.common import dtype as mstype
 from partita.nn.cell import Cell
 from partita.nn.wrap.divided import Divided, MicroBatch as _MicroBatch  # noqa: F401
@@ -98,3 +98,7 @@ class _VirtualDatasetCell(Cell):
 
     def construct(self, *inputs):
         return self._backbone(*inputs)
+
+
+_OTHERS = "DistributedGradReducer GetNextSingleOp ParameterUpdate TimeDistributed WithGradCell"
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_OTHERS.split(), "partita.nn"))
