@@ -38,17 +38,14 @@ def refused(module):
 
 def exported(namespace, others=()):
     """The `__all__` of a module that lists none, as a new list: the public names of its namespace, and others. Of
-    modules only `dtype` is among them, and not the functions of this file."""
+    modules only `dtype` is among them, and no functions of modules that are not public."""
 
     def is_public(name, value):
-        if name.startswith("_") or getattr(value, "__module__", "") in _HELPERS:
+        if name.startswith("_") or (isinstance(value, types.FunctionType) and value.__module__.startswith("partita._")):
             return False
         return not isinstance(value, types.ModuleType) or name == "dtype"
 
     return sorted({*(name for name, value in namespace.items() if is_public(name, value)), *others})
-
-
-_HELPERS = (__name__, "partita._later")
 
 
 def elsewhere(module, name):

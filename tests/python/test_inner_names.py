@@ -7,7 +7,7 @@ import sys
 import unittest
 
 import numpy as np
-from support import Case
+from support import Case, warned
 
 import partita as ms
 from partita import Tensor, dataset, mint, nn, ops
@@ -18,7 +18,7 @@ from partita.ops import primitive
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Names that the documented modules list in their `__all__`.
 LISTED = {
-    "common": "Parameter ParameterTuple Tensor bfloat16 dtype float32 get_rng_state int8 no_inline set_seed tensor_type",
+    "common": "Parameter ParameterTuple Tensor bfloat16 dtype float32 get_rng_state int8 set_seed tensor_type",
     "context": "GRAPH_MODE ParallelMode get_context set_auto_parallel_context set_context",
     "dataset.engine": "Cifar10Dataset CocoDataset GeneratorDataset MindDataset PKSampler VOCDataset zip",
     "mindrecord": "FileReader FileWriter",
@@ -157,11 +157,28 @@ class OwnOps(Case):
         self.assertEqual(own.attrs["input_names"], ["x"])
         self.assertEqual(own(Tensor([1.0])).asnumpy().tolist(), [4])
 
+    def test_functions_without_operands_run_in_every_call(self):
+        count = iter(range(10))
+        own = ops.PyFunc(lambda: (np.full(2, next(count), "f4"), np.array(3, "i4")), (), (), (ms.float32, ms.int32),
+                         ((2,), ()))  # fmt: skip
+        self.assertEqual([own()[0].asnumpy().tolist() for _ in range(3)], [[0, 0], [1, 1], [2, 2]])
+        program = ms.jit(lambda x: own()[0] + x)
+        self.assertEqual([program(Tensor([0.5])).asnumpy().tolist() for _ in range(2)], [[3.5, 3.5], [4.5, 4.5]])
+
     def test_refuse_kernels_that_are_not_there(self):
         with self.refuses(NotImplementedError, "[BatchMatMulV2] there is no kernel", "ops.Custom"):
             type("BatchMatMulV2", (ops.PrimitiveWithInfer,), {})()(Tensor([1.0]))
         with self.refuses(NotImplementedError, "[CustomRegOp]", "pyfunc"):
             ops.CustomRegOp("own")
+
+    def test_seeds_of_ops(self):
+        inner, known = ops.function.random_func, ms.get_seed()
+        try:
+            ms.set_seed(5)
+            self.assertEqual(inner._get_seed(None, "normal"), (5, 0))
+            self.assertEqual(inner._get_seed(3, "normal"), (5, 3))
+        finally:
+            ms.set_seed(known or 1)
 
     def test_norms_of_channels(self):
         drawn = np.random.default_rng(3)
@@ -232,6 +249,16 @@ class Training(Case):
         for values, expected in (([1.0, 2.0], 0), ([1.0, np.inf], 1), ([np.nan, 1.0], 1)):
             self.assertEqual(_grad_overflow(Tensor(values, ms.float32)).asnumpy().tolist(), [expected])
 
+    def test_levels_have_their_parts(self):
+        levels = module("_c_expression.amp").AmpLevel
+        self.assertEqual([one.name for one in levels], "AmpO0 AmpO1 AmpO2 AmpO3 AmpAuto".split())
+        ms.amp._config_amp(enable_rewrite=True)
+        with warned() as lines:
+            ms.amp._config_amp(cast_op=ops.cast)
+            module("nn.recompute_cells")._check_input_args_validate(None, (3,), {})
+        self.assertIn("[_config_amp] casts are the library's own", lines[0])
+        self.assertIn("[recompute] no argument is a tensor", lines[1])
+
     def test_cells_are_recomputed(self):
         inner = module("nn.recompute_cells")
         net = nn.Dense(3, 2)
@@ -255,7 +282,8 @@ class Training(Case):
         executor = api._pynative_executor
         executor.new_graph(net, x)
         executor.end_graph(net, net(x), x)
-        made = executor.grad(net, ops.GradOperation(get_by_list=True), ms.ParameterTuple(net.trainable_params()), None, x)
+        weights = ms.ParameterTuple(net.trainable_params())
+        made = executor.grad(net, ops.GradOperation(get_by_list=True), weights, None, x)
         self.assertEqual([one.asnumpy().tolist() for one in made], [[[1.0, 2.0]], [1.0]])
         self.assertIs(executor(), made)
         self.assertFalse(executor.requires_grad())
@@ -316,6 +344,13 @@ class Refused(Case):
             ("SymbolTreeBuilder", lambda: ms.rewrite.symbol_tree.SymbolTreeBuilder(None), "attributes"),
             ("compile", lambda: api._cell_graph_executor.compile(None), "jit"),
             ("ModelProto", lambda: module("train.refused_files").ModelProto(), "load_checkpoint"),
+            ("GraphProto", lambda: module("train.refused_files").GraphProto(), "load_checkpoint"),
+            ("_get_func_graph_proto", lambda: api._cell_graph_executor._get_func_graph_proto(None), "cells_and_names"),
+            ("_check_match", lambda: ms.rewrite.PatternEngine._check_match([], {}), "attributes"),
+            ("pyboost_empty", lambda: module("_c_expression").pyboost_empty([(2,), None, None]), "mint.empty"),
+            ("SentencePieceModel", lambda: dataset.text.utils.SentencePieceModel(0), "sentencepiece"),
+            ("SPieceTokenizerLoadType", lambda: dataset.text.utils.SPieceTokenizerLoadType(0), "sentencepiece"),
+            ("SPieceTokenizerOutType", lambda: dataset.text.utils.SPieceTokenizerOutType(0), "sentencepiece"),
             ("bfloat16", lambda: module("common.np_dtype").bfloat16(1), "float32"),
             ("create_amp_strategy", lambda: module("_c_expression.amp").create_amp_strategy(), "auto_mixed"),
             ("combine_tensor_list_contiguous", lambda: ms.hal.combine_tensor_list_contiguous([]), "ops.concat"),

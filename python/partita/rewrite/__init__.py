@@ -6,7 +6,7 @@ from partita import _later
 from partita._names import absent, refused
 
 globals().update(refused("rewrite"))
-NodeType = enum.IntEnum(
+NodeType = enum.Enum(
     "NodeType",
     "Unknown CallCell CallPrimitive CallModule CallFunction CallMethod Python Input Output Tree CellContainer MathOps"
     " ControlFlow",
