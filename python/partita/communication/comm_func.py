@@ -143,10 +143,10 @@ def scatter_tensor(tensor, src=0, group=_WORLD):
 def exchanged(tensor, split_count, split_dim, concat_dim, group=_WORLD):
     """Returns the parts for this rank of the tensors of all ranks, which are cut along `split_dim`, concatenated along
     `concat_dim`. Raises ValueError unless there are as many equal parts as ranks."""
-    ranks = len(_group("exchanged", group))
+    ranks = len(_group("AlltoAll", group))
     if split_count != ranks or tensor.shape[split_dim] % ranks:
         raise ValueError(
-            f"[exchanged] parts are not those of ranks, got {split_count} of {tensor.shape} along {split_dim}, "
+            f"[AlltoAll] parts are not those of ranks, got {split_count} of {tensor.shape} along {split_dim}, "
             f"expected {ranks} equal ones"
         )
     if tensor.dtype == mstype.bfloat16:  # which NumPy lacks
