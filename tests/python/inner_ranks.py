@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from partita import Tensor, communication, ops
+from partita import Tensor, bfloat16, communication, float32, ops
 from partita.communication import comm_func
 from partita.communication.management import get_group_size, get_rank
 
@@ -31,6 +31,8 @@ same(comm_func.scatter_tensor(mine, ONE), ALL[ONE][rank * own : (rank + 1) * own
 same(ops.CollectiveScatter(TWO)(mine), ALL[TWO][rank * own : (rank + 1) * own])
 parts = [one[rank * own : (rank + 1) * own] for one in ALL]
 same(ops.AlltoAll(size, 0, 1)(mine), np.concatenate(parts, 1))
+short = ops.AlltoAll(size, 0, 0)(Tensor(np.round(ALL[rank])).astype(bfloat16))
+same(short.astype(float32), np.round(np.concatenate(parts, 0)))
 ops.Barrier()()
 for call in (lambda: comm_func.reduce(mine, size), lambda: ops.AlltoAll(size + 1, 0, 1)(mine)):
     try:

@@ -192,6 +192,21 @@ class OwnOps(Case):
         unbiased = x.var((2, 3), ddof=1).mean(0)
         np.testing.assert_allclose(kept[1].asnumpy(), 0.9 + 0.1 * unbiased, 1e-4, 1e-6)
 
+    def test_gradients_of_colors(self):
+        pixels = np.random.default_rng(7).uniform(0.1, 0.9, (2, 3, 3))
+        for kind in (ops.HSVToRGB, ops.RGBToHSV):
+            factors = Tensor(np.arange(1.0, 4.0))
+            got = ms.grad(lambda x: (kind()(x) * factors).sum())(Tensor(pixels)).asnumpy()
+            expected = np.zeros_like(pixels)
+            for place in np.ndindex(*pixels.shape):
+                step = np.zeros_like(pixels)
+                step[place] = 1e-6
+                high, low = (float((kind()(Tensor(pixels + one)) * factors).sum()) for one in (step, -step))
+                expected[place] = (high - low) / 2e-6
+            np.testing.assert_allclose(got, expected, 1e-5, 1e-6)
+        with self.refuses(ValueError, "[RGBToHSV] no pixels of three numbers, got shape (2, 4)"):
+            ops.RGBToHSV()(Tensor(np.ones((2, 4), "f4")))
+
     def test_attention_by_its_other_name(self):
         q, k, v = (Tensor(np.random.default_rng(i).standard_normal((2, 2, 3, 4)).astype("f4")) for i in range(3))
         shift = Tensor(np.random.default_rng(9).standard_normal((2, 2, 3, 3)).astype("f4"))
