@@ -3,9 +3,9 @@
 
     PYTHONPATH=PACKAGE bench/image_rows.py [COUNT=300] [ROUNDS=5]
 
-Compares this library with MindSpore, if that can be imported, and with Pillow and NumPy alone, on the same generated
-files, which are read in turns in one run. A core second is one of the process, all its threads together. Prints the
-median of the rounds and the ratio to MindSpore. Needs Pillow.
+Compares this library with MindSpore and torchvision, if these can be imported, and with Pillow and NumPy alone, on the
+same generated files, which are read in turns in one run. A core second is one of the process, all its threads together.
+Prints the median of the rounds and the ratios to the others. Needs Pillow.
 """
 
 import contextlib
@@ -69,6 +69,18 @@ def by_pillow(folder):
     return read
 
 
+def by_torchvision(folder):
+    """A function that reads all files once with torchvision, in the calling process."""
+    torch, vision = importlib.import_module("torch"), importlib.import_module("torchvision")
+    maps = vision.transforms
+    mean, std = [one / 255 for one in MEAN], [one / 255 for one in STD]
+    steps = [maps.RandomResizedCrop(224), maps.RandomHorizontalFlip(), maps.ToTensor(), maps.Normalize(mean, std)]
+    torch.set_num_threads(1)
+    rows = vision.datasets.ImageFolder(folder, maps.Compose(steps))
+    batches = torch.utils.data.DataLoader(rows, batch_size=32)
+    return lambda: sum(len(images) for images, _ in batches)
+
+
 def main():
     words = [int(one) for one in sys.argv[1:]] + [300, 5][len(sys.argv) - 1 :]
     count, rounds = words[:2]
@@ -79,6 +91,8 @@ def main():
             with contextlib.suppress(ImportError):
                 ways[f"{name}, Decode"] = library(name, folder, False)
                 ways[f"{name}, RandomCropDecodeResize"] = library(name, folder, True)
+        with contextlib.suppress(ImportError):
+            ways["torchvision"] = by_torchvision(folder)
         speeds = {name: [] for name in ways}
         for _ in range(rounds):
             for name, read in ways.items():
@@ -87,8 +101,9 @@ def main():
                 speeds[name].append(read_images / (time.process_time() - begin))
     middle = {name: statistics.median(all_of) for name, all_of in speeds.items()}
     for name, speed in middle.items():
-        other = middle.get(name.replace("partita", "mindspore")) if "partita" in name else None
-        ratio = f", {speed / other:.2f} of MindSpore's" if other else ""
+        others = {"MindSpore": name.replace("partita", "mindspore"), "torchvision": "torchvision"}
+        known = {title: middle[one] for title, one in others.items() if "partita" in name and one in middle}
+        ratio = "".join(f", {speed / other:.2f} of {title}'s" for title, other in known.items())
         low, high = min(speeds[name]), max(speeds[name])
         print(f"{name}: {speed:.0f} images a second and core ({low:.0f} to {high:.0f}){ratio}")
 

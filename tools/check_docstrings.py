@@ -6,8 +6,12 @@
 It reads the package that `import partita` finds, because loops make many of its names. A name needs a docstring of its
 own with a whole sentence or a formula; one that its class inherits does not count. The fifty functions and classes that
 most scripts use, by `tests/python/used_names.txt`, need an example that begins with `>>>`;
-`tests/python/test_examples_of_names.py` runs these. A finding is `name: what is missing`."""
+`tests/python/test_examples_of_names.py` runs these. The hundred and twenty functions and ops of tensors in `ops` that
+most scripts use say something about shapes and, where they refuse operands that are no tensors, about errors; `def`s
+among them are annotated. A finding is `name: what is missing`."""
+import contextlib
 import importlib
+import io
 import inspect
 import pathlib
 import re
@@ -20,8 +24,10 @@ MODULES = """
     dataset.transforms dataset.text dataset.audio common.initializer
     """.split()
 CLASSES = ["nn.Cell", "nn.Optimizer", "train.Model", "train.Callback", "dataset.Dataset", "Tensor", "Parameter"]
-MOST_USED = 50
+MOST_USED, MOST_USED_OPS = 50, 120
 USED = pathlib.Path(__file__).resolve().parent.parent / "tests" / "python" / "used_names.txt"
+SHAPES = re.compile(r"\b(shapes?|sizes?|ax[ei]s|dimensions?|broadcasts?|each element)\b|\w\[|\[[a-z.]")
+ERRORS = re.compile(r"\b(Raises|raises)\s+\w+Error\b")
 FORMULA = re.compile(r"[=+*/^|<>()\[\]-]")
 
 
@@ -86,11 +92,53 @@ def used_names() -> list[str]:
     return names
 
 
+def used_ops() -> list[str]:
+    """The functions and ops of tensors in `ops` that most scripts use."""
+    primitive, names = found("ops.Primitive"), []
+    for line in USED.read_text().splitlines():
+        name = line.split()[1]
+        if line.startswith("#") or not name.startswith("ops."):
+            continue
+        value = found(name)
+        is_op = isinstance(value, type) and issubclass(value, primitive) and value is not primitive
+        if is_own(value) and (is_op or inspect.isfunction(value)):
+            names.append(name)
+    return names[:MOST_USED_OPS]
+
+
+def refuses(value: object) -> bool:
+    """Whether a function, or an op without options, refuses objects that are no tensors by an error of the package."""
+    for count in range(1, 4):
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                function = value() if isinstance(value, type) else value
+                function(*[object()] * count)
+        except Exception as error:  # of another number of operands, too, which says nothing
+            if str(error).startswith("["):
+                return True
+    return False
+
+
+def faults_of_op(name: str) -> Iterator[str]:
+    """The findings of the docstring and the annotations of a function or an op of tensors."""
+    value = found(name)
+    text = docstring_of(value)
+    if not SHAPES.search(text):
+        yield f"{name}: no word on shapes"
+    if not ERRORS.search(text) and refuses(value):
+        yield f"{name}: no word on the errors that it raises"
+    if inspect.isfunction(value):
+        bare = [one for one in [*inspect.signature(value).parameters, "return"] if one not in value.__annotations__]
+        if bare:
+            yield f"{name}: no annotation of {', '.join(bare)}"
+
+
 def faults() -> list[str]:
     """The findings, one a line."""
     missing = [f"{name}: no docstring of its own with a whole sentence"
                for name, value in public_names() if not is_whole(docstring_of(value))]
-    return missing + [f"{name}: no example with >>>" for name in used_names() if ">>> " not in docstring_of(found(name))]
+    missing += [f"{name}: no example with >>>" for name in used_names() if ">>> " not in docstring_of(found(name))]
+    return missing + [fault for name in used_ops() for fault in faults_of_op(name)]
 
 
 def main() -> int:

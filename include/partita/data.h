@@ -3,6 +3,7 @@
 
 #include "frontend/data/open_dataset.h"
 #include "frontend/data/readers/cifar10.h"
+#include "frontend/data/readers/csv_rows.h"
 #include "frontend/data/readers/generated_rows.h"
 #include "frontend/data/readers/image_rows.h"
 #include "frontend/data/readers/memory_rows.h"

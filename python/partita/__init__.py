@@ -9,6 +9,7 @@ from partita import _core, _exit
 from partita._layout import Layout  # noqa: F401
 from partita._names import exported as _exported
 from partita._names import missing as _missing
+from partita._places import submodule as _submodule
 from partita.common import Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor  # noqa: F401
 from partita.common.sparse import COOTensor, CSRTensor, RowTensor  # noqa: F401
 from partita.common.dtype import (  # noqa: F401
@@ -137,6 +138,9 @@ def __getattr__(name):
         return importlib.import_module(f"partita.{name}")
     if name in _BUILTINS:
         return getattr(dtype, _BUILTINS[name])
+    found = _submodule(__name__, name)
+    if found is not None:
+        return found
     raise _missing(__name__, name, [*globals(), *_LATER, *_WHERE])
 
 

@@ -35,7 +35,11 @@ def _named(arg_name):
 
 def _require(holds, prim_name, arg_name, value, expected, kind=ValueError):
     if not holds:
-        raise kind(f"{_where(prim_name)} bad {_named(arg_name)}, got {value!r}, expected {expected}")
+        raise kind(f"{_where(prim_name)} bad {_named(arg_name)}, got {_text(value)}, expected {expected}")
+
+
+def _text(value):
+    return str(value) if isinstance(value, mstype.DType) else repr(value)
 
 
 def check(arg_name, arg_value, value_name, value, rel=EQ, prim_name=None, excp_cls=ValueError):
@@ -175,10 +179,14 @@ def check_isinstance(arg_name, arg_value, classes):
     return check_value_type(arg_name, arg_value, classes)
 
 
+def _texts(values):
+    return f"[{', '.join(map(_text, values))}]"
+
+
 def check_type_name(arg_name, arg_type, valid_types, prim_name):
     """The type, if it is one of some types."""
     types = _several(valid_types)
-    _require(arg_type in types, prim_name, arg_name, arg_type, f"one of {list(types)}", TypeError)
+    _require(arg_type in types, prim_name, arg_name, arg_type, f"one of {_texts(types)}", TypeError)
     return arg_type
 
 
@@ -191,7 +199,7 @@ def _is_of(kind, template):
 def check_subclass(arg_name, type_, template_types, prim_name, addition_error_info=None):
     """Raises TypeError unless a type is one of some types, or a class of theirs."""
     types = _several(template_types)
-    expected = f"one of {list(types)}{' ' + addition_error_info if addition_error_info else ''}"
+    expected = f"one of {_texts(types)}{' ' + addition_error_info if addition_error_info else ''}"
     _require(any(_is_of(type_, one) for one in types), prim_name, arg_name, type_, expected, TypeError)
 
 

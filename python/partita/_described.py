@@ -13,6 +13,12 @@ def _shortened(value):
     return text if len(text) <= _LONGEST and "\n" not in text else f"<{type(value).__name__}>"
 
 
+def parameters_text(function):
+    """The parameters of a function in brackets, with their defaults and without their types."""
+    options = inspect.signature(function).parameters.values()
+    return str(inspect.Signature([one.replace(annotation=one.empty) for one in options]))
+
+
 def options_text(one, prefixes=("", "_")):
     """Returns "name=value, .." of the options that an object keeps as attributes, with one of the prefixes before their
     names, without those that have their defaults. An object without a signature has none."""

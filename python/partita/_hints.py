@@ -221,7 +221,7 @@ _REASONS = {
         "communication.comm_func": "P2POp batch_isend_irecv isend irecv send recv",
     },
     "two tensors, of real and of imaginary parts: there are no complex types": {
-        "ops": "Angle Conj angle imag polar view_as_real",
+        "ops": "Angle Conj angle polar view_as_real",
         "mint": "angle conj imag polar view_as_real",
     },
     "ops.igamma of two gamma functions, or scipy.special.betainc on asnumpy()": {"ops": "Betainc"},

@@ -1,5 +1,7 @@
 """A check of the installation."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita.common.tensor import Tensor
@@ -8,7 +10,7 @@ from partita.ops import functional as F
 from partita.version import __version__
 
 
-def run_check():
+def run_check() -> None:
     """Prints the version, and whether a product is right."""
     print(f"Partita version: {__version__}")
     drawn = np.random.default_rng().standard_normal((2, 8, 8)).astype(np.float32)

@@ -2,23 +2,13 @@
 
 import importlib
 
-from partita import _names
 from partita._names import exported, missing
-from partita._places import WITHIN
+from partita._places import submodule
 
 
 def imported(module):
     """A module of the caller's own package, imported now if it was not before."""
     return importlib.import_module(module)
-
-
-def _elsewhere(module, name):
-    """The module that stands for `module.name` here, None where there is none."""
-    own = WITHIN.get(f"{module}.{name}")
-    return None if own is None else importlib.import_module(own)
-
-
-_names.elsewhere = _elsewhere
 
 
 def places_of(table, package):
@@ -38,11 +28,14 @@ def names_later(namespace, places):
     def __getattr__(name):
         if name == "__all__":
             return exported(namespace, names_in(places))
-        module = places.get(name) or WITHIN.get(f"{namespace['__name__']}.{name}")
+        module = places.get(name)
         if module is None:
+            found = submodule(namespace["__name__"], name)
+            if found is not None:
+                return found
             raise missing(namespace["__name__"], name, [*namespace, *places])
         found = importlib.import_module(module)
-        if name in places and not module.endswith(f".{name}"):  # a name of the module, and not the module itself
+        if not module.endswith(f".{name}"):  # a name of the module, and not the module itself
             found = getattr(found, name)
         namespace[name] = found
         return found
@@ -62,12 +55,13 @@ def names_of(namespace, other):
     def __getattr__(name):
         if name == "__all__":
             return exported(namespace, others())
-        found = _elsewhere(namespace["__name__"], name)
+        names = [] if name.startswith("__") else others()
+        if name in names:
+            return getattr(importlib.import_module(other), name)
+        found = submodule(namespace["__name__"], name)
         if found is not None:
             return found
-        if name.startswith("__") or name not in others():
-            raise missing(namespace["__name__"], name, [*namespace, *([] if name.startswith("__") else others())])
-        return getattr(importlib.import_module(other), name)
+        raise missing(namespace["__name__"], name, [*namespace, *names])
 
     def __dir__():
         return sorted({*namespace, *others()})

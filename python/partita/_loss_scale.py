@@ -1,5 +1,7 @@
 """How `Model` scales the loss while it is differentiated."""
 
+from __future__ import annotations
+
 import math
 import numbers
 
@@ -39,7 +41,7 @@ class FixedLossScaleManager(LossScaleManager):
     """A scale that stays. A step whose gradients are not finite is left out, or with `drop_overflow_update=False` ends
     the training."""
 
-    def __init__(self, loss_scale=128.0, drop_overflow_update=True):
+    def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True):
         require_scale(type(self).__name__, "loss_scale", loss_scale, most=_LARGEST_FIRST_SCALE)
         if not isinstance(drop_overflow_update, bool):
             raise TypeError(
@@ -54,7 +56,7 @@ class FixedLossScaleManager(LossScaleManager):
     def get_drop_overflow_update(self):
         return self._drop_overflow_update
 
-    def update_loss_scale(self, overflow):
+    def update_loss_scale(self, overflow: bool):
         pass
 
     def options(self):
@@ -73,7 +75,7 @@ class DynamicLossScaleManager(LossScaleManager):
     with the scale after the one before, at most 2^40, and counts steps anew. One whose optimizer was loaded from a
     checkpoint goes on with its scale and count."""
 
-    def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
+    def __init__(self, init_loss_scale: float = 2**24, scale_factor: float = 2, scale_window: int = 2000):
         where = type(self).__name__
         require_scale(where, "init_loss_scale", init_loss_scale, most=_LARGEST_FIRST_SCALE)
         require_scale(where, "scale_factor", scale_factor, 1.001, 65536)
@@ -87,7 +89,7 @@ class DynamicLossScaleManager(LossScaleManager):
     def get_drop_overflow_update(self):
         return True
 
-    def update_loss_scale(self, overflow):
+    def update_loss_scale(self, overflow: bool):
         if overflow:
             self.loss_scale, self.good_steps = max(1, self.loss_scale / self.scale_factor), 0
             return

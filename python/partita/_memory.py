@@ -1,6 +1,8 @@
 """Memory of the process, as the system counts it: of tensors, programs, Python and libraries together. Figures of
 tensors alone are those of a plan: `Model.program(data).memory`."""
 
+from __future__ import annotations
+
 import gc
 import os
 
@@ -24,27 +26,27 @@ def _bytes(key):
     )
 
 
-def memory_allocated(device_target=None):
+def memory_allocated(device_target: str | None = None) -> int:
     """Bytes of memory that the process has now."""
     return _bytes("VmRSS")
 
 
-def max_memory_allocated(device_target=None):
+def max_memory_allocated(device_target: str | None = None) -> int:
     """The largest number of bytes that the process had, since it began or since the last reset."""
     return _bytes("VmHWM")
 
 
-def memory_reserved(device_target=None):
+def memory_reserved(device_target: str | None = None) -> int:
     """Bytes of memory that the process has now: nothing is kept aside from what it uses."""
     return _bytes("VmRSS")
 
 
-def max_memory_reserved(device_target=None):
+def max_memory_reserved(device_target: str | None = None) -> int:
     """The largest number of bytes that the process had, since it began or since the last reset."""
     return _bytes("VmHWM")
 
 
-def reset_peak_memory_stats(device_target=None):
+def reset_peak_memory_stats(device_target: str | None = None) -> None:
     """The largest number counts from now on. Warns where the system does not allow that."""
     try:
         with open(_RESET, "w") as file:
@@ -56,7 +58,7 @@ def reset_peak_memory_stats(device_target=None):
 reset_max_memory_allocated = reset_max_memory_reserved = reset_peak_memory_stats
 
 
-def memory_stats(device_target=None):
+def memory_stats(device_target: str | None = None) -> dict:
     """Bytes of memory of the process, as a dict."""
     now, most = _bytes("VmRSS"), _bytes("VmHWM")
     return {
@@ -69,13 +71,13 @@ def memory_stats(device_target=None):
     }
 
 
-def memory_summary(device_target=None):
+def memory_summary(device_target: str | None = None) -> str:
     """The figures of `memory_stats` as a text."""
     lines = [f"{name.replace('_', ' '):26}{value / 2**20:12.1f} MiB" for name, value in memory_stats().items()]
     return "\n".join([f"memory of process {os.getpid()}", *lines])
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Releases what Python holds and nobody uses. There is no other cache: memory of tensors goes back with them."""
     gc.collect()
 

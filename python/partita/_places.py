@@ -1,4 +1,7 @@
-"""Modules of the documented system whose names are in other modules here."""
+"""Where the modules of the documented system are here."""
+
+import importlib
+import importlib.util
 
 # Modules of `nn.layer` whose names are in `nn` here.
 OF_LAYERS = (
@@ -74,3 +77,14 @@ def _within():
 
 
 WITHIN = _within()
+
+
+def submodule(module, name):
+    """The module that `module.name` is in the documented system, or here, imported now; None if there is none."""
+    path = f"{module}.{name}"
+    own = WITHIN.get(path, path)
+    try:
+        is_there = not name.startswith("__") and importlib.util.find_spec(own) is not None
+    except ModuleNotFoundError:  # `module` has none
+        return None
+    return importlib.import_module(own) if is_there else None

@@ -41,6 +41,7 @@ class _Compiled(Executable):
                 build.set_place()
                 for i, tensor in enumerate(self.structure.tensors):
                     trace.output(f"output{i}", _core.functions.reshape(build.symbol(tensor), list(tensor.shape)))
+                build.store_counts()
                 if not self.structure.tensors:  # it is called for the states that it sets
                     trace.output("done", trace.constant(1.0, "f32", []))
             for scope, precision in build.scopes.precisions.items():

@@ -127,6 +127,9 @@ class Building:
     def moved(self, *statistics):
         """Notes that a call moves running statistics."""
 
+    def count_call(self, parameter):
+        """Adds 1 to an integer, a parameter, in each step."""
+
     def is_of_now(self, tensor):
         """Whether a tensor is of what is being built."""
         return tensor._symbol is not None and tensor._init is None
@@ -198,6 +201,7 @@ class Build(Building):
         self.cuts = []  # of the primitives with strategies that are being called, the innermost last
         self.repeats = {}  # how many ranks have the same part of a result of a primitive with a strategy, by its name
         self._begins = []  # of gradients of their own
+        self._counted = {}  # (parameter, its symbol when a step begins) of numbers of calls, by their identity
         self.replay = None  # what adds the calls of a step, if they are not new
 
     @property
@@ -279,6 +283,25 @@ class Build(Building):
             )
         self.trace.update_statistic(self.name_in_program(parameter), value)
 
+    def count_call(self, parameter):
+        if self.training:
+            self._counted.setdefault(id(parameter), (parameter, self.symbol(parameter)))
+            with self._updating():
+                self.replace(parameter, self.do(("count",), _one_more, parameter))
+
+    def store_counts(self):
+        """Makes numbers of calls what the calls so far have counted, when the step has ended."""
+        with self._updating():
+            for parameter, first in self._counted.values():
+                self.trace.store(first, self.symbol(parameter))
+
+    @contextlib.contextmanager
+    def _updating(self):
+        """Within it nodes run once in a step, of however many parts its batch is."""
+        before, self.phase = self.phase, "update"
+        yield
+        self.phase = before
+
     def add_rate(self, optimizer):
         """Adds the input that is the learning rate of an optimizer."""
         names = [name for name, one in self.rates.items() if one is optimizer]
@@ -359,6 +382,10 @@ class InPhase:
             self._trace.set_phase("forward")
 
 
+def _one_more(build, number):
+    return functions.add(number, build.trace.constant(1.0, number.dtype, []))
+
+
 def differentiate(build, total, *values):
     """The action of `Building.differentiate`."""
     return tuple(build.trace.differentiate(total, list(values)))
@@ -380,6 +407,15 @@ class place:
 
     def __exit__(self, *_):
         self.build.here = self.saved
+
+
+def count(parameter):
+    """Adds 1 to an integer, a parameter: at once where Python runs in every step, else in each step of the program."""
+    build = current()
+    if build is None:
+        parameter.set_data(Tensor(parameter.asnumpy() + 1))
+    else:
+        build.count_call(parameter)
 
 
 def _input(trace, tensor):

@@ -1,6 +1,9 @@
 """Networks in 16 bits, and the scaling of losses."""
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita import nn
+
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer
 from partita.nn.wrap import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithLossCell
@@ -23,7 +27,8 @@ from partita.ops.primitive import Primitive
 
 _PRODUCTS = "Conv1d Conv2d Conv3d Conv1dTranspose Conv2dTranspose Conv3dTranspose Dense LSTM GRU RNN"
 AMP_WHITE_LIST = [getattr(nn, name) for name in _PRODUCTS.split() if hasattr(nn, name)]
-AMP_BLACK_LIST = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm]
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm)
+AMP_BLACK_LIST = list(_NORMS)  # scripts add classes of cells that stay in float32 at level O2
 
 
 _numbers = itertools.count()
@@ -33,7 +38,7 @@ _LARGEST_SCALE = float(np.finfo(np.float32).max)  # the scale is a float32
 class LossScaler(Described):
     """The base of loss scalers. The scale is a parameter, so that programs that use it stay when it changes."""
 
-    def __init__(self, scale_value):
+    def __init__(self, scale_value: float):
         _loss_scale.require_scale(type(self).__name__, "scale_value", scale_value, most=_LARGEST_SCALE)
         number = next(_numbers)
         name = f"scale_value.{number}" if number else "scale_value"
@@ -44,34 +49,35 @@ class LossScaler(Described):
             return type(inputs)(self._times(one, factor) for one in inputs)
         return F.mul(inputs, factor)
 
-    def scale(self, inputs):
+    def scale(self, inputs: Tensor | Sequence[Tensor]):
         """Tensors times the scale."""
         return self._times(inputs, self.scale_value)
 
-    def unscale(self, inputs):
+    def unscale(self, inputs: Tensor | Sequence[Tensor]):
         """Tensors over the scale."""
         return self._times(inputs, F.div(1.0, self.scale_value))
 
-    def adjust(self, grads_finite):
+    def adjust(self, grads_finite: Tensor | bool):
         """Changes the scale after a step."""
 
 
 class StaticLossScaler(LossScaler):
-    """A scale that stays."""
+    """A scale that stays: `scale` multiplies a loss by `scale_value`, `unscale` divides gradients by it. Raises
+    ValueError for a scale below 1."""
 
 
 class DynamicLossScaler(LossScaler):
     """A loss scale that adapts. It is multiplied by `scale_factor` after `scale_window` steps in a row with finite
     gradients, as long as it stays finite. It is divided by the factor, down to 1, when gradients are not finite."""
 
-    def __init__(self, scale_value, scale_factor, scale_window):
+    def __init__(self, scale_value: float, scale_factor: float, scale_window: int):
         where = type(self).__name__
         _loss_scale.require_scale(where, "scale_factor", scale_factor)
         _loss_scale.require_window(where, scale_window)
         super().__init__(scale_value)
         self.scale_factor, self.scale_window, self.counter = scale_factor, scale_window, 0
 
-    def adjust(self, grads_finite):
+    def adjust(self, grads_finite: Tensor | bool):
         """Changes the scale after a step, outside of programs, and returns True."""
         scale = float(self.scale_value)
         if bool(grads_finite):
@@ -85,11 +91,12 @@ class DynamicLossScaler(LossScaler):
         return True
 
 
-def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: mstype.DType = mstype.float16) -> Cell:
     """The network, whose products are then computed from operands of 16 bits: in `Model`, in loops of one's own and in
     calls. Parameters, sums, norms, losses and updates stay in float32 at each level but O0, which changes nothing. A
-    cell within the network may have a precision of its own. Raises TypeError unless `network` is a cell, ValueError for
-    an unknown level or a dtype of other than 16 bits."""
+    cell within the network may have a precision of its own; at level O2 cells of the classes that a script adds to
+    AMP_BLACK_LIST are float32. Raises TypeError unless `network` is a cell, ValueError for an unknown level or a dtype
+    of other than 16 bits."""
     if not isinstance(network, Cell):
         raise TypeError(
             f"[auto_mixed_precision] the network is not a cell, got {type(network).__name__}, expected an nn.Cell"
@@ -97,16 +104,20 @@ def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
     precision = precision_of("auto_mixed_precision", amp_level, dtype)
     if precision is not None:
         network._set_precision(precision)
+        added = tuple(set(AMP_BLACK_LIST) - set(_NORMS)) if amp_level == "O2" else ()
+        for _, cell in network.cells_and_names():
+            if isinstance(cell, added):
+                cell._set_precision("f32")
     return network
 
 
-def get_white_list():
+def get_white_list() -> list[type]:
     """The cells whose products `auto_mixed_precision` computes in 16 bits at level O1, as a new list: those that have
     products."""
     return list(AMP_WHITE_LIST)
 
 
-def get_black_list():
+def get_black_list() -> list[type]:
     """The cells that `auto_mixed_precision` leaves in float32 at level O2, as a new list: norms."""
     return list(AMP_BLACK_LIST)
 
@@ -119,7 +130,13 @@ def _require_classes(name, classes, kinds):
             raise TypeError(f"[custom_mixed_precision] no class of cells in {name}, got {one!r}, expected a class")
 
 
-def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=mstype.float16):
+def custom_mixed_precision(
+    network: Cell,
+    *,
+    white_list: list[type] | None = None,
+    black_list: list[type] | None = None,
+    dtype: mstype.DType = mstype.float16,
+) -> Cell:
     """The network, whose cells of the classes of `white_list` compute their products in 16 bits, or all cells but those
     of `black_list`. Primitives compute as the cells that call them. Raises ValueError unless one list is given."""
     if not isinstance(network, Cell):
@@ -144,7 +161,14 @@ def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=m
     return network
 
 
-def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_level="O0", **kwargs):
+def build_train_network(
+    network: Cell,
+    optimizer: Optimizer,
+    loss_fn: Callable | None = None,
+    level: str = "O0",
+    boost_level: str = "O0",
+    **kwargs,
+) -> Cell:
     """The cell whose calls are steps of a training: the network with its loss, in the precision of a level, and the
     optimizer. `loss_scale_manager` scales the loss. Raises TypeError for other optimizers, ValueError for unknown
     options."""

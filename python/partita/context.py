@@ -1,5 +1,7 @@
 """Settings that a script makes before its network: the mode, the ranks, how they share the work."""
 
+from __future__ import annotations
+
 import contextlib
 import operator
 
@@ -22,7 +24,9 @@ K_CONTEXT = _Context()
 
 
 class ParallelMode:
-    """How ranks share the work."""
+    """How ranks share the work, as `set_auto_parallel_context(parallel_mode=..)` takes it: STAND_ALONE (not at all),
+    DATA_PARALLEL (rows), SEMI_AUTO_PARALLEL (as `shard` says), AUTO_PARALLEL (as the planner finds) and HYBRID_PARALLEL
+    (by hand)."""
 
     STAND_ALONE = "stand_alone"
     DATA_PARALLEL = "data_parallel"
@@ -177,8 +181,13 @@ def _check(where, keys, choices, key, value):
         warn(f"[{where}] {key} has no effect here, got {value!r}")
 
 
-def set_context(**kwargs):
-    """Sets options of the run; a key that is not one is a ValueError, one without effect here a warning."""
+def set_context(**kwargs) -> None:
+    """Sets options of the run. `mode`: GRAPH_MODE or PYNATIVE_MODE. `device_target`: "CPU", "GPU" or "Ascend", with its
+    number `device_id`. `deterministic="ON"`: the same bits in each run. `save_graphs` and `save_graphs_path`: what is
+    written of programs, and where. Of this package are `ranks` (threads of this process that train together), `threads`
+    (those that compute; 0: all cores), `batch_norm` ("local" or "global" means) and `kernels` ("fast" or "reference").
+    Raises ValueError for an unknown key or value, TypeError for a value of another type; a key without effect here
+    gives a warning."""
     for key, value in kwargs.items():
         _check("set_context", _CONTEXT, _CHOICES, key, value)
         if key == "device_id" and value < 0:
@@ -195,8 +204,8 @@ def device_option(alone=True):
     return _devices.device_of(_context["device_target"], device_id, alone, _ranks.in_process(_context["ranks"]))
 
 
-def get_context(attr_key):
-    """The value of a key of set_context."""
+def get_context(attr_key: str) -> object:
+    """The value of a key of `set_context`, or its default. Raises ValueError for an unknown key."""
     _check("get_context", _CONTEXT, {}, attr_key, _context.get(attr_key))
     return _context[attr_key]
 
@@ -206,13 +215,14 @@ def _get_mode():
     return get_context("mode")
 
 
-def set_offload_context(offload_config):
+def set_offload_context(offload_config) -> None:
     """Kept, without effect: memory is not offloaded; Cell.recompute saves memory."""
     warn(f"[set_offload_context] has no effect here, got {offload_config!r}")
 
 
-def set_device(device_target, device_id=None):
-    """The device, as set_context has it."""
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """Sets the kind of the device, "CPU", "GPU" or "Ascend", and its number from 0, as `set_context` does. Raises
+    ValueError for others."""
     set_context(device_target=device_target, **({} if device_id is None else {"device_id": device_id}))
 
 
@@ -237,8 +247,13 @@ def checked_parallel_settings(**kwargs):
     return settings
 
 
-def set_auto_parallel_context(**kwargs):
-    """Sets how ranks share the work; to be called before the network is made."""
+def set_auto_parallel_context(**kwargs) -> None:
+    """Sets how ranks share the work; to be called before the network is made. `parallel_mode`: "stand_alone",
+    "data_parallel", "semi_auto_parallel", "auto_parallel" or "hybrid_parallel". `gradients_mean`: whether gradients of
+    ranks are averaged, else summed. `pipeline_stages`, `grad_accumulation_step`: integers from 1.
+    `enable_parallel_optimizer`: whether ranks share the states of the optimizer. `dataset_strategy`: "data_parallel",
+    "full_batch" or a tuple of tuples. Raises ValueError for an unknown key or value, TypeError for a value of another
+    type; a key without effect here gives a warning."""
     _parallel.update(checked_parallel_settings(**kwargs))
 
 
@@ -268,8 +283,9 @@ def is_eager():
     return _context["mode"] == PYNATIVE_MODE
 
 
-def get_auto_parallel_context(attr_key):
-    """The value of a key of set_auto_parallel_context, or of one within pipeline_config."""
+def get_auto_parallel_context(attr_key: str) -> object:
+    """The value of a key of `set_auto_parallel_context`, or of one within its pipeline_config; else its default. Raises
+    ValueError for an unknown key."""
     if attr_key in _PIPELINE_STANDARDS:
         return get_auto_parallel_context("pipeline_config").get(attr_key, _PIPELINE_STANDARDS[attr_key])
     if attr_key not in _PARALLEL:
@@ -280,8 +296,8 @@ def get_auto_parallel_context(attr_key):
     return _parallel.get(name, _PARALLEL[name][0])
 
 
-def reset_auto_parallel_context():
-    """All keys of set_auto_parallel_context as they were at the beginning."""
+def reset_auto_parallel_context() -> None:
+    """Sets all keys of `set_auto_parallel_context` as they were at the beginning."""
     _parallel.clear()
 
 

@@ -1,6 +1,9 @@
 """Streams, memory and threads of a process."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Sequence
 
 from partita import _memory, _streams
 from partita._names import refuse_missing
@@ -11,8 +14,12 @@ globals().update({name: getattr(_memory, name) for name in _memory.NAMES})
 
 
 def set_memory(
-    init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0", huge_page_reserve_size="0GB"
-):
+    init_size: str = "2GB",
+    increase_size: str = "2GB",
+    max_size: str = "1024GB",
+    optimize_level: str = "O0",
+    huge_page_reserve_size: str = "0GB",
+) -> None:
     """Kept, without effect: a program uses the memory that its plan says."""
     for name, value in list(locals().items()):
         if name.endswith("_size") and not str(value).upper().endswith("GB"):
@@ -20,25 +27,27 @@ def set_memory(
     warn("[set_memory] the plan of a program decides how much memory it takes: set_memory has no effect")
 
 
-def launch_blocking():
+def launch_blocking() -> None:
     """Kept, without effect: results are there when calls return in any case."""
 
 
-def dispatch_threads_num(threads_num):
+def dispatch_threads_num(threads_num: int) -> None:
     """Kept, without effect: calls are not handed to threads. See `set_context(threads=..)` for those that compute."""
     if not isinstance(threads_num, int) or isinstance(threads_num, bool) or threads_num < 1:
         raise ValueError(f"[dispatch_threads_num] bad threads_num, got {threads_num!r}, expected an integer from 1")
 
 
-def set_kernel_launch_group(thread_num=2, kernel_group_num=8):
+def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> None:
     """Kept, without effect: how kernels are grouped is the library's."""
 
 
-def set_kernel_launch_capture(enable_capture_graph, op_capture_skip=None):
+def set_kernel_launch_capture(enable_capture_graph: bool, op_capture_skip=None) -> None:
     """Kept, without effect: see `set_kernel_launch_group`."""
 
 
-def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict=None, bind_file=None):
+def set_cpu_affinity(
+    enable_affinity: bool, affinity_cpu_list: Sequence[str] | None = None, module_to_cpu_dict=None, bind_file=None
+) -> None:
     """Has the process run on some cores: those of `affinity_cpu_list`, such as ["0-3", "8"]. Threads that run already
     stay where they are. Raises NotImplementedError for cores by modules or by a file."""
     if not isinstance(enable_affinity, bool):

@@ -1,6 +1,7 @@
 """Helpers of the tests of the Python package: small data, small networks, the folder of the package."""
 
 import contextlib
+import inspect
 import io
 import os
 import struct
@@ -15,6 +16,13 @@ from partita import nn
 
 def rng(seed=1):
     return np.random.default_rng(seed)
+
+
+def parameters_text(function):
+    """The text of the parameters of a function or class, without their types."""
+    signature = inspect.signature(function)
+    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=signature.empty))
 
 
 class Case(unittest.TestCase):

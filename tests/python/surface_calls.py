@@ -8,8 +8,14 @@ import os
 import numpy as np
 
 
+# Modules that not every import of the system imports.
+_MODULES = ("_extends.parse.trope", "dataset.audio", "parallel._cost_model_context")
+
+
 def operands(system):
     """The names that calls use."""
+    for name in _MODULES:
+        importlib.import_module(f"{system.__name__}.{name}")
 
     def tensor(*rows, dtype="f4"):
         return system.Tensor(np.array(rows[0] if len(rows) == 1 else rows, dtype))
@@ -66,7 +72,8 @@ def lines_of(path):
 
 
 def lists(ending):
-    """The files of the folder `surface` with an ending, by their areas: `.txt` has calls, `.results` what they gave."""
+    """The files of the folder `surface` with an ending, by their areas: `.txt` has calls, `.results` what they gave,
+    `.torch` what they give with PyTorch, `.types` the types and shapes that are inferred for these."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surface")
     names = sorted(name for name in os.listdir(folder) if name.endswith(ending))
     return {name[: -len(ending)]: os.path.join(folder, name) for name in names}

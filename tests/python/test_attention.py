@@ -5,7 +5,7 @@ from support import Case, rng
 
 import partita as ms
 from partita import Tensor, nn, ops
-from partita.ops.operations.nn_ops import FlashAttentionScore
+from partita.ops.operations.nn_ops import FlashAttentionScore, PromptFlashAttention
 
 B, S, T, N, D = 2, 5, 8, 4, 3
 TO = {
@@ -92,6 +92,30 @@ class Attention(Case):
         ]
         np.testing.assert_allclose((moved[0] - moved[1]) / 2, (gradient * step).sum(), rtol=1e-6)
 
+    def test_of_prompts(self):
+        i, j = np.arange(S)[:, None], np.arange(T)[None]
+        mask = self.draw.random((B, S, T)) < 0.3
+        mask[..., 0] = mask[:, range(S), range(S)] = False
+        shift, lengths = self.draw.standard_normal((B, N, S, T)), [6, 3]
+        beyond = j[None, None] >= np.array(lengths).reshape(2, 1, 1, 1)
+        for options, args, hidden, more in (
+            ({}, (), None, 0.0),
+            ({"sparse_mode": 1}, (mask,), mask[:, None], 0.0),
+            ({"pre_tokens": 2}, (mask,), mask[:, None] | (j > i) | (j < i - 2), 0.0),
+            ({"sparse_mode": 2}, (), j > i, 0.0),
+            ({"sparse_mode": 3}, (), j > i + T - S, 0.0),
+            ({"sparse_mode": 1}, (mask[:, None], None, lengths), mask[:, None] | beyond, 0.0),
+            ({}, (None, None, np.array(lengths), shift), beyond, shift),
+        ):
+            args = [Tensor(one) if isinstance(one, np.ndarray) else one for one in args]
+            for layout in ("BSH", "BNSD", "BSND"):
+                op = PromptFlashAttention(N, 0.6, input_layout=layout, num_key_value_heads=2, **options)
+                want = TO[layout](expected(self.q, self.k, self.v, 0.6, hidden, more))
+                np.testing.assert_allclose(op(*self.given(layout), *args).asnumpy(), want, rtol=1e-9, atol=1e-12)
+        scale = Tensor([1.0])
+        with self.assertRaisesRegex(ValueError, "quant_scale2 is not supported, got Tensor"):
+            PromptFlashAttention(N)(*self.given("BSH"), None, None, None, None, None, None, None, scale)
+
     def test_rotates_positions(self):
         x, angle = self.draw.standard_normal((2, 3, 4, 6)), self.draw.standard_normal((1, 3, 1, 6))
         cos, sin = np.cos(angle), np.sin(angle)
@@ -114,3 +138,100 @@ class Attention(Case):
             ops.flash_attention_score(*self.given("BSH")[:1], *self.given("BSH")[:1], *self.given("BSH")[:1], 5)
         with self.assertRaisesRegex(ValueError, "bad arguments, got mode 2"):
             ops.rotary_position_embedding(Tensor(np.ones((1, 1, 1, 4))), 1.0, 1.0, 2)
+
+
+class Kernels(Case):
+    """Functions that have no kernel on a CPU in the documented system, next to their formulas."""
+
+    def setUp(self):
+        super().setUp()
+        self.x = rng(7).standard_normal((3, 4, 6))
+
+    def test_rms_norms(self):
+        for gamma in (rng(8).standard_normal(6), rng(9).standard_normal((4, 6))):
+            axes = (2,) if gamma.ndim == 1 else (1, 2)
+            scale = 1 / np.sqrt((self.x**2).mean(axes, keepdims=True) + 1e-3)
+            y, rstd = ops.rms_norm(Tensor(self.x), Tensor(gamma), 1e-3)
+            np.testing.assert_allclose(y.asnumpy(), self.x * scale * gamma, rtol=1e-12)
+            np.testing.assert_allclose(rstd.asnumpy(), scale, rtol=1e-12)
+            for one, other in zip(ops.RmsNorm(1e-3)(Tensor(self.x), Tensor(gamma)), (y, rstd)):
+                np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+            half, wide = ops.rms_norm(Tensor(self.x.astype("f2")), Tensor(gamma.astype("f2")), epsilon=1e-3)
+            self.assertEqual((half.dtype, wide.dtype), (ms.float16, ms.float32))
+            self.close(half, self.x * scale * gamma, 1e-2)
+        with self.refuses(ValueError, "gamma has another shape, got (3,), expected the last sizes of (3, 4, 6)"):
+            ops.rms_norm(Tensor(self.x), Tensor(np.ones(3)))
+
+    def test_gradients_of_rms_norms(self):
+        gamma, step = rng(8).standard_normal((4, 6)), 1e-6 * rng(5).standard_normal(self.x.shape)
+
+        def total(x, g):
+            return (ops.rms_norm(x, g)[0] * Tensor(np.cos(self.x))).sum()
+
+        by_x, by_gamma = ms.grad(total, (0, 1))(Tensor(self.x), Tensor(gamma))
+        moved = [float(total(Tensor(self.x + sign * step), Tensor(gamma))) for sign in (1, -1)]
+        np.testing.assert_allclose((moved[0] - moved[1]) / 2, (by_x.asnumpy() * step).sum(), rtol=1e-6)
+        scale = 1 / np.sqrt((self.x**2).mean((1, 2), keepdims=True) + 1e-6)
+        np.testing.assert_allclose(by_gamma.asnumpy(), (self.x * scale * np.cos(self.x)).sum(0), rtol=1e-9)
+
+    def test_gated_halves(self):
+        for axis in (-1, 1, 2):
+            first, second = np.split(self.x, 2, axis)
+            want = first / (1 + np.exp(-first)) * second
+            np.testing.assert_allclose(ops.swiglu(Tensor(self.x), axis).asnumpy(), want, rtol=1e-12)
+        first, second = np.split(self.x, 2, -1)
+        np.testing.assert_allclose(ops.swiglu(Tensor(self.x)).asnumpy(), first / (1 + np.exp(-first)) * second, 1e-12)
+
+
+class Layers(Case):
+    """Layers whose results in the documented system are in surface/attention.results: in programs, in training and in
+    16 bits."""
+
+    def setUp(self):
+        super().setUp()
+        self.x = Tensor(rng(2).standard_normal((5, 3, 8)).astype("f4"))
+
+    def tearDown(self):
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+    def test_are_parts_of_programs(self):
+        mask = Tensor(np.triu(np.ones((5, 5), "?"), 1))
+        net = nn.Transformer(8, 2, 1, 2, 16, 0.0)
+        plain = net(self.x, self.x, mask, mask).asnumpy()
+        ms.set_context(mode=ms.GRAPH_MODE)
+        self.close(net(self.x, self.x, mask, mask), plain, 1e-5)
+
+    def test_drop_shares_in_training_alone(self):
+        layer = nn.MultiheadAttention(8, 2, dropout=0.5)
+        _, whole = layer(self.x, self.x, self.x)
+        self.close(whole.sum(-1), np.ones((3, 5)), 1e-6)
+        _, dropped = layer.set_train()(self.x, self.x, self.x, average_attn_weights=False)
+        self.assertGreater(int((dropped.asnumpy() == 0).sum()), 20)
+
+    def test_begin_with_one_layer(self):
+        stack = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 2)
+        first, second = (one.dense1.weight.asnumpy() for one in stack.layers)
+        np.testing.assert_array_equal(first, second)
+        ms.ops.assign(stack.layers[0].dense1.weight, Tensor(first * 2))
+        np.testing.assert_array_equal(stack.layers[1].dense1.weight.asnumpy(), first)
+
+    def test_train(self):
+        net = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 1)
+        step = nn.TrainOneStepCell(
+            nn.WithLossCell(lambda x: net(x, x), nn.MSELoss()), nn.Adam(net.trainable_params(), 0.01)
+        )
+        losses = [float(step(self.x, ops.zeros_like(self.x))) for _ in range(8)]
+        self.assertLess(losses[-1], losses[0] * 0.9)
+
+    def test_refuse(self):
+        layer = nn.MultiheadAttention(8, 2)
+        for call, text in (
+            (lambda: nn.MultiheadAttention(8, 3), "the heads do not divide embed_dim, got 3 of 8"),
+            (lambda: layer(self.x, self.x, self.x, attn_mask=Tensor([[True]])), "attn_mask has another shape"),
+            (lambda: layer(self.x, self.x, self.x, Tensor(np.ones((3, 5), "i4"))), "another type, got Int32"),
+            (lambda: layer(self.x[..., :4], self.x, self.x), r"another last size, got \(5, 3, 4\), expected 8"),
+            (lambda: nn.TransformerEncoderLayer(8, 2, activation="tanh"), "unknown activation, got 'tanh'"),
+            (lambda: nn.Transformer(8, 2, 1, 1)(self.x[..., :4], self.x), "another number of features, got 4 and 8"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                call()

@@ -64,6 +64,20 @@ class Formulas(Case):
         far = np.abs(spectrogram(made) - spectrogram(sound)).mean() / spectrogram(sound).mean()
         self.assertLess(far, 0.3)
 
+    def test_noise_by_chance(self):
+        sound = np.linspace(-0.5, 0.5, 64, dtype=np.float32)
+        for density, limit in ((audio.DensityFunction.RPDF, 3), (audio.DensityFunction.GPDF, 8)):
+            made = audio.Dither(density)(sound)
+            self.assertEqual(made.dtype, np.float32)
+            steps = made.astype("f8") * 2**15
+            np.testing.assert_array_equal(steps, np.round(steps))
+            self.assertLess(np.abs(made - sound).max(), limit / 2**15)
+
+    def test_pitch_of_a_tone(self):
+        tone = np.sin(np.arange(8000) * (2 * np.pi * 220 / 8000)).astype(np.float32)
+        found = audio.DetectPitchFrequency(8000)(tone)
+        self.assertLess(np.abs(found[:-2] - 220).max(), 4)
+
     def test_masks_by_chance(self):
         mask, widths = audio.TimeMasking(True, 5, mask_value=9.0), set()
         for _ in range(100):

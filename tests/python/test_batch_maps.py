@@ -176,7 +176,52 @@ class Images(Case):
             (lambda: vision.RandomAffine(3, shear=(1, 2, 3)), ValueError, "bad shear"),
             (lambda: vision.RandomAffine(3, fill_value=300), ValueError, "bad fill_value, got 300"),
             (lambda: vision.RandomColor((1.0, 0.5)), ValueError, "bad degrees"),
-            (lambda: vision.Invert()(X), TypeError, "the image is not of 8 bits, got float32"),
+            (lambda: vision.Equalize()(X), TypeError, "the image is not of 8 bits, got float32"),
+        ):
+            with self.refuses(kind, text):
+                make()
+
+
+class SeveralImages(Case):
+    """Rows of several images [n, height, width, channels], of floats, and of gray images."""
+
+    def _mapped(self, image, steps):
+        source = ds.GeneratorDataset([(image,)] * 3, ["image"], shuffle=False)
+        return [row["image"] for row in read(source.map(steps, "image"))]
+
+    def test_are_mapped_alone_or_alike(self):
+        images = np.random.default_rng(4).integers(0, 256, (5, 12, 14, 3)).astype(np.uint8)
+        steps = [vision.Resize((8, 9)), vision.Rescale(1 / 255, 0.0), vision.Normalize([0.5], [0.25])]
+        expected = (np.stack([vision.Resize((8, 9))(one) for one in images]).astype("f4") / 255 - 0.5) / 0.25
+        for made in self._mapped(images, steps):
+            self.close(made, expected, 1e-5)
+        (first, *_) = self._mapped(images, [vision.RandomCrop(4), vision.RandomResizedCrop(3)])
+        self.assertEqual((first.shape, first.dtype), ((5, 3, 3, 3), np.uint8))
+        flipped = vision.RandomHorizontalFlip(0.5)(np.stack([images[0]] * 16))
+        self.assertTrue(all(np.array_equal(one, flipped[0]) for one in flipped))
+
+    def test_of_other_numbers_and_without_channels(self):
+        image = np.random.default_rng(5).random((6, 7, 3))
+        self.assertEqual(self._mapped(image, [vision.Resize(4), vision.HWC2CHW()])[0].shape, (3, 4, 4))
+        steps = [vision.Normalize([0.5], [2.0]), vision.HWC2CHW()]
+        self.assertEqual(self._mapped(image[..., 0], steps)[0].shape, (6, 7))
+        with self.refuses(ValueError, "[Normalize] another number of channels, got shape (2, 6, 7, 3), expected 2"):
+            vision.Normalize([0.5, 1], [2.0, 1])(np.stack([image, image]))
+        with self.refuses(ValueError, "[RandomHorizontalFlip] bad prob, got 2"):
+            vision.RandomHorizontalFlip(2)
+
+
+class Options(Case):
+    def test_refuse_what_is_none(self):
+        for make, kind, text in (
+            (lambda: rows().split([0.5, 0.2]), ValueError, "[split] shares do not add up, got [0.5, 0.2]"),
+            (lambda: rows().concat(3), TypeError, "[concat] no data set, got int"),
+            (lambda: rows().zip((rows(), "x")), TypeError, "[zip] no data set, got str"),
+            (lambda: rows().create_dict_iterator(num_epochs="a"), TypeError, "num_epochs is not an integer, got 'a'"),
+            (lambda: rows().create_tuple_iterator(num_epochs=0), ValueError, "bad num_epochs, got 0"),
+            (lambda: rows().create_tuple_iterator(output_numpy=1), TypeError, "output_numpy is not a bool, got 1"),
+            (lambda: ds.GeneratorDataset([], "x"), RuntimeError, "[GeneratorDataset] no rows, got an empty source"),
+            (lambda: ds.GeneratorDataset([(1, 2)], ["x", "x"]), ValueError, "two columns of one name, got ['x', 'x']"),
         ):
             with self.refuses(kind, text):
                 make()

@@ -97,8 +97,18 @@ class Defaults(Case):
         self.assertGreater(abs(drawn[0]).max(), 0.03)
         self.assertLessEqual(abs(drawn[1] - 1).max(), 0.0200001)
         self.assertLessEqual(abs(drawn[2]).max(), 2)
-        with self.refuses(ValueError, "[initializer] these limits are not supported, got a=-2.0, b=2.0 with sigma=0.5"):
-            TruncatedNormal(0.5)
+        # Means and deviations of scipy.stats.truncnorm.
+        for sigma, mean, a, b, center, spread in (
+            (1, 0, -3, 1, -0.2828, 0.7839), (1, 0, 2.5, 9, 2.8227, 0.2968), (0.5, 1, 1.9, 2.0, 1.9468, 0.0287)
+        ):  # fmt: skip
+            made = initializer(TruncatedNormal(sigma, mean, a, b), [100, 200]).asnumpy()
+            self.assertTrue(a <= made.min() and made.max() <= b)
+            self.assertAlmostEqual(made.mean(), center, delta=0.03)
+            self.assertAlmostEqual(made.std(), spread, delta=0.02)
+        with self.refuses(ValueError, "[TruncatedNormal] no numbers within the limits, got a=1, b=-1"):
+            TruncatedNormal(0.5, 0, 1, -1)
+        with self.refuses(ValueError, "a weight has no such counts, got 1 dimensions"):
+            initializer("xavier_uniform", [3]).asnumpy()
         with self.refuses(ValueError, "unknown name, got 'norml'", "did you mean 'normal'"):
             initializer("norml", [2])
 

@@ -170,7 +170,7 @@ class Names(Case):
     def test_say_what_to_use_instead(self):
         for make, text in (
             (lambda: ms.RowTensor(), r"\[RowTensor\] sparse tensors are not supported, got a call"),
-            (lambda: ops.operations.nn_ops.PromptFlashAttention(), r"\[PromptFlashAttention\] this name is not"),
+            (lambda: ops.operations.nn_ops.ReshapeAndCache(), r"\[ReshapeAndCache\] this name is not"),
             (lambda: ms.rewrite.SymbolTree(), r"\[SymbolTree\] this name is not supported, got a call"),
             (lambda: ms.Profiler(), r"\[Profiler\] .*partita train --trace"),
             (lambda: nn.GraphCell(None), r"\[GraphCell\] this name is not supported, got a call, expected the network"),

@@ -248,7 +248,7 @@ REFUSED = (
     (ValueError, "[gather_nd] too many numbers in a place, got 2", lambda x, v: ops.gather_nd(v, Tensor([[0, 0]]))),
     (NotImplementedError, "[nonzero] the result needs values", lambda x, v: ms.jit(ops.nonzero)(v)),
     (NotImplementedError, "[masked_select] the result needs values", lambda x, v: ms.jit(ops.masked_select)(v, v > 0)),
-    (ValueError, "[rand] bad size, got 0, expected an integer from 1", lambda x, v: ops.rand(0)),
+    (ValueError, "[rand] bad size, got -1, expected an integer from 0", lambda x, v: ops.rand(-1)),
     (ValueError, "[randn] dtype is not a type of floats, got Int32", lambda x, v: ops.randn(2, dtype=ms.int32)),
     (ValueError, "[randint] no integers, got 3 to 3", lambda x, v: ops.randint(3, 3, (1,))),
     (TypeError, "[Map] not a tuple or list, got Tensor", lambda x, v: ops.Map(ops.exp)(v)),

@@ -77,8 +77,31 @@ class Check(unittest.TestCase):
         bare.__module__ = "partita.ops"
         with mock.patch.object(ops, "bare", bare, create=True):
             self.assertEqual(check_docstrings.faults(), ["ops.bare: no docstring of its own with a whole sentence"])
-        with mock.patch.object(ops.zeros, "__doc__", "Zeros of a shape."):
+        with mock.patch.object(ops.zeros, "__doc__", "Zeros of a shape. Raises TypeError for others."):
             self.assertEqual(check_docstrings.faults(), ["ops.zeros: no example with >>>"])
+
+    def test_ops_need_words_on_shapes_and_errors_and_annotations(self):
+        for text, faults in {
+            "The tangent. Raises TypeError for texts.": ["ops.tanh: no word on shapes"],
+            "The tangent of each element.": ["ops.tanh: no word on the errors that it raises"],
+            "The tangent, in the shape of x. Raises\nTypeError for texts.": [],
+        }.items():
+            with self.subTest(text=text), mock.patch.object(ops.tanh, "__doc__", text):
+                self.assertEqual(check_docstrings.faults(), faults)
+        with mock.patch.object(ops.tanh, "__annotations__", {"input": "Tensor"}):
+            self.assertEqual(check_docstrings.faults(), ["ops.tanh: no annotation of return"])
+        with mock.patch.object(ops.Softmax, "__doc__", "exp(x) over its sum along an axis."):
+            self.assertEqual(check_docstrings.faults(), ["ops.Softmax: no word on the errors that it raises"])
+
+    def test_ops_that_refuse_nothing_need_no_word_on_errors(self):
+        for function, refuses in ((ops.depend, False), (ops.tanh, True), (ops.ReLU, True), (ops.where, True)):
+            self.assertEqual(check_docstrings.refuses(function), refuses)
+
+    def test_used_ops_names_functions_and_ops_of_tensors(self):
+        names = check_docstrings.used_ops()
+        self.assertEqual(len(names), check_docstrings.MOST_USED_OPS)
+        self.assertEqual(names[:3], ["ops.cat", "ops.ones", "ops.zeros"])
+        self.assertNotIn("ops.HyperMap", names)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,15 @@ class Losses(Case):
         self.close(ms.grad(lambda a: (ops.stop_gradient(a) * a).sum())(X), X.asnumpy())
 
 
+class Likes(Case):
+    def test_zeros_and_ones_have_the_shape_and_type_of_numbers_and_lists(self):
+        for value, zeros in ((3, Tensor(0)), (1.5, Tensor(0.0)), ([1, 2], Tensor([0, 0])), ([True], Tensor([False]))):
+            with self.subTest(value=value):
+                like, ones = ops.zeros_like(value), ops.ones_like(value)
+                self.assertEqual((like.dtype, like.asnumpy().tolist()), (zeros.dtype, zeros.asnumpy().tolist()))
+                self.assertEqual((ones.dtype, ones.shape), (zeros.dtype, zeros.shape))
+
+
 class Images(Case):
     def test_keep_their_proportions(self):
         rows = np.arange(2 * 8 * 6 * 3, dtype="u1").reshape(2, 8, 6, 3)
@@ -145,6 +154,10 @@ class BelowZero(Case):
         found = ms.grad(lambda x: (ops.gather(x, Tensor(ids), 0) * ops.gather(x, Tensor(ids), 0)).sum())(Tensor(values))
         expected = 2 * values * (np.array([1, 1, 0, 1])[:, None])
         self.close(found, expected)
+
+    def test_classes_count_from_the_end(self):
+        loss = ops.nll_loss(X, Tensor(np.array([-1, 1], "i4")), reduction="none")
+        self.assertEqual(loss.asnumpy().tolist(), [-0.5, -2.0])
 
     def test_large_integers_are_picked_as_they_are(self):
         values = np.random.default_rng(1).integers(2**62, 2**63 - 1, (5, 4))

@@ -2,6 +2,7 @@
 recorded calls leave open."""
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -52,14 +53,26 @@ class Mint(Case):
 
     def test_gives_what_pytorch_gives(self):
         different, count = [], 0
-        for line in surface_calls.lines_of(os.path.join(FOLDER, "surface", "mint.torch")):
+        lists = surface_calls.lists(".torch").values()
+        for line in [line for path in lists for line in surface_calls.lines_of(path)]:
             call, expected = line.split("\t")
             got, count = surface_calls.result_of(ms, call), count + 1
             if not surface_calls.are_equal(got, expected):
                 different.append(f"{call}\n    {got}\n    instead of {expected}")
         print(f"results of PyTorch: {count} calls of mint, {len(different)} different")
         self.assertEqual(different, [], "\n".join(different))
-        self.assertGreaterEqual(count, 450)
+        self.assertGreaterEqual(count, 1200)
+
+    def test_has_types_and_shapes_that_mindspore_infers(self):
+        different, count = [], 0
+        for line in [line for path in surface_calls.lists(".types").values() for line in surface_calls.lines_of(path)]:
+            call, expected = line.split("\t")
+            got, count = surface_calls.result_of(ms, call), count + 1
+            if " ".join(re.findall(r"[A-Z]\w+\[[^\]]*\]", got)) != expected:
+                different.append(f"{call}\n    {got}\n    instead of {expected}")
+        print(f"types and shapes of MindSpore: {count} calls of mint, {len(different)} different")
+        self.assertEqual(different, [], "\n".join(different))
+        self.assertGreaterEqual(count, 850)
 
     def test_traces_in_graph_mode(self):
         net, x = Net(), Tensor(drawn(4, 1, 8, 8))
@@ -113,6 +126,42 @@ class Mint(Case):
         gradients_of(Tensor(draw.standard_normal((2, 3, 4, 4)).astype("f4")))
         self.assertEqual(int(norm.num_batches_tracked), 6)
 
+    def test_batch_norms_count_batches_of_programs(self):
+        draw = np.random.default_rng(13)
+        rows, labels = draw.standard_normal((32, 3, 4, 4)).astype("f4"), np.arange(32, dtype="i4") % 2
+        x, y = Tensor(rows[:8]), Tensor(labels[:8])
+        for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+            with self.subTest(mode=mode):
+                ms.set_context(mode=mode)
+                norm, other = mint.nn.BatchNorm2d(3), mint.nn.BatchNorm2d(3)
+                net = nn.SequentialCell(mint.nn.Conv2d(3, 3, 1), norm, norm, other, nn.Flatten(), nn.Dense(48, 2))
+                seen = lambda: (int(norm.num_batches_tracked), int(other.num_batches_tracked))  # noqa: E731
+                called = ms.jit(lambda a: net(a))
+                for training in (True, True, False, True):
+                    net.set_train(training)
+                    called(x)
+                self.assertEqual(seen(), (6, 3))
+                net(x)
+                self.assertEqual(seen(), (8, 4))
+                inner = nn.WithLossCell(net, nn.CrossEntropyLoss())
+                optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+                step = nn.TrainOneStepCell(inner, optimizer).set_train()
+                for _ in range(3):
+                    step(x, y)
+                self.assertEqual(seen(), (14, 7))
+                norm.num_batches_tracked.set_data(Tensor(0, ms.int64))
+                step(x, y)
+                self.assertEqual(seen(), (2, 8))
+                data = ms.dataset.NumpySlicesDataset((rows, labels), ["x", "y"], shuffle=False).batch(8)
+                model = ms.Model(net, nn.CrossEntropyLoss(), optimizer)
+                model.train(2, data)
+                model.train(1, data, dataset_sink_mode=True)
+                model.predict(x)
+                self.assertEqual(seen(), (26, 20))
+                divided = ms.Model(nn.GradAccumulationCell(inner, 2), optimizer=optimizer)
+                divided.train(1, data)
+                self.assertEqual(seen(), (34, 24))
+
     def test_draws_what_is_asked_for(self):
         ms.set_seed(7)
         share = mint.rand(50, 40)
@@ -143,6 +192,29 @@ class Mint(Case):
                 found.append([draw(9, generator=generator).asnumpy() for _ in range(2)])
             np.testing.assert_array_equal(found[0], found[1])
             self.assertTrue((found[0][0] != found[0][1]).any())
+
+    def test_generators_are_gone_on_from(self):
+        zeros = Tensor(np.zeros(9, "f4"))
+        calls = [
+            lambda own: mint.normal(zeros, zeros + 1, None, own),
+            lambda own: mint.bernoulli(zeros + 0.5, generator=own),
+            lambda own: (zeros + 0.5).bernoulli(generator=own),
+            lambda own: zeros.uniform(0.0, 1.0, own),
+            lambda own: zeros.copy().normal_(generator=own),
+            lambda own: zeros.copy().uniform_(0, 1, generator=own),
+            lambda own: zeros.copy().exponential_(generator=own),
+            lambda own: zeros.copy().random_(0, 100, generator=own),
+            lambda own: zeros.copy().bernoulli_(generator=own),
+            lambda own: ms.grad(lambda x: (mint.randn(9, generator=own) * x).sum())(zeros),
+        ]
+        for number, call in enumerate(calls):
+            with self.subTest(call=number):
+                found = []
+                for _ in range(2):
+                    own = ms.Generator().manual_seed(5)
+                    found.append([call(own).asnumpy() for _ in range(3)])
+                np.testing.assert_array_equal(found[0], found[1])
+                self.assertTrue(((found[0][0] != found[0][1]) | (found[0][1] != found[0][2])).any())
 
     def test_drops_whole_channels(self):
         layer = mint.nn.Dropout2d(0.25).set_train()
@@ -203,6 +275,11 @@ class Mint(Case):
                                           padding="same"), "[conv2d]", "'same' with 1"),
             (ValueError, lambda: F.group_norm(Tensor(drawn(2, 3, 4)), 2), "[group_norm]", "2 of 3"),
             (ValueError, lambda: mint.nn.ConvTranspose2d(1, 1, 2, 2)(Tensor(drawn(1, 1, 3, 3)), (9, 6)), "6 to 7"),
+            (ValueError, lambda: mint.nn.Linear(0, 3), "[Linear]", "in_features", "0"),
+            (ValueError, lambda: mint.nn.Conv2d(3, 4, 3, stride=0), "[Conv2d]", "stride", "0"),
+            (ValueError, lambda: mint.chunk(Tensor(drawn(4)), 0), "[chunk]", "0"),
+            (ValueError, lambda: mint.mm(Tensor(drawn(2, 3)), Tensor(drawn(2, 3))), "[mm]", "[2, 3] and [2, 3]"),
+            (ValueError, lambda: mint.bmm(Tensor(drawn(2, 3)), Tensor(drawn(3, 2))), "[bmm]", "[b, n, m]"),
             (AttributeError, lambda: mint.nn.LayerNorms, "did you mean 'LayerNorm'"),
         ):
             with self.subTest(texts=texts), self.refuses(kind, *texts):

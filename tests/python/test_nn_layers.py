@@ -224,6 +224,36 @@ class Layers(Case):
         self.same_gradients(lambda a: ops.fold(a, (4, 3), 2), self.drawn(1, 4, 6))
 
 
+class Shapes(Case):
+    def test_pools_take_images_without_a_batch(self):
+        x = Tensor(rng().normal(size=(3, 5, 7)).astype("f4"))
+        for pool in (nn.MaxPool2d(2, 2), nn.AvgPool2d(2, 2), nn.AvgPool2d(2, 2, pad_mode="pad", padding=1)):
+            self.close(pool(x), pool(x.expand_dims(0)).asnumpy()[0])
+        values, places = nn.MaxPool2d(2, 2, pad_mode="pad", return_indices=True)(x)
+        self.assertEqual((values.shape, places.shape), ((3, 2, 3), (3, 2, 3)))
+
+    def test_lines_are_normalized_by_channel(self):
+        x = rng().normal(size=(4, 3, 5)).astype("f4")
+        expected = (x - x.mean((0, 2), keepdims=True)) / np.sqrt(x.var((0, 2), keepdims=True) + 1e-5)
+        self.close(nn.BatchNorm1d(3).set_train()(Tensor(x)), expected, 1e-5)
+        of_images = nn.BatchNorm2d(3).set_train()(Tensor(x[:, :, :1, None])).asnumpy()[:, :, 0, 0]
+        self.close(nn.BatchNorm1d(3).set_train()(Tensor(x[:, :, 0])), of_images, 1e-5)
+
+    def test_refuse_windows_of_no_size_and_missing_dimensions(self):
+        for layer in (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Conv3dTranspose):
+            for options in ({"stride": 0}, {"dilation": 0}, {"group": 0}):
+                with self.subTest(layer=layer.__name__, options=options), self.assertRaises(ValueError):
+                    layer(2, 2, 3, **options)
+        for pool in (nn.MaxPool2d, nn.AvgPool2d, nn.MaxPool1d, nn.AvgPool1d):
+            for sizes in ((0, 1), (2, 0)):
+                with self.subTest(pool=pool.__name__, sizes=sizes), self.assertRaises(ValueError):
+                    pool(*sizes)
+        with self.assertRaisesRegex(ValueError, "outside the tensor"):
+            nn.Flatten()(Tensor([1.0, 2.0]))
+        with self.assertRaisesRegex(ValueError, "expected 5"):
+            nn.BatchNorm3d(3)(ops.ones((2, 3, 4, 2)))
+
+
 class States(Case):
     def net(self):
         net = nn.SequentialCell(nn.Dense(3, 2), nn.BatchNorm1d(2))
@@ -326,7 +356,7 @@ class Names(Case):
         np.testing.assert_allclose(call(x).asnumpy(), [0.6, 2])
         layer.lambd = 1.0
         np.testing.assert_allclose(call(x).asnumpy(), [0, 2])
-        self.assertEqual(repr(layer), "HShrink<lambd=1.0>")
+        self.assertEqual(repr(layer), "HShrink(lambd=1.0)")
 
 
 class Sums(Case):

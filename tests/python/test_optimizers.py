@@ -1,11 +1,10 @@
 """Optimizers over gradients of every size: what MindSpore's make of them, kept in optimizer_values.txt."""
 
-import inspect
 import os
 
 import numpy as np
 import optimizer_cases
-from support import Case
+from support import Case, parameters_text
 
 import partita as ms
 from partita import nn
@@ -95,7 +94,7 @@ class Described(Case):
 
     def test_have_the_signature_and_the_text_of_the_library(self):
         self.assertEqual(
-            str(inspect.signature(nn.Lion)), "(params, learning_rate=0.0001, beta1=0.9, beta2=0.99, weight_decay=0.0)"
+            parameters_text(nn.Lion), "(params, learning_rate=0.0001, beta1=0.9, beta2=0.99, weight_decay=0.0)"
         )
         self.assertIn("Chen et al., 2023", nn.Lion.__doc__)
         self.assertIn("State exp_avg: the mean m of gradients.", nn.Lion.__doc__)

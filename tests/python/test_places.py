@@ -186,10 +186,52 @@ class Orders(Case):
         x = np.array([-np.inf, 800.0, 801.0, -900.0])
         self.close(ops.logcumsumexp(Tensor(x), 0), [-np.inf, 800.0, *[801.0 + np.log1p(np.exp(-1.0))] * 2], 1e-12)
 
+    def test_gradients_of_log_of_sums_with_infinite_numbers(self):
+        no, inf = -np.inf, np.inf
+        for values, weights, expected in (  # those of PyTorch where they are numbers there
+            ([0.0, no, no, 1.0], [1, 1, 1, 1], [3.2689414, 0, 0, 0.7310586]),
+            ([0.0, no, no, no, no, 1.0, 2.0], range(1, 8), [17.24386, 0, 0, 0, 0, 6.09945, 4.65669]),
+            ([no, 0.0, no, no, 1.0], [0, 1, 2, 3, 4], [0, 7.0757656, 0, 0, 2.9242344]),
+            ([no, no, 0.0, 1.0], [0, 0, 0, 1], [0, 0, 0.2689414, 0.7310586]),
+            ([0.0, inf, 1.0], [1, 2, 3], [1, 5, 0]),
+            ([no, no], [0, 0], [0, 0]),
+        ):
+            gradient = ops.GradOperation(sens_param=True)(lambda x: ops.logcumsumexp(x, 0))
+            found = gradient(Tensor(values, ms.float32), Tensor(np.array(weights, "f4")))
+            self.close(found, expected, 1e-5)
+
     def test_rolled_elements(self):
         x = np.arange(12).reshape(3, 4)
         for shifts, dims, axes in ((1, 0, 0), ((1, 2), (0, 1), (0, 1)), (5, None, None), ((-1,), (-1,), -1)):
             self.close(ops.Roll(shifts, dims)(Tensor(x)), np.roll(x, shifts, axes))
+
+
+class Segments(Case):
+    def test_extremes_and_their_gradients(self):
+        draws = np.random.default_rng(5)
+        for kind, dtype in (("max", "f4"), ("min", "f8"), ("max", "i4"), ("min", "f2")):
+            x = draws.integers(-3, 4, (60, 3)).astype(dtype)  # so that many are equal
+            ids = draws.integers(-1, 7, 60).astype("i4")
+            largest = np.finfo(dtype).max if dtype[0] == "f" else np.iinfo(dtype).max
+            expected = np.full((7, 3), np.iinfo(dtype).min if dtype == "i4" else -largest, dtype)
+            expected = expected if kind == "max" else np.full((7, 3), largest, dtype)
+            with self.subTest(kind=kind, dtype=dtype):
+                join = np.maximum if kind == "max" else np.minimum
+                join.at(expected, ids[ids >= 0], x[ids >= 0])
+                found = getattr(ops, f"unsorted_segment_{kind}")
+                for call in (found, ms.jit(found)):
+                    self.close(call(Tensor(x), Tensor(ids), 7), expected, 0)
+                if dtype[0] == "f":
+                    picked = (ids >= 0)[:, None] & (x == expected[ids])
+                    shares = np.zeros((7, 3))
+                    np.add.at(shares, ids[ids >= 0], picked[ids >= 0])
+                    gradient = ms.grad(lambda a, i, found=found: found(a, i, 7).sum())(Tensor(x), Tensor(ids))
+                    self.close(gradient, picked / np.maximum(shares, 1)[ids], 1e-3)
+
+    def test_ids_outside_are_refused(self):
+        largest = ms.jit(lambda x, ids: ops.unsorted_segment_max(x, ids, 2))
+        with self.refuses(IndexError, "an id is outside, got 4, expected 0 to below 3"):
+            largest(Tensor(np.ones((3, 2), "f4")), Tensor([0, 1, 4], ms.int32)).asnumpy()
 
 
 class Places(Case):

@@ -57,6 +57,18 @@ class Results(Case):
         made = train.Model(Many()).predict(Tensor(np.zeros((2, 1), "f4")))
         self.assertEqual([one.asnumpy()[0, 0] for one in made], list(range(12)))
 
+    def test_are_in_tuples_of_tuples(self):
+        class Nested(nn.Cell):
+            def construct(self, x):
+                return x, (x + 1, [x * 2])
+
+        x = Tensor(np.ones((2, 3), "f4"))
+        first, (second, (third,)) = train.Model(Nested()).predict(x)
+        self.assertEqual([float(one.asnumpy().max()) for one in (first, second, third)], [1, 2, 2])
+        layer = nn.LSTM(3, 4, batch_first=True)
+        made, (hidden, state) = train.Model(layer).predict(Tensor(np.ones((2, 5, 3), "f4")))
+        self.assertEqual((made.shape, hidden.shape, state.shape), ((2, 5, 4), (1, 2, 4), (1, 2, 4)))
+
 
 class Gradients(Case):
     x = np.array([1.0, 2.0, 3.0], "f4")

@@ -9,7 +9,7 @@ import numpy as np
 from support import Case
 
 import partita as ms
-from partita import Tensor, nn, ops
+from partita import Tensor, mint, nn, ops
 
 THREADS, CALLS = 4, 60
 
@@ -53,6 +53,42 @@ class Threads(Case):
     def test_programs_of_threads_have_their_own_numbers(self):
         program = ms.jit(lambda x: (x * x * x).sum())
         self.assertEqual(self.wrong(program, lambda x: (x**3).sum()), [])
+
+    def of_threads(self, calls):
+        """The results of each function of a list, called by a thread of its own, all at the same time."""
+        found, begun = [[] for _ in calls], threading.Barrier(len(calls))
+
+        def call(number):
+            begun.wait(20)
+            found[number].extend(calls[number]() for _ in range(CALLS))
+
+        threads = [threading.Thread(target=call, args=(i,)) for i in range(len(calls))]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        return found
+
+    def test_generators_of_threads_have_their_own_numbers(self):
+        def draws(seed):
+            generator = ms.Generator().manual_seed(seed)
+            return lambda: tuple(mint.rand(3, generator=generator).asnumpy().tolist())
+
+        seeds = range(5, 5 + THREADS)
+        expected = [[one() for _ in range(CALLS)] for one in map(draws, seeds)]
+        ms.manual_seed(3)
+        common = [tuple(ops.rand(3).asnumpy().tolist()) for _ in range(CALLS)]
+        ms.manual_seed(3)
+        found = self.of_threads([*map(draws, seeds), lambda: tuple(ops.rand(3).asnumpy().tolist())])
+        self.assertEqual(found, [*expected, common])
+
+    def test_threads_that_share_a_generator_share_its_numbers(self):
+        for own in (ms.Generator().manual_seed(7), ms.default_generator.manual_seed(7)):
+            draw = lambda own=own: tuple(mint.rand(3, generator=own).asnumpy().tolist())  # noqa: E731
+            expected = [draw() for _ in range(THREADS * CALLS)]
+            own.manual_seed(7)
+            found = self.of_threads([draw] * THREADS)
+            self.assertEqual(sorted(sum(found, [])), sorted(expected))
 
 
 class WithGradient(nn.Cell):

@@ -3,9 +3,10 @@
 import copy
 import inspect
 import pickle
+import typing
 
 import numpy as np
-from support import Case, rng
+from support import Case, parameters_text, rng
 
 import partita as ms
 from partita import Parameter, Tensor, nn, ops
@@ -110,7 +111,14 @@ class Methods(Case):
             "max": "(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False)",
             "gather": "(self, input_indices, axis, batch_dims=0)",
         }.items():
-            self.assertEqual(str(inspect.signature(getattr(Tensor, name))), expected)
+            self.assertEqual(parameters_text(getattr(Tensor, name)), expected)
+
+    def test_are_annotated_as_functions_are(self):
+        for name in ("add", "softmax", "moveaxis", "topk"):
+            function, method = getattr(ops, name), getattr(Tensor, name)
+            expected = list(inspect.signature(function).parameters.values())[1:]
+            self.assertEqual(list(inspect.signature(method).parameters.values())[1:], expected)
+            self.assertEqual(typing.get_type_hints(method)["return"], typing.get_type_hints(function)["return"])
 
     def test_none_hides_its_parameters(self):
         hidden = [
@@ -123,7 +131,8 @@ class Methods(Case):
     def test_are_those_of_functions(self):
         self.assertEqual(Tensor.sqrt.__qualname__, "Tensor.sqrt")
         self.assertEqual(ops.sqrt.__qualname__, "sqrt")
-        self.assertEqual(Tensor.sqrt.__doc__, ops.sqrt.__doc__)
+        self.assertIn("`x` has any shape", ops.sqrt.__doc__)
+        self.assertEqual(Tensor.sqrt.__doc__, ops.sqrt.__doc__.replace("`x`", "`self`"))
         x = rng().random((2, 3, 4)).astype("f4")
         self.assertEqual(Tensor(x).moveaxis(source=0, destination=-1).shape, (3, 4, 2))  # whose operand is in a closure
         with self.assertRaisesRegex(TypeError, "other"):

@@ -1,7 +1,7 @@
 """Integers that a step counts with: they are known while its Python runs."""
 
 from partita._current import outside
-from partita._trace import run
+from partita._trace import count, run
 
 _TYPES = frozenset(("i32", "i64", "bool"))
 
@@ -26,6 +26,10 @@ class Counting:
             made = run(body, *operands)
         self.born += made if isinstance(made, (list, tuple)) else [made]
         return made
+
+    def count_call(self, parameter):
+        with outside():  # a call of the step would end its program before the update of parameters
+            count(parameter)
 
     def _added(self, body, operands):
         """Adds a call of a body, as `run` does for other operands."""

@@ -1,10 +1,13 @@
 """Methods of tensors that say where and how values lie, and names that scripts of other libraries ask for. They are
 installed into Tensor."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita._current import current
 from partita.common import dtype as mstype
+from partita.common._types import DType, Ints
 from partita.common.tensor import Tensor
 
 
@@ -61,28 +64,28 @@ class Facts:
         made._array, made._symbol, made._init = data._array, data._symbol, data._init
         return made
 
-    def double(self):
+    def double(self) -> Tensor:
         """The tensor in float64."""
         return self.astype(mstype.float64)
 
-    def short(self):
+    def short(self) -> Tensor:
         """The tensor in int16."""
         return self.astype(mstype.int16)
 
-    def byte(self):
+    def byte(self) -> Tensor:
         """The tensor in uint8."""
         return self.astype(mstype.uint8)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Tensor:
         """The tensor in bfloat16."""
         return self.astype(mstype.bfloat16)
 
-    def set_dtype(self, dtype):
+    def set_dtype(self, dtype: DType | str | type) -> Tensor:
         """The tensor in another element type."""
         return self.astype(dtype)
 
     @property
-    def data(self):
+    def data(self) -> Tensor:
         """The value without a gradient. Outside of programs, and of a parameter, it is the tensor: a change of it
         changes the tensor."""
         build = current()
@@ -94,68 +97,68 @@ class Facts:
     def data(self, value):
         self.assign_value(value)
 
-    def data_ptr(self):
+    def data_ptr(self) -> int:
         """The address of the values. Raises TypeError for a value of a network."""
         return self._readable().ctypes.data
 
-    def is_contiguous(self):
+    def is_contiguous(self) -> bool:
         """Whether the values lie one after the other: they do."""
         return True
 
-    def storage_offset(self):
+    def storage_offset(self) -> int:
         """Where the values begin in their memory: at its begin."""
         return 0
 
-    def untyped_storage(self):
+    def untyped_storage(self) -> UntypedStorage:
         """The bytes of the values."""
         return UntypedStorage(self)
 
-    def storage(self):
+    def storage(self) -> UntypedStorage:
         """The bytes of the values."""
         return UntypedStorage(self)
 
-    def get_bytes(self):
+    def get_bytes(self) -> bytes:
         """The values as bytes."""
         return self._readable().tobytes()
 
     @staticmethod
-    def convert_bytes_to_tensor(bytes_data, dims, data_type):
+    def convert_bytes_to_tensor(bytes_data: bytes, dims: Sequence[int], data_type: DType) -> Tensor:
         """A tensor of these sizes from bytes of `get_bytes`."""
         return Tensor(np.frombuffer(bytes_data, mstype.to_dtype(data_type).numpy).reshape(dims).copy())
 
-    def pin_memory(self):
+    def pin_memory(self) -> Tensor:
         """The tensor itself: memory of the host is used as it is."""
         return self
 
-    def is_pinned(self):
+    def is_pinned(self) -> bool:
         """Whether the memory is locked for copies to a device: it is not."""
         return False
 
-    def is_shared(self):
+    def is_shared(self) -> bool:
         """Whether other processes see the memory: they do not."""
         return False
 
-    def is_signed(self):
+    def is_signed(self) -> bool:
         """Whether the element type has negative numbers."""
         return mstype.signed_type(self.dtype)
 
-    def is_complex(self):
+    def is_complex(self) -> bool:
         """Whether the elements are complex numbers."""
         return self.dtype in mstype.complex_type
 
-    def move_to(self, to, blocking=True):
+    def move_to(self, to: str, blocking: bool = True) -> Tensor:
         """The tensor itself: programs take values to the device that computes. Raises ValueError for other places."""
         if to not in ("CPU", "GPU", "Ascend"):
             raise ValueError(f"[Tensor.move_to] unknown place, got {to!r}, expected CPU, GPU or Ascend")
         return self
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Says whether a parameter is trained, and returns it. Gradients of other tensors are those asked for."""
         if self.is_parameter:
             self.requires_grad = bool(requires_grad)
         return self
 
-    def itemset(self, *args):
+    def itemset(self, *args) -> Tensor:
         """A copy with another value at a place: `itemset(value)` of one element, else `itemset(place, value)`."""
         if len(args) == 1 and self.size != 1:
             raise ValueError(f"[Tensor.itemset] no place, got {self.size} elements, expected itemset(place, value)")
@@ -165,34 +168,34 @@ class Facts:
         made[place] = args[-1]
         return made
 
-    def new_empty(self, size, *, dtype=None, device=None):
+    def new_empty(self, size: Ints, *, dtype: DType | str | type | None = None, device: str | None = None) -> Tensor:
         """A tensor of zeros of these sizes."""
         size = (size,) if isinstance(size, int) else tuple(size)
         return Tensor(shape=size, dtype=self.dtype if dtype is None else dtype)
 
-    def to_dlpack(self):
+    def to_dlpack(self) -> object:
         """A DLPack capsule over the same memory."""
         return self.__dlpack__()
 
     @staticmethod
-    def from_dlpack(dlpack):
+    def from_dlpack(dlpack: object) -> Tensor:
         """A tensor of the values of a DLPack capsule, or of an array of another library."""
         return Tensor(np.from_dlpack(_Capsule(dlpack)).copy())
 
-    def set_const_arg(self, const_arg=True):
+    def set_const_arg(self, const_arg: bool = True) -> Tensor:
         """Kept, without effect; returns the tensor."""
         return self
 
-    def wait_pipeline(self):
+    def wait_pipeline(self) -> None:
         """Returns at once: results are there when calls return."""
 
-    def flush_from_cache(self):
+    def flush_from_cache(self) -> None:
         """Kept, without effect: there are no parameter servers."""
 
-    def set_init_flag(self, flag):
+    def set_init_flag(self, flag: bool) -> None:
         """Kept, without effect: there are no parameter servers."""
 
-    def offload(self, offload_to):
+    def offload(self, offload_to: str) -> None:
         """Raises NotImplementedError: memory is planned for each program."""
         raise NotImplementedError(
             "[Tensor.offload] memory cannot be offloaded, got a call, expected Cell.recompute or optimizer sharding"

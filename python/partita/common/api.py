@@ -1,5 +1,6 @@
 """The way functions run, by the names of the documented module."""
 
+from partita._current import current
 from partita._names import absent, refuse_missing
 from partita.common.tools import _no_grad  # noqa: F401
 
@@ -9,7 +10,7 @@ class _Executor:
     has to be waited for or released."""
 
     def __init__(self):
-        self._grad_flag, self._made = False, None
+        self._grad_flag, self._enables, self._made = False, True, None
 
     def requires_grad(self):
         """Whether gradients are recorded: they are those that are asked for, of whole functions."""
@@ -39,13 +40,22 @@ class _Executor:
         """The flag that `set_grad_flag` sets."""
         return self._grad_flag
 
-    enable_grad = grad_flag
-
     def set_grad_flag(self, flag):
         """Kept, without effect: gradients are those that are asked for."""
         self._grad_flag = bool(flag)
 
-    set_enable_grad = set_grad_flag
+    def enable_grad(self):
+        """Whether results have gradients, as `set_enable_grad` says."""
+        build = current()
+        return self._enables if build is None else not getattr(build, "is_detached", False)
+
+    def set_enable_grad(self, flag):
+        """Has the results from here on, within a function that is differentiated, have gradients or not."""
+        build = current()
+        if build is None:
+            self._enables = bool(flag)
+        else:
+            build.is_detached = not flag
 
     def sync(self):
         """Returns at once: results are there when calls return."""

@@ -8,15 +8,19 @@ from partita import _later
 
 
 class DType:
-    """An element type: `str(ms.float32)` is "Float32"."""
+    """An element type: `str(ms.float32)` is "Float32", its `repr` that of the documented system."""
 
     __slots__ = ("name", "core", "numpy")
 
     def __init__(self, name, core, numpy):
         self.name, self.core, self.numpy = name, core, numpy
 
-    def __repr__(self):
+    def __str__(self):
         return self.name
+
+    def __repr__(self):
+        kind = self.name.split("[")[0]  # without the types of elements
+        return f"mindspore.{_IN_SCRIPTS.get(kind, self.name.lower())}"
 
     def __hash__(self):
         return hash(self.core)
@@ -25,53 +29,51 @@ class DType:
         return isinstance(other, DType) and other.core == self.core
 
 
-bool_ = DType("Bool", "bool", np.dtype(np.bool_))
-uint8 = DType("UInt8", "u8", np.dtype(np.uint8))
-uint16 = DType("UInt16", "u16", np.dtype(np.uint16))
-uint32 = DType("UInt32", "u32", np.dtype(np.uint32))
-int8 = DType("Int8", "i8", np.dtype(np.int8))
-int16 = DType("Int16", "i16", np.dtype(np.int16))
-int32 = DType("Int32", "i32", np.dtype(np.int32))
-int64 = DType("Int64", "i64", np.dtype(np.int64))
-float16 = DType("Float16", "f16", np.dtype(np.float16))
-float32 = DType("Float32", "f32", np.dtype(np.float32))
-float64 = DType("Float64", "f64", np.dtype(np.float64))
-bfloat16 = DType("BFloat16", "bf16", None)
-half, single, double, int_, float_ = float16, float32, float64, int64, float64
-
-# Element types that scripts name, and that no tensor has.
-uint64 = DType("UInt64", "u64", np.dtype(np.uint64))
-complex64 = DType("Complex64", "c64", np.dtype(np.complex64))
-complex128 = DType("Complex128", "c128", np.dtype(np.complex128))
-qint4x2 = DType("QInt4x2", "q4", None)
-
-# Names of C for them, as scripts of other libraries use them.
-short, ushort, long, byte, ubyte, intc, uintc, intp = int16, uint16, int64, int8, uint8, int32, uint32, int64
-cfloat, cdouble, uintp, uint = complex64, complex128, uint64, uint64
-
-# Types of eight bits and less, and types of what is no tensor: they are names, which no tensor has.
-hifloat8 = DType("HiFloat8", "hif8", None)
-float8_e4m3fn, float8_e5m2 = DType("Float8E4M3FN", "f8e4m3fn", None), DType("Float8E5M2", "f8e5m2", None)
-number, string, type_none, _null = (DType(name, name, None) for name in "Number String None Null".split())
-QuantDtype = Enum("QuantDtype", [f"{kind}{bits}" for kind in ("INT", "UINT") for bits in range(1, 17)], start=0)
-QuantDtype.__doc__ = "Types of quantized numbers, by their bits: names, which no tensor has."
-
-_ALL = (bool_, uint8, uint16, uint32, int8, int16, int32, int64, float16, float32, float64, bfloat16)
-_BY_CORE = {one.core: one for one in _ALL}
-int_type, uint_type = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
-float_type = (float16, float32, float64, bfloat16)
-complex_type = (complex64, complex128)
-number_type = (*int_type, *uint_type, *float_type, *complex_type)
+# How scripts name what has another name than that in small letters.
+_IN_SCRIPTS = {"Float8E4M3FN": "float8_e4m3fn", "Float8E5M2": "float8_e5m2", "String": "string_", "List": "list_"}
+_IN_SCRIPTS.update({"Tuple": "tuple_", "None": "type_none", "Null": "Null", "QInt4x2": "int4"})
 
 
-def _kind(name, members, doc):
-    """A class whose instances are some element types, for isinstance."""
+class Number(DType):
+    """A type of numbers."""
 
-    class Kind(type):
-        def __instancecheck__(cls, one):
-            return isinstance(one, DType) and one in members
+    __slots__ = ()
 
-    return Kind(name, (), {"__doc__": doc, "__module__": __name__})
+
+class Float(Number):
+    """A type of floating-point numbers, but for bfloat16."""
+
+    __slots__ = ()
+
+
+class BFloat(Number):
+    """The type bfloat16."""
+
+    __slots__ = ()
+
+
+class Int(Number):
+    """A type of integers with a sign."""
+
+    __slots__ = ()
+
+
+class UInt(Number):
+    """A type of integers without a sign."""
+
+    __slots__ = ()
+
+
+class Bool(Number):
+    """The type of bools."""
+
+    __slots__ = ()
+
+
+class Complex(Number):
+    """A type of complex numbers."""
+
+    __slots__ = ()
 
 
 class _OfValues(DType):
@@ -104,16 +106,38 @@ class List(_OfValues):
     __slots__, _title = (), "List"
 
 
-list_, tuple_, tensor_type = List(), Tuple(), TensorType()
-
 Type = DType
-Float = _kind("Float", (float16, float32, float64), "Float16, float32 and float64.")
-BFloat = _kind("BFloat", (bfloat16,), "Bfloat16.")
-Int = _kind("Int", int_type, "Integers with a sign.")
-UInt = _kind("UInt", uint_type, "Integers without a sign.")
-Bool = _kind("Bool", (bool_,), "Bools.")
-Complex = _kind("Complex", complex_type, "Complex numbers.")
-Number = _kind("Number", number_type, "All numbers.")
+bool_ = Bool("Bool", "bool", np.dtype(np.bool_))
+uint8, uint16, uint32, uint64 = (UInt(f"UInt{n}", f"u{n}", np.dtype(f"u{n // 8}")) for n in (8, 16, 32, 64))
+int8, int16, int32, int64 = (Int(f"Int{n}", f"i{n}", np.dtype(f"i{n // 8}")) for n in (8, 16, 32, 64))
+float16, float32, float64 = (Float(f"Float{n}", f"f{n}", np.dtype(f"f{n // 8}")) for n in (16, 32, 64))
+bfloat16 = BFloat("BFloat16", "bf16", None)
+half, single, double, int_, float_ = float16, float32, float64, int64, float64
+
+# Element types that scripts name, and that no tensor has, as uint64.
+complex64, complex128 = (Complex(f"Complex{n}", f"c{n}", np.dtype(f"c{n // 8}")) for n in (64, 128))
+qint4x2 = Int("QInt4x2", "q4", None)
+
+# Names of C for them, as scripts of other libraries use them.
+short, ushort, long, byte, ubyte, intc, uintc, intp = int16, uint16, int64, int8, uint8, int32, uint32, int64
+cfloat, cdouble, uintp, uint = complex64, complex128, uint64, uint64
+
+# Types of eight bits and less, and types of what is no tensor: they are names, which no tensor has.
+hifloat8 = Float("HiFloat8", "hif8", None)
+float8_e4m3fn, float8_e5m2 = Float("Float8E4M3FN", "f8e4m3fn", None), Float("Float8E5M2", "f8e5m2", None)
+string, type_none, _null = (DType(one, one, None) for one in "String None Null".split())
+number, list_, tuple_, tensor_type = Number("Number", "Number", None), List(), Tuple(), TensorType()
+QuantDtype = Enum("QuantDtype", [f"{kind}{bits}" for kind in ("INT", "UINT") for bits in range(1, 17)], start=0)
+QuantDtype.__doc__ = "Types of quantized numbers, by their bits: names, which no tensor has."
+
+_ALL = (bool_, uint8, uint16, uint32, int8, int16, int32, int64, float16, float32, float64, bfloat16)
+_BY_CORE = {one.core: one for one in _ALL}
+int_type, uint_type = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
+float_type = (float16, float32, float64, bfloat16)
+complex_type = (complex64, complex128)
+number_type = (*int_type, *uint_type, *float_type, *complex_type)
+
+
 _FLOATS = {"f16", "bf16", "f32", "f64"}
 
 
@@ -145,7 +169,11 @@ def to_dtype(given):
         if wanted is not None and one.numpy == wanted:
             return one
     names = ", ".join(one.name.lower() for one in _ALL)
-    raise TypeError(f"[dtype] unknown element type, got {given!r}, expected one of {names}")
+    text = str(given) if isinstance(given, DType) else repr(given)
+    raise TypeError(f"[dtype] unknown element type, got {text}, expected one of {names}")
+
+
+DTypeLike = DType | np.dtype | type | str  # what `to_dtype` takes
 
 
 def dtype_to_nptype(type_):
@@ -158,7 +186,10 @@ def dtype_to_nptype(type_):
 
 
 def pytype_to_dtype(given):
-    """The element type of a type of Python."""
+    """The type that stands for a type of Python, or of NumPy: float64 for float."""
+    named = {float: float64, str: string, list: list_, tuple: tuple_, type(None): type_none}
+    if isinstance(given, DType) or given in named:
+        return named.get(given, given)
     return to_dtype(given)
 
 

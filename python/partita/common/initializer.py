@@ -1,6 +1,9 @@
 """Initial values of parameters: distributions of the library, drawn when the values are first needed."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -9,6 +12,7 @@ from partita._described import Described
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
 from partita.common import seed as _seed
+from partita.common.dtype import DTypeLike
 from partita.common.tensor import Tensor
 
 _registry = {}
@@ -91,9 +95,9 @@ class One(_Fixed):
 
 
 class Constant(_Fixed):
-    """Sets all numbers to `value`."""
+    """Sets all numbers to `value`, a number."""
 
-    def __init__(self, value):
+    def __init__(self, value: float):
         super().__init__("constant", value)
 
 
@@ -107,13 +111,14 @@ class Normal(_Fixed):
     True
     """
 
-    def __init__(self, sigma=0.01, mean=0.0):
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0):
         super().__init__("normal", mean, sigma)
 
 
 @_named("truncatednormal", "truncated_normal")
 class TruncatedNormal(_Fixed):
-    """Draws normal numbers between two limits. The limits are values, not counts of standard deviations.
+    """Draws normal numbers of mean `mean` and deviation `sigma` from `a` to `b`; those beyond are drawn again. These
+    limits are values, not counts of deviations.
 
     >>> from partita.common.initializer import TruncatedNormal, initializer
     >>> weight = initializer(TruncatedNormal(0.02, 0.0, -0.04, 0.04), [100, 50], ms.float32).init_data()
@@ -121,24 +126,54 @@ class TruncatedNormal(_Fixed):
     True
     """
 
-    def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0):
         below, above = ((mean - a) / sigma, (b - mean) / sigma) if sigma > 0 else (0, 0)
+        self._limits = None  # where the library has no such distribution
         if min(below, above) >= _NOTHING_BEYOND:
             super().__init__("normal", mean, sigma)
-        elif abs(below - 2) < 1e-6 and abs(above - 2) < 1e-6:
-            super().__init__("truncated_normal", mean, sigma)
-        else:
-            raise ValueError(
-                f"[initializer] these limits are not supported, got a={a}, b={b} with sigma={sigma}, mean={mean}, "
-                f"expected two standard deviations from the mean, or {_NOTHING_BEYOND} and more"
-            )
+            return
+        super().__init__("truncated_normal", mean, sigma)
+        if abs(below - 2) < 1e-6 and abs(above - 2) < 1e-6:
+            return
+        if below + above <= 0:
+            raise ValueError(f"[TruncatedNormal] no numbers within the limits, got a={a}, b={b}, expected a below b")
+        self._limits = -below, above
+
+    def values_of(self, shape, dtype, stream):
+        if self._limits is None:
+            return _core.initial(self.kind, self.args, dtype.core, shape, _seed.seed_or_default(), stream)
+        return super().values_of(shape, dtype, stream)
+
+    def _initialize(self, arr):
+        if self._limits is None:
+            super()._initialize(arr)
+            return
+        mean, sigma = self.args
+        _assignment(arr, mean + sigma * _within(*self._limits, arr.shape))
+
+
+def _within(low, high, shape):
+    """Standard normal numbers from `low` to `high`: those that are drawn beyond are drawn again."""
+    made, missing = np.empty(math.prod(shape)), np.arange(math.prod(shape))
+    share = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    likeliest = min(max(0.0, low), high)
+    bottom, top = max(low, likeliest - _NOTHING_BEYOND), min(high, likeliest + _NOTHING_BEYOND)
+    while missing.size:
+        if share > 0.2:
+            drawn = _normals(missing.shape)
+            fits = (drawn >= low) & (drawn <= high)
+        else:  # evenly, and kept by their density
+            drawn = _init_random_uniform(bottom, top, missing.shape)
+            fits = _init_random_uniform(0, 1, missing.shape) <= np.exp((likeliest**2 - drawn**2) / 2)
+        made[missing[fits]], missing = drawn[fits], missing[~fits]
+    return np.clip(made, low, high).reshape(shape)
 
 
 @_named("uniform")
 class Uniform(_Fixed):
     """Draws numbers evenly from -scale to scale."""
 
-    def __init__(self, scale=0.07):
+    def __init__(self, scale: float = 0.07):
         super().__init__("uniform", -scale, scale)
 
 
@@ -146,11 +181,11 @@ class Uniform(_Fixed):
 class XavierUniform(Initializer):
     """Draws evenly from -bound to bound, with the variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
 
-    def __init__(self, gain=1):
+    def __init__(self, gain: float = 1):
         self.gain = gain
 
     def rule(self, shape):
-        fan_in, fan_out = _core.fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         bound = self.gain * math.sqrt(6.0 / (fan_in + fan_out))
         return "uniform", [-bound, bound]
 
@@ -159,11 +194,11 @@ class XavierUniform(Initializer):
 class XavierNormal(Initializer):
     """Draws normal numbers with the variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
 
-    def __init__(self, gain=1):
+    def __init__(self, gain: float = 1):
         self.gain = gain
 
     def rule(self, shape):
-        fan_in, fan_out = _core.fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         return "normal", [0.0, self.gain * math.sqrt(2.0 / (fan_in + fan_out))]
 
 
@@ -184,19 +219,21 @@ def _gain(nonlinearity, slope):
 class _He(Initializer):
     """He et al., 2015."""
 
-    def __init__(self, negative_slope=0, mode="fan_in", nonlinearity="leaky_relu"):
+    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"):
         if mode not in ("fan_in", "fan_out"):
             raise ValueError(f"[initializer] unknown mode, got '{mode}', expected fan_in or fan_out")
         self.gain, self.mode = _gain(nonlinearity, negative_slope), mode
 
     def deviation(self, shape):
-        fan_in, fan_out = _core.fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         return self.gain / math.sqrt(fan_in if self.mode == "fan_in" else fan_out)
 
 
 @_named("he_uniform", "heuniform")
 class HeUniform(_He):
-    """Draws evenly from -bound to bound, with the variance gain^2 / fan (He et al., 2015).
+    """Draws evenly from -bound to bound, with the variance gain^2 / fan (He et al., 2015). `mode`: whether fan is the
+    number of inputs ("fan_in") or of outputs ("fan_out") of the weight. `nonlinearity` gives the gain: "relu" sqrt(2),
+    "leaky_relu" sqrt(2 / (1 + negative_slope^2)), "tanh" 5 / 3, "linear" or "sigmoid" 1. Raises ValueError for others.
 
     >>> from partita.common.initializer import HeUniform, initializer
     >>> weight = initializer(HeUniform(), [100, 50], ms.float32).init_data()
@@ -211,7 +248,9 @@ class HeUniform(_He):
 
 @_named("he_normal", "henormal")
 class HeNormal(_He):
-    """Draws normal numbers with the variance gain^2 / fan (He et al., 2015).
+    """Draws normal numbers with the variance gain^2 / fan (He et al., 2015). `mode`: whether fan is the number of
+    inputs ("fan_in") or of outputs ("fan_out") of the weight. `nonlinearity` gives the gain: "relu" sqrt(2),
+    "leaky_relu" sqrt(2 / (1 + negative_slope^2)), "tanh" 5 / 3, "linear" or "sigmoid" 1. Raises ValueError for others.
 
     >>> from partita.common.initializer import HeNormal, initializer
     >>> weight = initializer(HeNormal(), [100, 50], ms.float32).init_data()
@@ -247,9 +286,10 @@ class Identity(Initializer):
 
 @_named("sparse")
 class Sparse(Initializer):
-    """Normal numbers in a matrix, of which each column has a share of zeros (Martens, 2010)."""
+    """Normal numbers of deviation `sigma` in a matrix, of which each column has the share `sparsity` of zeros (Martens,
+    2010). Raises ValueError for other than two dimensions."""
 
-    def __init__(self, sparsity, sigma=0.01):
+    def __init__(self, sparsity: float, sigma: float = 0.01):
         super().__init__()
         self.sparsity, self.sigma = sparsity, sigma
 
@@ -265,9 +305,10 @@ class Sparse(Initializer):
 
 @_named("dirac")
 class Dirac(Initializer):
-    """A kernel of a convolution that keeps as many channels as it can, in each group."""
+    """A kernel of a convolution, [out,in,..] of 3 to 5 dimensions, that keeps as many channels as it can, in each of
+    `groups` groups. Raises ValueError for other dimensions, or groups that do not divide the output channels."""
 
-    def __init__(self, groups=1):
+    def __init__(self, groups: int = 1):
         super().__init__()
         self.groups = groups
 
@@ -285,9 +326,10 @@ class Dirac(Initializer):
 
 @_named("orthogonal")
 class Orthogonal(Initializer):
-    """A matrix with orthogonal rows or columns (Saxe et al., 2013); of several dimensions the later ones are one."""
+    """A matrix with orthogonal rows or columns times `gain` (Saxe et al., 2013); of several dimensions the later ones
+    are one. Raises ValueError for fewer than two dimensions."""
 
-    def __init__(self, gain=1.0):
+    def __init__(self, gain: float = 1.0):
         super().__init__(gain=gain)
         self.gain = gain
 
@@ -303,9 +345,11 @@ class Orthogonal(Initializer):
 
 @_named("variancescaling")
 class VarianceScaling(Initializer):
-    """Numbers whose variance is `scale` over the number of inputs, of outputs, or their mean."""
+    """Numbers whose variance is `scale` over the number of inputs ("fan_in"), of outputs ("fan_out") or their mean
+    ("fan_avg"). `distribution`: "uniform", "truncated_normal" (cut off at two deviations) or "untruncated_normal".
+    Raises ValueError for another mode or distribution, or a scale that is not above 0."""
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
         if scale <= 0:
             raise ValueError(f"[VarianceScaling] bad scale, got {scale}, expected a number above 0")
@@ -319,7 +363,7 @@ class VarianceScaling(Initializer):
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def rule(self, shape):
-        fan_in, fan_out = _core.fans(list(shape))
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         deviation = math.sqrt(self.scale / max(1.0, fan))
         if self.distribution == "uniform":
@@ -383,8 +427,15 @@ def _initializer_of(init):
     return found()
 
 
-def initializer(init, shape=None, dtype=mstype.float32):
-    """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed.
+def initializer(
+    init: Initializer | str | float | Tensor,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike = mstype.float32,
+) -> Tensor:
+    """A tensor of a shape whose values are drawn from `init`, a name ("normal", "xavier_uniform", ..), a number or an
+    Initializer, when they are needed: `init_data()` draws them, a Parameter does so by itself. `set_seed` makes them
+    reproducible. A Tensor in place of `init` is cast to `dtype`. Raises ValueError for an unknown name, no shape or
+    sizes below 1, TypeError for what is none of these.
 
     >>> from partita.common.initializer import initializer
     >>> initializer("ones", [2, 2], ms.float32).init_data()

@@ -12,6 +12,8 @@ class JitConfig:
     ):
         given = dict(jit_level=jit_level, exc_mode=exc_mode, jit_syntax_level=jit_syntax_level, debug_level=debug_level)
         self.jit_config_dict = {**given, "infer_boost": infer_boost, **kwargs}
+        if jit_level:
+            self.jit_config_dict["backend"] = "GE" if jit_level == "O2" else "ms_backend"
 
 
 __getattr__ = refuse_missing(globals())

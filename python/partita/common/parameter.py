@@ -1,11 +1,15 @@
 """Parameters: tensors with a name that a training updates."""
 
 import weakref
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
 
 from partita._current import current
 from partita._warnings import warn
 from partita.common import seed as _seed
-from partita.common.dtype import to_dtype
+from partita.common.dtype import DType, to_dtype
 from partita.common.initializer import initializer
 from partita.common.param_info import ParamInfo
 from partita.common.tensor import Tensor
@@ -61,13 +65,13 @@ class Parameter(Tensor):
 
     def __init__(
         self,
-        default_input,
-        name=None,
-        requires_grad=True,
-        layerwise_parallel=False,
-        parallel_optimizer=True,
-        storage_format="",
-        device=None,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
     ):
         self._symbol = None
         self._updates, self._holder, self._accumulator, self._info, self._programs = 0, None, None, None, None
@@ -100,7 +104,7 @@ class Parameter(Tensor):
     def _stream(self):
         return self.name if self.name != DEFAULT_NAME else _seed.next_name("parameter")
 
-    def set_data(self, data, slice_shape=False):
+    def set_data(self, data: Tensor, slice_shape: bool = False) -> Self:
         """Takes the values of a tensor of the same shape, cast to this element type, and returns the parameter. Raises
         ValueError for other shapes, RuntimeError while a Model trains the parameter."""
         if not isinstance(data, Tensor):
@@ -119,11 +123,11 @@ class Parameter(Tensor):
         self._count_update()
         return self
 
-    def assign_value(self, value):
+    def assign_value(self, value: Tensor) -> Self:
         """Sets the values to those of a tensor of the same shape, as `set_data` does."""
         return self.set_data(value)
 
-    def asnumpy(self):
+    def asnumpy(self) -> np.ndarray:
         """The values as a NumPy array over the same memory. Assignment of its items changes the parameter, as that of
         the parameter's own items does. It cannot be changed in other ways, of which programs would not hear."""
         return Values.of(self, self._values())
@@ -188,7 +192,7 @@ class Parameter(Tensor):
         info.belong_to(self)
         self._info = info
 
-    def add_pipeline_stage(self, stage):
+    def add_pipeline_stage(self, stage: int) -> None:
         """Kept, without effect: parameters are on the stages of the cells that use them. Raises TypeError for what is
         no integer, ValueError for a negative one."""
         if not isinstance(stage, int) or isinstance(stage, bool):
@@ -202,8 +206,9 @@ class Parameter(Tensor):
         prefix "accu_grads", or None."""
         return None if self._accumulator is None else self._accumulator()
 
-    def clone(self, init="same"):
-        """Returns a new parameter with a copy of the values, or with those of an initializer."""
+    def clone(self, init: str | float | Tensor = "same") -> "Parameter":
+        """Returns a new parameter of this name, shape and element type with a copy of the values, or with those of an
+        initializer."""
         if isinstance(init, str) and init == "same":
             data = self.init_data()
         else:
@@ -222,15 +227,16 @@ class Parameter(Tensor):
         return (*super()._pickled(), *options)
 
     @property
-    def data(self):
+    def data(self) -> Self:
         return self
 
-    def value(self):
+    def value(self) -> Tensor:
         """The values as they are now, as a tensor; in a network that is being built, the parameter."""
         return self if current() is not None else Tensor(self.array.copy())
 
-    def set_dtype(self, dtype):
-        """Casts the values to another element type, which it returns."""
+    def set_dtype(self, dtype: DType | str | type) -> DType:
+        """Casts the values to another element type, which it returns. Raises TypeError for what is no element type,
+        RuntimeError while a Model trains the parameter."""
         dtype = to_dtype(dtype)
         self._require_free("set_dtype")
         self._array, self._holder = self.init_data().array.cast(dtype.core), None
@@ -247,16 +253,16 @@ class Parameter(Tensor):
 
 
 class ParameterTuple(tuple):
-    """Parameters in an order of their own."""
+    """Parameters in an order of their own: a tuple. Raises TypeError for what is no parameter."""
 
-    def __new__(cls, iterable):
+    def __new__(cls, iterable: Iterable[Parameter]):
         parameters = tuple(iterable)
         for one in parameters:
             if not isinstance(one, Parameter):
                 raise TypeError(f"[ParameterTuple] not a parameter, got {type(one).__name__}, expected Parameter")
         return super().__new__(cls, parameters)
 
-    def clone(self, prefix, init="same"):
+    def clone(self, prefix: str, init: str | float | Tensor = "same") -> "ParameterTuple":
         made = []
         for one in self:
             clone = one.clone(init)

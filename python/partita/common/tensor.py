@@ -1,6 +1,8 @@
 """Tensors: arrays of the library, or values of a network that is being built."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,7 @@ class _Readable:
 
     __slots__ = ()
 
-    def asnumpy(self):
+    def asnumpy(self) -> np.ndarray:
         """The values as a NumPy array over the same memory. Raises TypeError for bfloat16, which NumPy does not
         have. Within a step what is written to the array counts for the calls that follow; that of a result is to be
         read."""
@@ -41,8 +43,8 @@ class _Readable:
         self._is_shared = True
         return self._values()
 
-    def numpy(self):
-        """The values as a NumPy array; see `asnumpy`."""
+    def numpy(self) -> np.ndarray:
+        """The values as a NumPy array of this shape; see `asnumpy`."""
         return self.asnumpy()
 
     def __array__(self, dtype=None, copy=None):
@@ -57,19 +59,24 @@ class _Readable:
         return self.asnumpy().__dlpack_device__()
 
     @staticmethod
-    def from_numpy(array):
-        """A tensor with a copy of an array. Raises TypeError for what is no NumPy array."""
+    def from_numpy(array: np.ndarray) -> "Tensor":
+        """A tensor with a copy of an array, of its shape and element type. Raises TypeError for what is no NumPy
+        array."""
         if not isinstance(array, np.ndarray):
             raise TypeError(f"[Tensor] not a NumPy array, got {type(array).__name__}, expected numpy.ndarray")
         return Tensor(array)
 
-    def tolist(self):
-        """The values as numbers in nested lists; without dimensions a number."""
+    def tolist(self) -> list | float | int | bool:
+        """The values as numbers of Python in nested lists, one level for each dimension; without dimensions a
+        number."""
         return self._values().tolist()
 
-    def item(self, index=None):
-        """The only element as a number of Python, or the one at a place. Raises ValueError where there are several."""
+    def item(self, index: int | tuple[int, ...] | None = None) -> float | int | bool:
+        """The only element as a number of Python, or the one at a place, counted in one row or given as a tuple. Raises
+        ValueError where there are several elements and no place."""
         values = self._values()
+        if index is None and values.size != 1:
+            raise ValueError(f"[Tensor.item] not one element, got shape {self.shape}, expected one, or a place")
         return values.item() if index is None else values.item(index)
 
 
@@ -90,7 +97,15 @@ class Tensor(_Readable):
     init_flag = is_init = False  # of tensors that parameter servers draw
     __array_priority__ = 1000  # NumPy leaves operators with tensors to them
 
-    def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
+    def __init__(
+        self,
+        input_data: Any = None,
+        dtype: mstype.DType | str | type | None = None,
+        shape: int | Sequence[int] | None = None,
+        init: Any = None,
+        const_arg: bool = False,
+        device: str | None = None,
+    ):
         self._array = self._symbol = self._init = None
         shape, build = (shape,) if isinstance(shape, int) else shape, current()
         if build is not None and build.is_recorded:
@@ -159,18 +174,20 @@ class Tensor(_Readable):
         """Whether it is a value of a network that is built: it has no value yet."""
         return self._symbol is not None and self._init is None
 
-    def settle(self):
+    def settle(self) -> "Tensor":
         """Makes a result of a step that ended a tensor like any other, and returns the tensor."""
         if self._is_recorded:
             self._array, self._symbol, self._init = self.array, None, None
         return self
 
     @property
-    def version(self):
+    def version(self) -> int:
         """How often the values were changed in place, as far as the tensor was told."""
         return version_of(self)
 
-    def init_data(self, slice_index=None, shape=None, opt_shard_group=None):
+    def init_data(
+        self, slice_index: int | None = None, shape: Sequence[int] | None = None, opt_shard_group: str | None = None
+    ) -> "Tensor":
         """Draws the values that an initializer stands for."""
         if self._array is None and self._init is not None:
             init, own, dtype = self._init
@@ -181,39 +198,39 @@ class Tensor(_Readable):
         return _seed.next_name("tensor")
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         if self._symbol is not None:  # in a step of several processes the array may be their own rows
             return tuple(self._symbol.shape)
         return self._init[1] if self._array is None else tuple(self._array.shape)
 
     @property
-    def dtype(self):
+    def dtype(self) -> mstype.DType:
         if self._array is not None:
             return mstype.of_core(self._array.dtype)
         return self._init[2] if self._symbol is None else mstype.of_core(self._symbol.dtype)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return len(self.shape)
 
     @property
-    def size(self):
+    def size(self) -> int:
         return math.prod(self.shape)
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         return self.dtype.numpy.itemsize if self.dtype.numpy else 2
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return self.size * self.itemsize
 
     @property
-    def has_init(self):
+    def has_init(self) -> bool:
         return self._array is None and self._init is not None
 
-    def dim(self):
-        """The number of dimensions."""
+    def dim(self) -> int:
+        """The number of dimensions, which `ndim` is, too."""
         return self.ndim
 
     def _values(self):
@@ -222,11 +239,11 @@ class Tensor(_Readable):
             raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) first")
         return np.asarray(self.array)
 
-    def value(self):
+    def value(self) -> "Tensor":
         """Returns the tensor itself."""
         return self
 
-    def copy(self):
+    def copy(self) -> "Tensor":
         """Returns a new tensor with a copy of the values. Gradients pass through it, unless it is of a parameter."""
         build = current()
         if build is not None and self._symbol is not None:
@@ -249,11 +266,12 @@ class Tensor(_Readable):
         """The values as NumPy has them: of bfloat16, which it has not, as float32."""
         return np.asarray(self.array.cast("f32")) if self.dtype == mstype.bfloat16 else self._values()
 
-    def set_data(self, data, slice_shape=False):
-        """Takes the values of another tensor of this shape; see `assign_value`."""
+    def set_data(self, data: "Tensor", slice_shape: bool = False) -> None:
+        """Takes the values of another tensor of this shape, cast to this element type. Raises ValueError for other
+        shapes."""
         self.assign_value(data)
 
-    def assign_value(self, value):
+    def assign_value(self, value: "Tensor") -> "Tensor":
         """Takes the values of another tensor of this shape, cast to this element type. Raises ValueError for other
         shapes."""
         if not isinstance(value, Tensor):
@@ -388,12 +406,20 @@ def _brackets(values):
     return text if values.ndim else text.strip()
 
 
-def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
-    """A Tensor with the elements of an array, a list or a number, in an element type.
+def tensor(
+    input_data: Any = None,
+    dtype: mstype.DType | str | type | None = None,
+    shape: int | Sequence[int] | None = None,
+    init: Any = None,
+    const_arg: bool = False,
+    device: str | None = None,
+) -> Tensor:
+    """A Tensor with a copy of the elements of an array, a list or a number, in an element type: of numbers of Python
+    int64, float32 or bool. Raises TypeError for what are no numbers, ValueError for rows that differ in length.
 
     >>> ms.tensor([1, 2])
     Tensor(shape=[2], dtype=Int64, value=[1, 2])
     >>> ms.tensor(1.5, ms.float64).dtype
-    Float64
+    mindspore.float64
     """
     return Tensor(input_data, dtype, shape, init, const_arg, device)

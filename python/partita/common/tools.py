@@ -1,7 +1,10 @@
 """Functions of the top level: tensors from buffers, settings of the process."""
 
+from __future__ import annotations
+
 import contextlib
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,17 +13,19 @@ from partita._current import current
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.common.tensor import Tensor
 
 STRICT, COMPATIBLE, LAX = 0, 1, 2  # the levels of `jit_syntax_level`, which has no effect
 
 
-def from_numpy(array):
-    """A tensor of the values of a NumPy array. Raises TypeError for what is none."""
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor with a copy of the values of a NumPy array, of its shape and element type. Raises TypeError for anything
+    else."""
     return Tensor.from_numpy(array)
 
 
-def frombuffer(buffer, dtype, count=-1, offset=0):
+def frombuffer(buffer, dtype: DTypeLike, count: int = -1, offset: int = 0) -> Tensor:
     """A tensor of one dimension, of the bytes of a buffer from `offset` on: `count` elements, or all. Raises ValueError
     for a buffer that is too short."""
     kind = mstype.to_dtype(dtype).numpy
@@ -29,8 +34,8 @@ def frombuffer(buffer, dtype, count=-1, offset=0):
     return Tensor(np.frombuffer(buffer, kind, count, offset).copy())
 
 
-def is_tensor(obj):
-    """Whether a value is a tensor."""
+def is_tensor(obj: object) -> bool:
+    """Whether a value is a Tensor, which Parameters are, too."""
     return isinstance(obj, Tensor)
 
 
@@ -49,19 +54,19 @@ def swap_tensors(t1, t2):
     t2.assign_value(former)
 
 
-def get_current_device():
-    """(kind of the device, its number) of the context."""
+def get_current_device() -> tuple[str, int]:
+    """(kind of the device, its number) of the context: ("CPU", 0)."""
     return context.get_context("device_target"), context.get_context("device_id")
 
 
-def set_deterministic(deterministic):
+def set_deterministic(deterministic: bool) -> None:
     """Has programs give the same bits in each run: `set_context(deterministic="ON")`."""
     if not isinstance(deterministic, bool):
         raise TypeError(f"[set_deterministic] not a bool, got {deterministic!r}, expected True or False")
     context.set_context(deterministic="ON" if deterministic else "OFF")
 
 
-def set_recursion_limit(recursion_limit=1000):
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
     """Sets how deep calls of Python may nest, at least as deep as they may now. Raises ValueError for a number below
     1."""
     if not isinstance(recursion_limit, int) or isinstance(recursion_limit, bool):
@@ -71,7 +76,15 @@ def set_recursion_limit(recursion_limit=1000):
     sys.setrecursionlimit(max(recursion_limit, sys.getrecursionlimit()))
 
 
-def recompute(block, *args, use_reentrant=True, output_recompute=False, early_stop=True, context_fn=None, **kwargs):
+def recompute(
+    block: Callable,
+    *args,
+    use_reentrant: bool = True,
+    output_recompute: bool = False,
+    early_stop: bool = True,
+    context_fn=None,
+    **kwargs,
+):
     """Calls a cell or a function. In a program its results within are computed anew in the backward pass instead of
     being kept. Raises TypeError for what cannot be called."""
     if not callable(block):
@@ -121,7 +134,7 @@ def enable_dynamic(**kwargs):
     return _function()
 
 
-def set_dump(target, enabled=True):
+def set_dump(target, enabled: bool = True):
     """Warns, without effect: nothing is written while a program runs. See `set_context(save_graphs=..)`."""
     warn("[set_dump] values within programs are not written, got a call: return them, or print in PYNATIVE_MODE")
 

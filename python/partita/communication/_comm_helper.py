@@ -1,5 +1,7 @@
 """Questions about the ranks of a job, by the names of the documented module."""
 
+import shutil
+
 from partita import _core
 from partita._names import refuse_missing
 from partita.communication import management
@@ -18,8 +20,8 @@ def _is_available():
 
 
 def _is_mpi_available():
-    """Whether a launcher of processes started this one."""
-    return _core.this_place().ranks > 1
+    """Whether there is a launcher of processes, or one started this one."""
+    return _core.this_place().ranks > 1 or shutil.which("mpirun") is not None
 
 
 def _is_hccl_available():

@@ -1,5 +1,7 @@
 """Collectives on tensors at once, among processes. Alone a process is a group of one."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita import _core
@@ -15,7 +17,7 @@ _OPS = ("sum", "max", "min")
 class CommHandle:
     """Handle of a collective that is already complete: `wait` returns immediately."""
 
-    def wait(self):
+    def wait(self) -> None:
         pass
 
 
@@ -45,14 +47,16 @@ def _result(array, async_op):
     return Tensor(array), CommHandle() if async_op else None
 
 
-def barrier(group=_WORLD):
+def barrier(group: str = _WORLD) -> None:
     """Returns when all ranks of the group have called it. Collectives raise RuntimeError if the ranks are threads of
     this process."""
     _group("barrier", group)
     _core.collective("barrier", core_group(group), None, "sum", 0)
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
+def all_reduce(
+    tensor: Tensor, op: str = ReduceOp.SUM, group: str = _WORLD, async_op: bool = False
+) -> tuple[Tensor, CommHandle | None]:
     """Returns (result, handle). The result combines the tensors of all ranks element by element. The handle is None
     unless `async_op`. Raises ValueError for an unknown `op`, TypeError if `tensor` is no Tensor."""
     if op not in _OPS:
@@ -61,7 +65,9 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
     return _result(_core.collective("all_reduce", core_group(group), _tensor("all_reduce", tensor), op, 0), async_op)
 
 
-def all_gather_into_tensor(tensor, group=_WORLD, async_op=False):
+def all_gather_into_tensor(
+    tensor: Tensor, group: str = _WORLD, async_op: bool = False
+) -> tuple[Tensor, CommHandle | None]:
     """Returns (result, handle). The result has the tensors of all ranks, in the order of the group, concatenated along
     the first dimension. The handle is None unless `async_op`. Raises TypeError if `tensor` is no Tensor."""
     _group("all_gather_into_tensor", group)
@@ -69,7 +75,9 @@ def all_gather_into_tensor(tensor, group=_WORLD, async_op=False):
     return _result(array, async_op)
 
 
-def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
+def reduce_scatter_tensor(
+    tensor: Tensor, op: str = ReduceOp.SUM, group: str = _WORLD, async_op: bool = False
+) -> tuple[Tensor, CommHandle | None]:
     """Returns (result, handle). The result is this rank's part, along the first dimension, of the combined tensors:
     [n, ..] becomes [n / ranks, ..]. The handle is None unless `async_op`. Raises ValueError for an unknown `op`, or if
     the ranks do not divide n."""
@@ -86,7 +94,7 @@ def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False)
     )
 
 
-def broadcast(tensor, src=0, group=_WORLD):
+def broadcast(tensor: Tensor, src: int = 0, group: str = _WORLD) -> Tensor:
     """Returns the tensor of rank `src`, a rank of the world, on all ranks of the group. Raises ValueError if `src` is
     not in the group."""
     ranks = _group("broadcast", group)
@@ -166,7 +174,7 @@ def _later(name):
         )
 
     refuse.__name__ = name
-    refuse.__doc__ = "Not there yet."
+    refuse.__doc__ = "Not there: raises NotImplementedError. Use a collective of the group, such as `all_reduce`."
     return refuse
 
 

@@ -1,5 +1,7 @@
 """The ranks of the job: processes that a launcher started, or threads of this process (`set_context(ranks=8)`)."""
 
+from __future__ import annotations
+
 from partita import _core, _ranks, context
 from partita._names import refuse_missing
 
@@ -13,16 +15,17 @@ _groups = {}
 
 
 class GlobalComm:
-    """The group of all ranks, and whether communication was initialised."""
+    """The group of all ranks, WORLD_COMM_GROUP, the name of the backend, and whether `init` was called, INITED."""
 
     BACKEND = "mccl"
     WORLD_COMM_GROUP = MCCL_WORLD_COMM_GROUP
     INITED = False
 
 
-def init(backend_name=None):
-    """Begins communication. The name of a library is accepted and has no effect: ranks of one host communicate through
-    shared memory, others as their launcher has it."""
+def init(backend_name: str | None = None) -> None:
+    """Begins communication: ranks are then processes that a launcher such as `python -m partita.msrun` started, or one
+    alone. The name of a library, "hccl", "nccl" or "mccl", is accepted and has no effect: ranks of one host communicate
+    through shared memory, others as their launcher has it. Raises ValueError for another name."""
     if backend_name is not None and backend_name not in _BACKENDS:
         raise ValueError(f"[init] unknown backend, got {backend_name!r}, expected one of {_BACKENDS}")
     _core.this_place()  # refuses a launcher's numbers that make no sense
@@ -30,8 +33,8 @@ def init(backend_name=None):
     GlobalComm.INITED = True
 
 
-def release():
-    """Ends communication; groups are gone."""
+def release() -> None:
+    """Ends communication; groups are gone. Raises RuntimeError before `init`."""
     _require_init("release")
     _groups.clear()
     _ranks.set_begun(False)
@@ -85,9 +88,9 @@ def core_group(group):
     return "world" if group in _WORLDS or not is_process() else group
 
 
-def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
-    """The rank of this process in the group. Ranks that are threads of one process are all run by its rank 0. Raises
-    RuntimeError if the process is not in the group."""
+def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
+    """The rank of this process in the group, from 0. Ranks that are threads of one process are all run by its rank 0.
+    Raises RuntimeError before `init`, or if the process is not in the group, ValueError for an unknown group."""
     ranks = _ranks_of("get_rank", group)
     rank = _core.this_place().rank
     if rank not in ranks:
@@ -97,19 +100,20 @@ def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
     return ranks.index(rank)
 
 
-def get_group_size(group=GlobalComm.WORLD_COMM_GROUP):
-    """Number of ranks of the group."""
+def get_group_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
+    """Number of ranks of the group, by default of all. Raises RuntimeError before `init`, ValueError for an unknown
+    group."""
     return len(_ranks_of("get_group_size", group))
 
 
-def get_local_rank(group=GlobalComm.WORLD_COMM_GROUP):
-    """The rank of this process among those of its host."""
+def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
+    """The rank of this process among those of its host, from 0. Raises RuntimeError before `init`."""
     _ranks_of("get_local_rank", group)
     return _core.this_place().local_rank
 
 
-def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
-    """Number of ranks of the job on this host."""
+def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
+    """Number of ranks of the job on this host. Raises RuntimeError before `init`."""
     _ranks_of("get_local_rank_size", group)
     place = _core.this_place()
     return place.local_ranks if place.ranks > 1 else in_process_ranks()
@@ -118,7 +122,7 @@ def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
 get_local_size = get_local_rank_size
 
 
-def get_world_rank_from_group_rank(group, group_rank_id):
+def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     """The rank in the world of a rank of the group. Raises ValueError if the group has no such rank."""
     ranks = _ranks_of("get_world_rank_from_group_rank", group)
     if not 0 <= group_rank_id < len(ranks):
@@ -128,8 +132,8 @@ def get_world_rank_from_group_rank(group, group_rank_id):
     return ranks[group_rank_id]
 
 
-def get_group_rank_from_world_rank(world_rank_id, group):
-    """The rank in the group of a rank of the world."""
+def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
+    """The rank in the group of a rank of the world. Raises ValueError if the rank is not in the group."""
     ranks = _ranks_of("get_group_rank_from_world_rank", group)
     if world_rank_id not in ranks:
         raise ValueError(
@@ -138,14 +142,15 @@ def get_group_rank_from_world_rank(world_rank_id, group):
     return ranks.index(world_rank_id)
 
 
-def get_process_group_ranks(group=GlobalComm.WORLD_COMM_GROUP):
+def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[int]:
     """The ranks of the group."""
     return list(_ranks_of("get_process_group_ranks", group))
 
 
-def create_group(group, rank_ids, options=None):
-    """Makes a group of ranks of the world, in the order given. Every process makes the same groups in the same order,
-    whether it is in them or not."""
+def create_group(group: str, rank_ids: list[int], options=None) -> None:
+    """Makes a group `group` of ranks of the world, a list in the order given. Every process makes the same groups in
+    the same order, whether it is in them or not. Raises TypeError for what is no name or no list, ValueError for ranks
+    that are none or stand twice, or for a name with other ranks, RuntimeError before `init`."""
     _require_init("create_group")
     if not isinstance(group, str) or not group:
         raise TypeError(f"[create_group] the group name is not a string, got {group!r}, expected str")
@@ -163,8 +168,8 @@ def create_group(group, rank_ids, options=None):
     _groups[group] = list(rank_ids)
 
 
-def destroy_group(group):
-    """Forgets a group."""
+def destroy_group(group: str) -> None:
+    """Forgets a group. Raises ValueError for the group of all ranks, and for an unknown one."""
     if group in _WORLDS:
         raise ValueError(
             f"[destroy_group] the group of all ranks cannot be destroyed, got '{group}', expected one that "

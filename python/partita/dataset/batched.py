@@ -1,27 +1,31 @@
 """Maps of whole batches: those after `batch`, and functions that `batch` calls with the rows of each."""
 
+from __future__ import annotations
+
 import threading
 
 import numpy as np
 
 from partita import _core
 from partita.common.tensor import Tensor
+from partita.dataset.workers import Once
 
 _data = _core.data
 _KEPT_EPOCHS = 4  # whose order of rows is kept; earlier ones are drawn anew
-_KEPT = 2  # batches of which rows are read
+_KEPT = 2  # batches of which a thread reads rows
 
 
 class BatchInfo:
-    """The last argument of a function that `batch` calls: the numbers of the epoch and of the batch in it, from 0."""
+    """The last argument of a function that `batch` calls: `get_epoch_num()` and `get_batch_num()` are the numbers of
+    the epoch, and of the batch in it, from 0."""
 
-    def __init__(self, epoch, batch):
+    def __init__(self, epoch: int, batch: int):
         self._epoch, self._batch = epoch, batch
 
-    def get_batch_num(self):
+    def get_batch_num(self) -> int:
         return self._batch
 
-    def get_epoch_num(self):
+    def get_epoch_num(self) -> int:
         return self._epoch
 
 
@@ -58,9 +62,9 @@ def stacked(rows):
 class MappedBatches:
     """The mapping of whole batches of rows of the library: rows again, of which `ratio` stand for each that went in."""
 
-    def __init__(self, mapping, batch_size, drop_remainder):
+    def __init__(self, mapping, batch_size, drop_remainder, workers=1):
         self._mapping, self._batch_size, self._drop_remainder = mapping, batch_size, drop_remainder
-        self._ratio = None
+        self._ratio, self._workers = None, workers
 
     def probe(self, rows):
         """How many rows a row becomes; None if the map gives no multiple of the rows."""
@@ -84,7 +88,7 @@ class MappedBatches:
     def __call__(self, rows, seed):
         function, types = self._function(rows, seed)
         size = len(rows) // self._batch_size * self._batch_size if self._drop_remainder else len(rows)
-        read = _Reader(rows, function, types, size, self._batch_size, self._ratio)
+        read = _Reader(rows, function, types, size, self._batch_size, self._ratio, _KEPT * self._workers)
         return _data.python_rows(types, size * self._ratio, read)
 
 
@@ -97,19 +101,20 @@ def _batch_of(function, arrays, epoch, batch):
 class _Reader:
     """Rows of mapped batches: a batch is mapped when its first row is read, and kept until later ones are."""
 
-    def __init__(self, rows, function, types, size, batch_size, ratio):
-        self._rows, self._function, self._types = rows, function, types
+    def __init__(self, rows, function, types, size, batch_size, ratio, most):
+        self._rows, self._function, self._types, self._most = rows, function, types, most
         self._size, self._batch_size, self._ratio = size, batch_size, ratio
         self._lock, self._kept = threading.Lock(), {}
 
     def __call__(self, epoch, index):
         batch, place = divmod(index, self._batch_size * self._ratio)
         with self._lock:
-            if (epoch, batch) not in self._kept:
-                while len(self._kept) >= _KEPT:
+            kept = self._kept.get((epoch, batch))
+            if kept is None:
+                while len(self._kept) >= self._most:
                     del self._kept[next(iter(self._kept))]
-                self._kept[epoch, batch] = self._made(epoch, batch)
-            return [np.array(one[place]) for one in self._kept[epoch, batch]]
+                kept = self._kept[epoch, batch] = Once(lambda: self._made(epoch, batch))
+        return [np.array(one[place]) for one in kept.get()]
 
     def _made(self, epoch, batch):
         first = batch * self._batch_size

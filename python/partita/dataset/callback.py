@@ -1,5 +1,7 @@
 """Callbacks of maps."""
 
+from __future__ import annotations
+
 from partita._names import absent, refuse_missing
 
 
@@ -11,9 +13,10 @@ class _Told:
 
 
 class DSCallback:
-    """The base of callbacks of `map`: their methods hear of rows, every `step_size` of them."""
+    """The base of callbacks of `map`: their methods, such as `ds_step_end(run_context)`, hear of rows, every
+    `step_size` of them. Raises ValueError for a size below 1."""
 
-    def __init__(self, step_size=1):
+    def __init__(self, step_size: int = 1):
         if not isinstance(step_size, int) or step_size < 1:
             raise ValueError(f"[DSCallback] bad step_size, got {step_size!r}, expected an integer from 1")
         self.step_size = step_size

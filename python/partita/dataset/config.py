@@ -1,5 +1,7 @@
-"""Options of data sets. Those about workers, memory and debugging are kept without effect: rows have the same order
-whatever they are."""
+"""Options of data sets. Those about workers, memory and debugging are kept without effect: maps and sources run in one
+thread unless they name another number."""
+
+from __future__ import annotations
 
 import enum
 import json
@@ -52,7 +54,10 @@ def _accessors(name):
         _options[name] = value
 
     get.__name__, put.__name__ = f"get_{name}", f"set_{name}"
-    get.__doc__, put.__doc__ = f"The option {name}.", f"Keeps the option {name}, without effect."
+    get.__doc__ = f"The option {name}, {kind.__name__}; {_DEFAULTS[name]!r} at the beginning."
+    put.__doc__ = f"Keeps the option {name}, {kind.__name__}, without effect. Raises TypeError for other types"
+    put.__doc__ += ", ValueError for integers out of range." if kind is int else "."
+    get.__annotations__, put.__annotations__ = {"return": kind}, {"value": kind, "return": None}
     return {get.__name__: get, put.__name__: put}
 
 
@@ -60,7 +65,7 @@ for _name in _DEFAULTS:
     globals().update(_accessors(_name))
 
 
-def set_enable_autotune(enable, filepath_prefix=None):
+def set_enable_autotune(enable: bool, filepath_prefix: str | None = None):
     """Keeps the option, without effect."""
     _options["enable_autotune"] = bool(enable)
 
@@ -70,7 +75,7 @@ def get_enable_autotune():
     return _options["enable_autotune"]
 
 
-def set_debug_mode(debug_mode_flag, debug_hook_list=None):
+def set_debug_mode(debug_mode_flag: bool, debug_hook_list=None):
     """Keeps the option, without effect. Raises NotImplementedError for hooks."""
     if debug_hook_list:
         raise NotImplementedError("[set_debug_mode] hooks are not supported, got some, expected functions in map")
@@ -82,8 +87,9 @@ def get_debug_mode():
     return _options["debug_mode"]
 
 
-def set_error_samples_mode(error_samples_mode):
-    """Accepts RETURN, which is what happens. Raises NotImplementedError for others."""
+def set_error_samples_mode(error_samples_mode: ErrorSamplesMode):
+    """Accepts RETURN, which is what happens: an error of a row ends the iteration. Raises NotImplementedError for
+    others."""
     if error_samples_mode != ErrorSamplesMode.RETURN:
         raise NotImplementedError(
             f"[set_error_samples_mode] rows with errors end the iteration, got {error_samples_mode!r}, expected a map "
@@ -96,7 +102,7 @@ def get_error_samples_mode():
     return _options["error_samples_mode"]
 
 
-def set_iterator_mode(do_copy=False, parallel_convert=False):
+def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False):
     """Keeps the options of iterators, without effect."""
     _iterator.update(do_copy=do_copy, parallel_convert=parallel_convert)
 
@@ -106,7 +112,7 @@ def get_iterator_mode():
     return dict(_iterator)
 
 
-def load(file):
+def load(file: str):
     """Takes options of a JSON file: seed, numParallelWorkers, prefetchSize and others by these names."""
     with open(file, encoding="utf-8") as text:
         found = json.load(text)

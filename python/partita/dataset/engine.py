@@ -1,6 +1,9 @@
 """Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable, Sequence
 
 from partita import _core, _later
 from partita._names import missing_attribute
@@ -9,9 +12,11 @@ from partita.common import seed as _seed
 from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import MappedBatches, OfRows
-from partita.dataset.mappings import Mapping, require_column
+from partita.dataset.columns import names_of, names_or_none, require_columns
+from partita.dataset.mappings import Mapping
 from partita.dataset.readable import Readable
 from partita.dataset.streamed import Streamed
+from partita.dataset.workers import count_of
 
 _data = _core.data
 
@@ -19,6 +24,15 @@ _data = _core.data
 # Options of speed alone; what else the documented functions take is refused.
 _FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
 _REFUSED = {"map": set(), "batch": {"column_order"}}
+
+
+def _others_of(where, datasets):
+    """A list of data sets. Raises TypeError for anything else."""
+    others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
+    for one in others:
+        if not isinstance(one, Dataset):
+            raise TypeError(f"[{where}] no data set, got {type(one).__name__}, expected a Dataset, or several")
+    return others
 
 
 def _refuse_unknown(where, options):
@@ -32,7 +46,9 @@ def _refuse_unknown(where, options):
 
 
 class Dataset(Streamed, Readable):
-    """Rows with named columns, or batches of them once `batch` was called."""
+    """Rows with named columns, or batches of them once `batch` was called. A source such as GeneratorDataset gives one,
+    and each method another one, which leaves the first as it is: `data.map(..).shuffle(..).batch(..)`. Rows are read
+    when a training or an iterator asks for them; `for row in data` gives lists of Tensors."""
 
     # Of a description: `_source(shard)` gives the rows of the library; `shard` is (shards, shard) in place of the
     # script's own, or None. After `batch` rows are counted in batches of `_batch_size`.
@@ -41,6 +57,7 @@ class Dataset(Streamed, Readable):
     _drop_remainder = False
     _shards = (1, 0)  # how the script cut the source, and which part it takes
     _parents = ()
+    _workers = 1  # threads that call functions of the script
     _loose = None  # whether the library cannot hold the rows; None if that is not known yet
 
     def __init__(self):
@@ -66,64 +83,22 @@ class Dataset(Streamed, Readable):
             self._built[shard] = flows.rows_of(self.flow(shard), self._batch_size) if loose else self._source(shard)
         return self._built[shard]
 
-    def rows_of_batches(self, shard=None):
-        """The rows of the library for a training, out of their batches. Rows may be batches that the script made: then
-        all columns have as many rows. Raises ValueError for single rows."""
-        rows = self.rows(shard)
-        if self.get_init_step():
-            raise NotImplementedError(
-                f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
-                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
-            )
-        if self._batch_size is not None:
-            return rows
-        if len({tuple(shape[:1]) for _, _, shape in rows.columns}) > 1 or not rows.columns[0][2]:
-            columns = ", ".join(f"{name} {kind}{shape}" for name, kind, shape in rows.columns)
-            raise ValueError(
-                f"[dataset] single rows in place of batches, got the columns {columns}, expected "
-                "dataset = dataset.batch(SIZE) before the training"
-            )
-        return rows.unbatch()
-
     def flow(self, shard=None):
         """The rows or batches as Python reads them, one after the other."""
         if shard not in self._flows:
             self._flows[shard] = self._flow(shard)
         return self._flows[shard]
 
-    def _is_loose(self):
-        """Whether the library cannot hold the rows."""
-        if self._loose is None:
-            self._loose = any(one._is_loose() for one in self._parents) or self._varies()
-        return self._loose
-
-    def _varies(self):
-        """Whether rows look unlike, of those that the library could hold otherwise."""
-        return False
-
-    def _by_number(self, shard):
-        """Rows that are made one by one, of loose rows with a number each: (numbers as rows of the library, names of
-        columns, function of a number, an epoch and a place); None if there are no numbers."""
-        return None
-
-    def _inexact(self):
-        """Columns of which trainings read other values than iterators give: files as long as the largest. "" stands for
-        rows of partial batches, which trainings leave out."""
-        return set().union(*(one._inexact() for one in self._parents))
-
-    def _reads_flow(self):
-        return self._is_loose() or bool(self._inexact())
-
     def _view(self, change, kind=None, **attrs):
         return (kind or _View)(self, change, **attrs)
 
     # What there is.
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[str]:
         """The names of the columns, in their order."""
         return list(self.flow().names) if self._reads_flow() else [name for name, _, _ in self.rows().columns]
 
-    def get_dataset_size(self):
+    def get_dataset_size(self) -> int:
         """Number of batches of an epoch, or of rows if they are not batched. Where it depends on the rows, as after
         `filter`, those of an epoch are read."""
         if self._reads_flow():
@@ -137,42 +112,42 @@ class Dataset(Streamed, Readable):
 
     def map(
         self,
-        operations,
-        input_columns=None,
-        output_columns=None,
-        num_parallel_workers=None,
+        operations: Callable | Sequence[Callable],
+        input_columns: str | Sequence[str] | None = None,
+        output_columns: str | Sequence[str] | None = None,
+        num_parallel_workers: int | None = None,
         **kwargs,
-    ):
-        """Applies operations to columns, one after the other. They are transforms of the library or functions of
-        Python. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
-        batches, and give as many rows, or a multiple. Rows have one order whatever `num_parallel_workers` is, which
-        has no effect, and an error has a note with the operation and the row."""
+    ) -> Dataset:
+        """Applies operations to columns, one after the other: transforms of this package, or functions of Python, which
+        get the values of a row as NumPy arrays and give as many values as `output_columns` names, or as columns went
+        in. Without `input_columns` the first column is mapped. After `batch` operations get the arrays of whole
+        batches, and give as many rows, or a multiple. As many threads as `num_parallel_workers` says, by default 1,
+        call them, also with `python_multiprocessing`: rows and their order are the same for any number. An error has a
+        note with the operation and the row. Raises ValueError for unknown columns and for another number of values."""
         callbacks, column_order = kwargs.pop("callbacks", None) or [], kwargs.pop("column_order", None)
         _refuse_unknown("map", kwargs)
         if isinstance(num_parallel_workers, (list, tuple)):  # the place of column_order in earlier forms
-            column_order = list(num_parallel_workers)
+            column_order, num_parallel_workers = list(num_parallel_workers), None
         steps = T.flattened(operations)
-        if isinstance(input_columns, str):
-            input_columns = [input_columns]
-        if isinstance(output_columns, str):
-            output_columns = [output_columns]
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
-        mapping = Mapping(steps, input_columns, output_columns)
-        options = {"flow": lambda flow, seed: flows.mapped(flow, mapping, seed, callbacks), "loose": bool(callbacks)}
-        mapped = self._view(mapping, **options)
-        if self._batch_size is not None and not callbacks and not self._is_loose():
-            change = MappedBatches(mapping, self._batch_size, self._drop_remainder)
-            ratio = change.probe(self.rows())
-            if ratio is None:  # not rows, which only iterators can give
-                mapped._loose = True
-            else:
-                mapped = self._view(change, batch_size=self._batch_size * ratio, **options)
+        inputs = names_or_none("map", "input_columns", input_columns)
+        outputs = names_or_none("map", "output_columns", output_columns)
+        mapped = _mapped(self, Mapping(steps, inputs, outputs), callbacks, count_of("map", num_parallel_workers))
         return mapped.project(column_order) if column_order else mapped
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
-        """Groups rows into batches of `batch_size`. The last batch of an epoch may have fewer, unless `drop_remainder`.
-        `per_batch_map(column, .., info)` gets lists of the rows of a batch, and gives such lists. `batch_size` may be a
-        function of a BatchInfo. `pad_info` is that of `padded_batch`. Raises TypeError or ValueError for bad sizes."""
+    def batch(
+        self,
+        batch_size: int | Callable,
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        **kwargs,
+    ) -> Dataset:
+        """Groups rows into batches: columns of shape [..] become [batch_size, ..]. The last batch of an epoch may have
+        fewer rows, unless `drop_remainder`. `per_batch_map(column, .., info)` gets lists of the rows of a batch, and
+        gives such lists, or arrays, one for each of `output_columns`. `batch_size` may be a function of a BatchInfo.
+        `pad_info` is that of `padded_batch`. As many threads as `num_parallel_workers` says, by default 1, call
+        functions. Raises TypeError or ValueError for bad sizes, and RuntimeError for rows of unlike shapes when they
+        are read."""
         names = "per_batch_map", "input_columns", "output_columns", "pad_info"
         changed, inputs, outputs, padding = (kwargs.pop(name, None) for name in names)
         _refuse_unknown("batch", kwargs)
@@ -182,26 +157,30 @@ class Dataset(Streamed, Readable):
             if batch_size < 1:
                 raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
             batch_size = int(batch_size)
-        inputs = [inputs] if isinstance(inputs, str) else inputs
-        outputs = [outputs] if isinstance(outputs, str) else outputs
+        inputs = names_or_none("batch", "input_columns", inputs)
+        outputs = names_or_none("batch", "output_columns", outputs)
+        if inputs and changed is None:
+            raise ValueError(f"[batch] input_columns has no function, got {inputs}, expected per_batch_map with it")
+        workers = count_of("batch", num_parallel_workers)
         fixed, drops = not callable(batch_size) and self._batch_size is None, bool(drop_remainder)
         padding = None if padding is None else flows.Padding(padding)
 
         def collated(flow, seed):
             collation = flows.Collation(flow.names, changed, inputs, outputs, padding)
-            return flows.batched(flow, batch_size, drops, collation)
+            return flows.batched(flow, batch_size, drops, collation, 1 if self._waiting() else workers)
 
         size = 1 if callable(batch_size) else batch_size
         loose = not fixed or padding is not None or self._is_loose()
-        options = {"batch_size": size, "drop_remainder": drops}
+        options = {"batch_size": size, "drop_remainder": drops, "workers": workers}
         if loose or changed is None:
             return self._view(lambda rows, seed: rows, BatchDataset, flow=collated, loose=loose, **options)
         batched = self._view(lambda rows, seed: rows, BatchDataset, **options)
-        mapped = batched.map(OfRows(changed), inputs or self.get_col_names(), outputs)
+        mapping = Mapping([OfRows(changed)], inputs or self.get_col_names(), outputs, "batch")
+        mapped = _mapped(batched, mapping, [], workers)
         mapped._flow_change, mapped._parents = collated, (self,)
         return mapped
 
-    def shuffle(self, buffer_size):
+    def shuffle(self, buffer_size: int) -> Dataset:
         """Shuffles the rows anew in each epoch. All rows are shuffled, whatever the size of the buffer, unless Python
         reads them: batches, and rows of unlike shapes. Raises ValueError for a size below 2."""
         if not isinstance(buffer_size, int) or buffer_size < 2:
@@ -213,7 +192,7 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def repeat(self, count=None):
+    def repeat(self, count: int | None = None) -> Dataset:
         """Repeats the rows or batches `count` times in each epoch. Only whole batches are repeated. None and -1 have no
         effect, with a warning. Raises ValueError for other counts below 1."""
         if count is None or count == -1:
@@ -229,8 +208,9 @@ class Dataset(Streamed, Readable):
         repeated._count = count
         return repeated
 
-    def take(self, count=-1):
-        """Keeps only the first `count` rows or batches; -1 keeps all. Raises ValueError for other counts below 1."""
+    def take(self, count: int = -1) -> Dataset:
+        """Keeps only the first `count` rows, or batches after `batch`; -1 keeps all. Raises ValueError for other counts
+        below 1."""
         if count == -1:
             return self
         if not isinstance(count, int) or count < 1:
@@ -242,8 +222,8 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def skip(self, count):
-        """Leaves out the first `count` rows or batches. Raises ValueError for a negative count."""
+    def skip(self, count: int) -> Dataset:
+        """Leaves out the first `count` rows, or batches after `batch`. Raises ValueError for a negative count."""
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
         return self._view(
@@ -252,46 +232,45 @@ class Dataset(Streamed, Readable):
             orders=self._batch_size is None,
         )
 
-    def project(self, columns):
-        """Keeps only the named columns, in this order."""
-        names = [columns] if isinstance(columns, str) else list(columns)
-        for name in names:
-            require_column("project", name, self.get_col_names())
+    def project(self, columns: str | Sequence[str]) -> Dataset:
+        """Keeps only the named columns, in this order. Raises ValueError for unknown ones."""
+        names = names_of("project", "columns", columns)
+        require_columns("project", names, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names), flow=lambda flow, seed: flows.projected(flow, names))
 
-    def rename(self, input_columns, output_columns):
-        """Renames columns. Raises ValueError unless there are as many new names as old ones."""
-        old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
-        new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
+    def rename(self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]) -> Dataset:
+        """Renames columns. Raises ValueError for unknown columns, or unless there are as many new names as old ones."""
+        old = names_of("rename", "input_columns", input_columns)
+        new = names_of("rename", "output_columns", output_columns)
         if len(old) != len(new):
             raise ValueError(f"[rename] different numbers of names, got {len(old)} and {len(new)}, expected as many")
-        for name in old:
-            require_column("rename", name, self.get_col_names())
+        require_columns("rename", old, self.get_col_names())
         names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
         return self._view(
             lambda rows, seed: rows.rename(names), flow=lambda flow, seed: flow.derived(flow.epoch, names, flow.count)
         )
 
-    def zip(self, datasets):
-        """Adds the columns of other data sets."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return zip((self, *others))
+    def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
+        """Adds the columns of another data set, or of several in a tuple, for as many rows as the shortest has. Raises
+        ValueError for a column that two of them have."""
+        return zip((self, *_others_of("zip", datasets)))
 
-    def concat(self, datasets):
-        """Appends the rows of other data sets."""
-        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
-        return _Joined([self, *others], _data.concat)
+    def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
+        """Appends the rows of other data sets, which have the same columns; so does `dataset + other`."""
+        return _Joined([self, *_others_of("concat", datasets)], _data.concat)
 
     def __add__(self, other):
         return self.concat(other)
 
-    def split(self, sizes, randomize=True):
-        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats. A part has the same
-        rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the whole, and their
-        order changes with each epoch. Put random transforms after the split. Raises ValueError if the sizes do not add
-        up or a part is empty."""
+    def split(self, sizes: Sequence[int] | Sequence[float], randomize: bool = True) -> list[Dataset]:
+        """Splits the rows, or batches, into parts. `sizes` are their numbers, or shares as floats that add up to 1. A
+        part has the same rows in every epoch, as they are in the first epoch. With `randomize` they are drawn from the
+        whole, and their order changes with each epoch. Put random transforms after the split. Raises ValueError if the
+        sizes do not add up or a part is empty."""
         rows, step = self.get_dataset_size(), self._batch_size or 1
         shares = all(isinstance(one, float) for one in sizes)
+        if shares and abs(sum(sizes) - 1) > 1e-9:
+            raise ValueError(f"[split] shares do not add up, got {list(sizes)}, expected 1 in all")
         counts = [round(rows * one) for one in sizes] if shares else list(sizes)
         if shares:
             counts[0] += rows - sum(counts)
@@ -321,24 +300,34 @@ class Dataset(Streamed, Readable):
         """Returns what a function of the data set gives: another data set."""
         return apply_func(self)
 
-    def _whole(self, rows):
-        """The rows without those of a last partial batch, so that repeated passes consist of whole batches."""
-        if self._batch_size is None or len(rows) % self._batch_size == 0:
-            return rows
-        if not self._drop_remainder:
-            warn(
-                f"[repeat] the last batch is not full and is dropped, got {len(rows)} rows in batches of "
-                f"{self._batch_size}"
-            )
-        return rows.take(len(rows) // self._batch_size * self._batch_size)
+
+def _mapped(data, mapping, callbacks, workers):
+    """The data set through a mapping of rows or batches."""
+
+    def flow_change(flow, seed):
+        return flows.mapped(flow, mapping, seed, callbacks, 1 if data._waiting() else workers)
+
+    options = {"flow": flow_change, "loose": bool(callbacks), "workers": workers}
+    mapped = data._view(mapping, **options)
+    if data._batch_size is None or callbacks or data._is_loose():
+        return mapped
+    change = MappedBatches(mapping, data._batch_size, data._drop_remainder, workers)
+    ratio = change.probe(data.rows())
+    if ratio is not None:
+        return data._view(change, batch_size=data._batch_size * ratio, **options)
+    mapped._loose = True  # not rows, which only iterators can give
+    return mapped
 
 
 class _View(Dataset):
     """A data set that is another one, changed, as rows of the library and as a flow. Each has random numbers of its
     own. Without a change of rows of the library, and with `loose`, there is only the flow."""
 
-    def __init__(self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False):
+    def __init__(
+        self, parent, change, batch_size=None, drop_remainder=None, flow=None, loose=False, orders=False, workers=1
+    ):
         super().__init__()
+        self._workers = workers
         self._orders = orders  # whether the change is one of the order alone
         self._parent, self._change, self._flow_change = parent, change, flow
         self._parents = (parent,)
@@ -387,7 +376,7 @@ class _View(Dataset):
 
 
 class BatchDataset(_View):
-    """Rows in batches: the result of `batch`."""
+    """Rows in batches: the result of `Dataset.batch`."""
 
     @property
     def batch_size(self):
@@ -395,7 +384,7 @@ class BatchDataset(_View):
 
 
 class RepeatDataset(_View):
-    """Rows that are repeated: the result of `repeat`."""
+    """Rows that are repeated: the result of `Dataset.repeat`."""
 
     _count = 1
 
@@ -407,7 +396,7 @@ class RepeatDataset(_View):
 
 
 class TakeDataset(_View):
-    """The first rows: the result of `take`."""
+    """The first rows: the result of `Dataset.take`."""
 
 
 def _has_partial_batch(data):
@@ -461,8 +450,9 @@ class _Joined(Dataset):
 builtin_zip = zip
 
 
-def zip(datasets):
-    """The columns of several data sets side by side."""
+def zip(datasets: Sequence[Dataset]) -> Dataset:
+    """The columns of several data sets, given as a tuple, side by side, for as many rows as the shortest has. Raises
+    ValueError for a column that two of them have."""
     if not isinstance(datasets, tuple) or not datasets:
         raise TypeError(f"[zip] not a tuple of data sets, got {type(datasets).__name__}, expected one")
     return _Joined(list(datasets), _data.zip)

@@ -83,10 +83,48 @@ class ListedSource(RowSource):
         return {name for column, name in enumerate(self._names) if self._are_bytes(column)}
 
 
+# Annotations of the parameters in those texts, by their names.
+_TYPES = {
+    **dict.fromkeys("dataset_dir dataset_file annotation_file".split(), "str | os.PathLike"),
+    **dict.fromkeys("usage task quality_mode downgrade target_type name".split(), "str | None"),
+    **dict.fromkeys("image_set field_delim valid_set test_set".split(), "str | None"),
+    **dict.fromkeys("num_samples num_parallel_workers num_shards shard_id total_rows scale".split(), "int | None"),
+    **dict.fromkeys("decode compat small background extra_metadata".split(), "bool | None"),
+    **dict.fromkeys("num_images num_classes base_seed".split(), "int"),
+    **dict.fromkeys("extensions column_defaults column_names columns_list".split(), "list | None"),
+    "dataset_files": "str | Sequence[str]",
+    "image_size": "int | Sequence[int]",
+    "class_indexing": "`class_indexing`: {name of a class: its number}, by default from 0 by their names.",
+    "language_pair": "Sequence[str] | None",
+    "sampler": "BuiltinSampler | Iterable[int] | None",
+    "shuffle": "bool | Shuffle | None",
+    "cache": "None",
+    "decrypt": "None",
+}
+
+
 def _signature(text):
     scope = {"Shuffle": Shuffle, "GLOBAL": Shuffle.GLOBAL}
     exec(f"def made(self, {text}): pass", scope)  # the text is one of the tables of this package
-    return inspect.signature(scope["made"])
+    made = scope["made"]
+    made.__annotations__ = {name: _TYPES[name] for name in made.__code__.co_varnames if name in _TYPES}
+    return inspect.signature(made)
+
+
+# What docstrings say of the parameters of those texts, in lines.
+_SAID = {
+    "usage": '`usage`: the part to read, such as "train" or "test".',
+    "decode": "With `decode` images are uint8[height,width,3], read by Pillow; else the bytes of files, uint8[n].",
+    "class_indexing": "`class_indexing`: {name of a class: its number}; other classes are left out.",
+    "extensions": '`extensions`: the endings of the files that are read, such as [".jpg"].',
+    "shuffle": "Rows are shuffled unless `shuffle` is False; `num_shards`, `shard_id` and `num_samples` choose some.",
+    "sampler": "A `sampler` chooses in place of these.",
+}
+_ERRORS = "Raises ValueError for files that are missing or damaged, and for unknown options."
+
+
+def _said(doc, parameters):
+    return "\n".join([doc, "", *(text for name, text in _SAID.items() if name in parameters), _ERRORS])
 
 
 def source_class(name, module, signature, doc, load, **attrs):
@@ -97,7 +135,8 @@ def source_class(name, module, signature, doc, load, **attrs):
         try:
             given = documented.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"[{name}] wrong arguments, got {error}, expected ({signature})") from None
+            text = str(error).removeprefix("got ")
+            raise TypeError(f"[{name}] wrong arguments, got {text}, expected ({signature})") from None
         given.apply_defaults()
         options = dict(given.arguments)
         RowSource.__init__(self, name, *(options.get(one) for one in _CHOICES))
@@ -110,7 +149,7 @@ def source_class(name, module, signature, doc, load, **attrs):
             raise ValueError(f"[{name}] no rows, got an empty data set, expected one or more")
         self._list(names, rows, options.get("decode"))
 
-    members = {"__init__": __init__, "__doc__": doc, "__module__": module, **attrs}
+    members = {"__init__": __init__, "__doc__": _said(doc, documented.parameters), "__module__": module, **attrs}
     made = type(name, (ListedSource,), members)
     __init__.__signature__ = documented
     made.__signature__ = documented.replace(parameters=list(documented.parameters.values())[1:])

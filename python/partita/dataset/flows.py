@@ -8,8 +8,10 @@ import numpy as np
 
 from partita import _core
 from partita.dataset.batched import BatchInfo, stacked
+from partita.dataset.columns import require_columns, require_distinct
 from partita.dataset.refused import noting
 from partita.dataset.transforms.rows import padded
+from partita.dataset.workers import in_order
 
 _data = _core.data
 _READ = 64  # rows that are read from the library at a time
@@ -48,6 +50,7 @@ class Flow:
 
     def __init__(self, names, epoch, count=None):
         self.names, self.epoch, self._count = list(names), epoch, count
+        require_distinct("dataset", self.names)
 
     def count(self):
         """Number of rows or batches of the first epoch."""
@@ -84,16 +87,18 @@ def of_library(rows, batch_size, drop_remainder):
     return Flow(names, epoch, -(-last // step))
 
 
-def of_numbers(names, numbers, row):
+def of_numbers(names, numbers, row, workers=1):
     """Rows that `row(number)` gives, for rows of the library that hold their numbers."""
 
-    def epoch(number):
+    def read(number):
         for first in range(0, len(numbers), _READ):
-            (read,) = numbers.read(number, list(range(first, min(first + _READ, len(numbers)))))
-            for one in np.asarray(read):
-                yield [value_of(value) for value in row(int(one))]
+            (found,) = numbers.read(number, list(range(first, min(first + _READ, len(numbers)))))
+            yield from np.asarray(found).tolist()
 
-    return Flow(names, epoch, len(numbers))
+    def made(one):
+        return [value_of(value) for value in row(one)]
+
+    return Flow(names, lambda number: in_order(made, read(number), workers), len(numbers))
 
 
 def numbered(numbers, names, function):
@@ -114,13 +119,13 @@ def are_alike_by_number(numbers, names, function):
     return bool(rows) and are_alike(rows)
 
 
-def mapped(flow, mapping, seed, callbacks=()):
-    """Rows through a mapping of `Dataset.map`; `callbacks` hear of them."""
+def mapped(flow, mapping, seed, callbacks=(), workers=1):
+    """Rows through a mapping of `Dataset.map`; `callbacks` hear of them, and each map is called after what they did."""
     function, names = mapping.of_batches([(name, None, None) for name in flow.names], seed)
 
     def epoch(number):
-        for i, row in enumerate(flow.epoch(number)):
-            yield function(row, number, i)
+        numbered = enumerate(flow.epoch(number))
+        return in_order(lambda one: function(one[1], number, one[0]), numbered, 1 if callbacks else workers)
 
     made = flow.derived(_heard(epoch, callbacks) if callbacks else epoch, names, flow.count)
     if flow.row_count is not None:
@@ -192,9 +197,12 @@ class Collation:
 
     def __init__(self, names, function=None, inputs=None, outputs=None, padding=None):
         self._function, self._padding, self._given = function, padding, list(names)
+        require_columns("batch", inputs or [], self._given)
+        require_columns("padded_batch", () if padding is None else padding.info, self._given)
         self._inputs = [self._given.index(name) for name in inputs or names]
         self._outputs = list(outputs or [self._given[place] for place in self._inputs])
         self.names = self._given if function is None else self._order()
+        require_distinct("batch", self.names)
 
     def _order(self):
         if len(self._outputs) == len(self._inputs):
@@ -220,17 +228,20 @@ class Collation:
         ]
 
 
-def batched(flow, size, drop_remainder, collation):
+def batched(flow, size, drop_remainder, collation, workers=1):
     """Rows in batches of `size`, or of as many as a function of a BatchInfo says."""
 
-    def epoch(number):
+    def cut(number):
         rows = flow.epoch(number)
         for batch in itertools.count():
             wanted = size(BatchInfo(number, batch)) if callable(size) else size
             taken = list(itertools.islice(rows, wanted))
             if not taken or drop_remainder and len(taken) < wanted:
                 return
-            yield collation(taken, number, batch)
+            yield taken, number, batch
+
+    def epoch(number):
+        return in_order(lambda one: collation(*one), cut(number), workers)
 
     def count():
         return flow.count() // size if drop_remainder else -(-flow.count() // size)
@@ -244,14 +255,16 @@ def batched(flow, size, drop_remainder, collation):
 class Padding:
     """Rows padded to one shape: {column: (shape, value)}; None stands for the largest of the rows, {} for all of it."""
 
-    def __init__(self, info):
+    def __init__(self, info, where="padded_batch"):
         """Raises TypeError or ValueError for an entry that is no pair of a shape and a value."""
-        self._info = {name: (None, None) if one is None else one for name, one in (info or {}).items()}
-        for name, one in self._info.items():
+        if not isinstance(info or {}, dict):
+            raise TypeError(f"[{where}] pad_info is no dict, got {info!r}, expected {{column: (shape, value)}}")
+        self.info = {name: (None, None) if one is None else one for name, one in (info or {}).items()}
+        for name, one in self.info.items():
             pair = isinstance(one, (tuple, list))
             if not pair or len(one) != 2 or not isinstance(one[0], (tuple, list, type(None))):
                 raise (ValueError if pair else TypeError)(
-                    f"[padded_batch] no padding of column '{name}' in pad_info, got {one!r}, expected (shape, value), "
+                    f"[{where}] no padding of column '{name}' in pad_info, got {one!r}, expected (shape, value), "
                     "such as ([None, 8], 0)"
                 )
 
@@ -260,9 +273,9 @@ class Padding:
         return [joined_values("padded_batch", name, self._padded(name, values)) for name, values in columns]
 
     def _padded(self, name, values):
-        if self._info and name not in self._info or isinstance(values[0], dict):
+        if self.info and name not in self.info or isinstance(values[0], dict):
             return values
-        shape, value = self._info.get(name, (None, None))
+        shape, value = self.info.get(name, (None, None))
         ranks = {one.ndim for one in values}
         if shape is not None:
             ranks.add(len(shape))

@@ -65,8 +65,7 @@ ImageFolderDataset = source_class(
     __name__,
     "dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None, extensions=None, "
     "class_indexing=None, decode=False, num_shards=None, shard_id=None, cache=None, decrypt=None",
-    "Images in a folder for each class: columns image and label i32. With `decode` images are u8[height,width,3]; "
-    "Pillow reads them. Otherwise they are the bytes of the files.",
+    "Images in a folder for each class: columns image and label i32.",
     _image_folder,
     num_classes=_OfFolders.num_classes,
     get_class_indexing=_OfFolders.get_class_indexing,

@@ -425,7 +425,8 @@ def _wider(options, where):
 _define(
     "CocoDataset",
     f"dataset_dir, annotation_file, task='Detection', {_DECODED}, extra_metadata=False, decrypt=None",
-    "Images with boxes, outlines, points or captions, by task. Columns image, and those of the task.",
+    "Images with boxes, outlines, points or captions, by task. Columns image, and those of the task: for Detection\n"
+    "bbox f32[objects,4] of left, top, width and height in elements, category_id and iscrowd u32[objects,1].",
     _coco,
     get_class_indexing=_classes,
 )
@@ -433,7 +434,8 @@ _define(
     "VOCDataset",
     "dataset_dir, task='Segmentation', usage='train', class_indexing=None, "
     f"{_DECODED}, extra_metadata=False, decrypt=None",
-    "Columns image and target, or image, bbox, label, difficult and truncate.",
+    "Columns image and target, or for Detection image, bbox f32[objects,4] of left, top, width and height in\n"
+    "elements, label, difficult and truncate u32[objects,1].",
     _voc,
     get_class_indexing=_classes,
 )

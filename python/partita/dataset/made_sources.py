@@ -1,25 +1,29 @@
 """Data sets that need no files: padding, random numbers, and the types of columns."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.dataset.files import Made, source_class
 from partita.dataset.refused import reading
 from partita.dataset.sources import RowSource
 
 
 class Schema:
-    """Names, types and shapes of columns, of a JSON file or added one by one."""
+    """Names, types and shapes of columns, of a JSON file or added one by one with `add_column(name, type, shape)`."""
 
-    def __init__(self, schema_file=None):
+    def __init__(self, schema_file: str | None = None):
         self.columns, self.dataset_type, self.num_rows = [], "", None
         if schema_file is not None:
             with reading("Schema", f"'{schema_file}'"), open(schema_file, encoding="utf-8") as file:
                 self.from_json(json.load(file))
 
-    def add_column(self, name, de_type, shape=None):
+    def add_column(self, name: str, de_type: DTypeLike, shape=None) -> None:
         """Adds a column of an element type, and of a shape if it has one."""
         if not isinstance(name, str):
             raise TypeError(f"[Schema] the name of a column is no text, got {name!r}, expected str")
@@ -29,7 +33,7 @@ class Schema:
             column["shape"] = list(shape)
         self.columns.append({**column, "type": kind})
 
-    def parse_columns(self, columns):
+    def parse_columns(self, columns: str | Sequence[str]):
         """Adds columns of a list of dicts with name, type and shape, or of {name: {type, shape}}."""
         if isinstance(columns, dict):
             columns = [{"name": name, **one} for name, one in columns.items()]
@@ -38,7 +42,7 @@ class Schema:
                 raise RuntimeError(f"[Schema] a column lacks its name or type, got {one}, expected both")
             self.add_column(one["name"], one["type"], one.get("shape", []))
 
-    def from_json(self, json_obj):
+    def from_json(self, json_obj: dict):
         """Takes the columns of what a JSON file has. Raises RuntimeError without columns."""
         if "columns" not in json_obj:
             raise RuntimeError(f"[Schema] no columns, got {sorted(json_obj)}, expected columns")
@@ -46,7 +50,7 @@ class Schema:
         self.columns = []
         self.parse_columns(json_obj["columns"])
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The text of the columns in JSON."""
         return json.dumps({"columns": self.columns}, indent=2)
 
@@ -73,7 +77,7 @@ def _type_of(kind):
 class PaddedDataset(RowSource):
     """Rows that are given, as dicts, to fill up the shards of other rows."""
 
-    def __init__(self, padded_samples):
+    def __init__(self, padded_samples: Sequence[dict]):
         super().__init__("PaddedDataset", False, None, None, None, None)
         if not isinstance(padded_samples, (list, tuple)) or not padded_samples:
             raise TypeError(f"[PaddedDataset] no rows, got {padded_samples!r}, expected a list of dicts")

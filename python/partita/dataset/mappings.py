@@ -6,45 +6,40 @@ from partita import _core
 from partita.dataset import flows
 from partita.dataset import transforms as T
 from partita.dataset.batched import OfRows
+from partita.dataset.columns import require_columns, require_distinct
 from partita.dataset.pictures import is_picture, with_pictures
 from partita.dataset.refused import noting
 
 _data = _core.data
 
 
-def require_column(where, name, names):
-    """Checks that a column is there. Raises ValueError if not."""
-    if name in names:
-        return
-    near = _core.nearest(str(name), names)
-    raise ValueError(
-        f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
-        + (f", did you mean '{near}'?" if near else "")
-    )
-
-
 class Mapping:
     """The mapping that `map` applies to the rows of the library."""
 
-    def __init__(self, steps, inputs, outputs):
-        self.steps, self.inputs, self.outputs = steps, inputs, outputs
+    def __init__(self, steps, inputs, outputs, where="map"):
+        self.steps, self.inputs, self.outputs, self.where = steps, inputs, outputs, where
         self.names = [_name_of(step) for step in steps]
 
     def __call__(self, rows, seed):
         columns = list(rows.columns)
         names = [name for name, _, _ in columns]
-        inputs = self.inputs or [names[0]]
-        for name in inputs:
-            require_column("map", name, names)
-        outputs = self.outputs or inputs
+        inputs, outputs = self._both(names)
         steps = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
         if all(isinstance(step, _data.Map) for step in steps):
             if len(outputs) != len(inputs):
                 raise ValueError(
                     f"[map] wrong number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
                 )
-            mapped = rows.map(inputs, _data.chain(steps))
-            return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
+            try:
+                mapped = rows.map(inputs, _data.chain(steps))
+            except (TypeError, ValueError):  # images of other shapes, which maps in Python take
+                if not any(hasattr(step, "drawn_of") for step in self.steps):
+                    raise
+            else:
+                if outputs == inputs:
+                    return mapped
+                kept = [name for name in names if name in inputs or name not in outputs]
+                return mapped.project(kept).rename(_renamed(kept, inputs, outputs))
         places, kept = _places(names, inputs)
         function = _Applied(with_pictures(steps, self.steps, seed), self.names, places, len(outputs))
         probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
@@ -52,6 +47,17 @@ class Mapping:
         order = _order(names, places, outputs, kept, columns, made)
         function.order = [source for _, source in order]
         return rows.python_map([column for column, _ in order], function)
+
+    def _both(self, names):
+        """(names of the columns that are mapped, names of the results), of rows with columns of these names. A result
+        takes the place of another column of its name if there is one for each column that is mapped. Raises ValueError
+        for unknown columns, and for names that would stand for two columns."""
+        inputs = self.inputs or [names[0]]
+        require_columns(self.where, inputs, names)
+        outputs = self.outputs or inputs
+        if self.where != "map" or len(outputs) != len(inputs):
+            require_distinct(self.where, [*outputs, *(name for name in names if name not in inputs)])
+        return inputs, outputs
 
     def varies(self, rows, seed):
         """Whether some rows are unlike after functions of Python."""
@@ -65,10 +71,7 @@ class Mapping:
     def of_batches(self, columns, seed):
         """(function of the arrays of a batch, names of the columns that it gives)."""
         names = [name for name, _, _ in columns]
-        inputs = self.inputs or [names[0]]
-        for name in inputs:
-            require_column("map", name, names)
-        outputs = self.outputs or inputs
+        inputs, outputs = self._both(names)
         places, kept = _places(names, inputs)
         made = [_of_seed(step, seed + i) for i, step in enumerate(self.steps)]
         function = _Applied(with_pictures(made, self.steps, seed), self.names, places, len(outputs))
@@ -105,7 +108,12 @@ def _order(names, places, outputs, kept, columns, made):
     else all of them before the other columns."""
     if len(made) == len(places):
         found = {place: (column, ("made", i)) for i, (place, column) in enumerate(zip(places, made))}
-        return [found.get(c, (columns[c], ("kept", c))) for c in range(len(names))]
+        given = [one[0] for one in made]
+        return [
+            found.get(c, (columns[c], ("kept", c)))
+            for c, name in enumerate(names)
+            if c in found or name not in given
+        ]
     return [(column, ("made", i)) for i, column in enumerate(made)] + [(columns[c], ("kept", c)) for c in kept]
 
 

@@ -16,18 +16,21 @@ def is_picture(value):
 
 
 class _OfLibrary:
-    """A map of the library, which images of Pillow go round."""
+    """A map of the library, which images of Pillow, several images and other numbers go round."""
 
     def __init__(self, step, made, seed):
         self._step, self._made, self._seed = step, made, seed
 
     def apply(self, value, epoch, sample):
         """The value of a row in an epoch."""
-        if is_picture(value):
-            return self._step.drawn_of(value, np.random.default_rng([self._seed, epoch, sample]))
-        if hasattr(self._step, "in_python"):
+        if not is_picture(value) and hasattr(self._step, "in_python"):
             return self._step.in_python(np.asarray(value))
-        return np.asarray(self._made.apply(_core.Array(np.asarray(value)), epoch, sample))
+        if not is_picture(value):
+            try:
+                return np.asarray(self._made.apply(_core.Array(np.asarray(value)), epoch, sample))
+            except (TypeError, ValueError):  # perhaps images of other shapes, which the map in Python takes
+                pass
+        return self._step.drawn_of(value, np.random.default_rng([self._seed, epoch, sample]))
 
 
 def with_pictures(made, given, seed):

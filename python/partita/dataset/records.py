@@ -1,10 +1,14 @@
 """Data sets of MindRecord files."""
 
+from __future__ import annotations
+
 import bisect
 import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from partita.dataset.samplers import BuiltinSampler
 from partita.dataset.sources import RowSource
 from partita.mindrecord.filereader import columns_of, shards_of
 from partita.mindrecord.shard import NUMBERS
@@ -18,22 +22,24 @@ def _array(value, kind):
 
 
 class MindDataset(RowSource):
-    """Rows of MindRecord files, in their order or shuffled: of all files of a name, or of a list of files. A training
-    needs a `map` of columns of bytes, texts and arrays of any size to arrays of one shape."""
+    """Rows of MindRecord files, in their order or shuffled: of all files of a name, or of a list of files.
+    `columns_list` keeps some columns. `padded_sample`, a dict, is appended `num_padded` times to fill up shards. A
+    training needs a `map` of columns of bytes, texts and arrays of any size to arrays of one shape. Raises ValueError
+    for files that cannot be read."""
 
     def __init__(
         self,
-        dataset_files,
-        columns_list=None,
-        num_parallel_workers=None,
-        shuffle=None,
-        num_shards=None,
-        shard_id=None,
-        sampler=None,
-        padded_sample=None,
-        num_padded=None,
-        num_samples=None,
-        cache=None,
+        dataset_files: str | Sequence[str],
+        columns_list: str | Sequence[str] | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        padded_sample: dict | None = None,
+        num_padded: int | None = None,
+        num_samples: int | None = None,
+        cache: None = None,
     ):
         choices = shuffle, num_shards, shard_id, num_samples, sampler, cache
         super().__init__("MindDataset", *choices)

@@ -1,7 +1,10 @@
 """Which rows are taken, and in which order."""
 
+from __future__ import annotations
+
 import numbers
 import operator
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -14,20 +17,20 @@ class BuiltinSampler(Described):
 
     num_samples = None
 
-    def __init__(self, num_samples=None):
+    def __init__(self, num_samples: int | None = None):
         self.child_sampler = None
         self.num_samples = _count(type(self).__name__, num_samples)
 
-    def add_child(self, sampler):
+    def add_child(self, sampler: BuiltinSampler) -> None:
         """Chooses among the rows of another sampler. Raises RuntimeError if there is one."""
         if self.child_sampler is not None and sampler is not None:
             raise RuntimeError(f"[{type(self).__name__}] a second child, got add_child again, expected one call")
         self.child_sampler = sampler
 
-    def get_child(self):
+    def get_child(self) -> BuiltinSampler | None:
         return self.child_sampler
 
-    def get_num_samples(self):
+    def get_num_samples(self) -> int | None:
         return self.num_samples
 
     def shards(self):
@@ -49,10 +52,10 @@ class BuiltinSampler(Described):
 
 
 class Sampler(BuiltinSampler):
-    """The base of samplers of one's own: `__iter__` gives numbers of rows, anew in each epoch. While it does so,
-    `dataset_size` is the number of rows."""
+    """The base of samplers of one's own: `__iter__` gives numbers of rows, from 0, anew in each epoch. While it does
+    so, `dataset_size` is the number of rows."""
 
-    def __init__(self, num_samples=None):
+    def __init__(self, num_samples: int | None = None):
         super().__init__(num_samples)
         self.dataset_size = 0
 
@@ -77,7 +80,7 @@ class _Iterated:
 class IterSampler(Sampler):
     """The numbers of something iterable."""
 
-    def __init__(self, sampler, num_samples=None):
+    def __init__(self, sampler: Iterable[int], num_samples: int | None = None):
         super().__init__(num_samples)
         self._numbers = sampler
 
@@ -95,9 +98,9 @@ def _count(where, num_samples):
 
 
 class SequentialSampler(BuiltinSampler):
-    """The rows in their order."""
+    """The rows in their order, from the number `start_index` on, at most `num_samples` of them."""
 
-    def __init__(self, start_index=None, num_samples=None):
+    def __init__(self, start_index: int | None = None, num_samples: int | None = None):
         super().__init__(num_samples)
         self.start_index = start_index or 0
 
@@ -122,9 +125,10 @@ def _drawn(rows, seed, draw):
 
 
 class RandomSampler(BuiltinSampler):
-    """The rows in a new order in each epoch; with `replacement` they may come more than once."""
+    """The rows in a new order in each epoch; with `replacement` they may come more than once. At most `num_samples`
+    rows. Raises ValueError for a negative number."""
 
-    def __init__(self, replacement=False, num_samples=None, shuffle=None):
+    def __init__(self, replacement: bool = False, num_samples: int | None = None, shuffle: bool | None = None):
         super().__init__(num_samples)
         self.replacement = replacement
 
@@ -136,9 +140,12 @@ class RandomSampler(BuiltinSampler):
 
 
 class WeightedRandomSampler(BuiltinSampler):
-    """Rows that are drawn with probabilities in proportion to their weights."""
+    """Rows that are drawn with probabilities in proportion to `weights`, of the first rows: `num_samples` of them, or
+    as many as there are weights. Without `replacement` each comes at most once. Raises ValueError for negative weights,
+    or if all are 0, RuntimeError for more weights than rows, or more samples than there are rows to draw without
+    replacement."""
 
-    def __init__(self, weights, num_samples=None, replacement=True):
+    def __init__(self, weights: Sequence[float], num_samples: int | None = None, replacement: bool = True):
         super().__init__(num_samples)
         self.weights = np.array(weights, np.float64)
         if self.weights.ndim != 1 or self.weights.min(initial=0) < 0 or not self.weights.sum() > 0:
@@ -159,9 +166,17 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class PKSampler(BuiltinSampler):
-    """`num_val` rows of each class, class by class; `class_column` has the classes."""
+    """`num_val` rows of each class, class by class; `class_column` has the classes, of which `num_class` are taken, or
+    all."""
 
-    def __init__(self, num_val, num_class=None, shuffle=False, class_column="label", num_samples=None):
+    def __init__(
+        self,
+        num_val: int,
+        num_class: int | None = None,
+        shuffle: bool = False,
+        class_column: str = "label",
+        num_samples: int | None = None,
+    ):
         super().__init__(num_samples)
         if not isinstance(num_val, int) or num_val < 1:
             raise ValueError(f"[PKSampler] bad num_val, got {num_val!r}, expected an integer from 1")
@@ -188,10 +203,13 @@ class PKSampler(BuiltinSampler):
 
 
 class DistributedSampler(BuiltinSampler):
-    """Every num_shards-th row, in a new order in each epoch unless told otherwise. With an `offset` the first rows are
-    those of the shard with this number."""
+    """Every num_shards-th row from the number `shard_id` on, in a new order in each epoch unless `shuffle` is False.
+    All shards have as many rows: the last ones begin again with the first rows. With an `offset` the first rows are
+    those of the shard with this number. Raises ValueError for a shard that is not one of `num_shards`."""
 
-    def __init__(self, num_shards, shard_id, shuffle=True, num_samples=None, offset=-1):
+    def __init__(
+        self, num_shards: int, shard_id: int, shuffle: bool = True, num_samples: int | None = None, offset: int = -1
+    ):
         super().__init__(num_samples)
         if not 0 <= shard_id < num_shards:
             raise ValueError(f"[DistributedSampler] shard out of range, got {shard_id}, expected 0 to {num_shards - 1}")
@@ -212,9 +230,9 @@ class DistributedSampler(BuiltinSampler):
 
 
 class SubsetSampler(BuiltinSampler):
-    """The rows with these numbers, in this order."""
+    """The rows with these numbers, from 0, in this order."""
 
-    def __init__(self, indices, num_samples=None):
+    def __init__(self, indices: Sequence[int], num_samples: int | None = None):
         super().__init__(num_samples)
         try:
             self.indices = [operator.index(one) for one in indices]
@@ -228,7 +246,7 @@ class SubsetSampler(BuiltinSampler):
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """The rows with these numbers, in a new order in each epoch."""
+    """The rows with these numbers, from 0, in a new order in each epoch."""
 
     def chosen(self, rows, seed, shard):
         return rows.select(self.indices).shuffle(seed)

@@ -1,7 +1,10 @@
 """Where rows come from."""
 
+from __future__ import annotations
+
 import itertools
 import os
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 import numpy as np
@@ -11,9 +14,12 @@ from partita.common import dtype as mstype
 from partita.common import seed as _seed
 from partita.dataset import flows
 from partita.dataset.batched import PythonSampler
+from partita.dataset.columns import names_of, require_column
 from partita.dataset.engine import Dataset
 from partita.dataset.flows import value_of as _plain
 from partita.dataset.refused import noting
+from partita.dataset.samplers import BuiltinSampler
+from partita.dataset.workers import count_of, in_order
 
 _data = _core.data
 
@@ -68,8 +74,7 @@ class _Source(Dataset):
         """The values of a column in all rows. Raises ValueError unless there is such a column."""
         whole = self._all_rows()
         names = [name for name, _, _ in whole.columns]
-        if column not in names:
-            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(names)}")
+        require_column("sampler", column, names)
         return np.asarray(whole.read(0, list(range(len(whole))))[names.index(column)])
 
     def use_sampler(self, new_sampler):
@@ -130,22 +135,21 @@ class RowSource(_Source):
         return self._chosen(numbers, shard)
 
     def _flow(self, shard):
-        return flows.of_numbers(self._names, self._numbers(shard), self._row)
+        return flows.of_numbers(self._names, self._numbers(shard), self._row, self._workers)
 
     def _by_number(self, shard):
         numbers = self._numbers(shard)
         return numbers, self._names, lambda number, epoch, place: [_plain(value) for value in self._row(number)]
 
     def _labels(self, column):
-        if column not in self._names:
-            raise ValueError(f"[sampler] unknown column, got {column!r}, expected one of {', '.join(self._names)}")
+        require_column("sampler", column, self._names)
         return [self._row(number)[list(self._names).index(column)] for number in range(self._count)]
 
     def _varies(self):
         count = min(self._count, 8)
         return not flows.are_alike([self._row_of_library(self._count * i // count) for i in range(count)])
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[str]:
         return list(self._names)
 
     def _all_rows(self):
@@ -176,15 +180,15 @@ class _Images(_Source):
 
     def __init__(
         self,
-        dataset_dir,
-        usage=None,
-        num_samples=None,
-        num_parallel_workers=None,
-        shuffle=None,
-        sampler=None,
-        num_shards=None,
-        shard_id=None,
-        cache=None,
+        dataset_dir: str | os.PathLike,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: None = None,
     ):
         where = type(self).__name__
         super().__init__(where, shuffle, num_shards, shard_id, num_samples, sampler, cache)
@@ -202,23 +206,27 @@ class _Images(_Source):
 
 
 class MnistDataset(_Images):
-    """Columns image u8[28,28,1] and label u32."""
+    """Columns image u8[28,28,1] and label u32, of the files of MNIST in a folder: train-images-idx3-ubyte and its like.
+    `usage`: "train", "test" or "all". Raises ValueError for a folder without them, and for damaged files."""
 
     _has, _read = staticmethod(_data.has_mnist), staticmethod(_data.mnist)
     _both = (False, True)  # in the order of the names of the files
 
 
 class Cifar10Dataset(_Images):
-    """Columns image u8[32,32,3] and label u32."""
+    """Columns image u8[32,32,3] and label u32, of the files data_batch_1.bin to data_batch_5.bin and test_batch.bin in
+    a folder. `usage`: "train", "test" or "all". Raises ValueError for a folder without them, and for damaged files."""
 
     _has, _read = staticmethod(_data.has_cifar10), staticmethod(_data.cifar10)
     _both = (True, False)
 
 
 def _names(where, column_names, count):
-    names = [column_names] if isinstance(column_names, str) else list(column_names)
+    names = names_of(where, "column_names", column_names)
     if len(names) != count:
         raise ValueError(f"[{where}] another number of columns, got {count} values, expected {len(names)}: {names}")
+    if len(set(names)) != len(names):
+        raise ValueError(f"[{where}] two columns of one name, got {names}, expected each name once")
     return names
 
 
@@ -243,28 +251,36 @@ class _Kept:
 
 
 class GeneratorDataset(RowSource):
-    """Rows that Python makes: a function that gives an iterator, something iterable, or something with `__getitem__`
-    and `__len__`. They are made in one thread. Without a length they have the order of the source, and are counted by
-    reading them once."""
+    """Rows that Python makes, for the columns `column_names`. `source` is something with `__getitem__` and `__len__`,
+    such as a list or a class of your own, whose rows can be shuffled, sharded and sampled; else something iterable, or
+    a function that gives an iterator for each epoch: its rows keep their order, and are counted by reading them once. A
+    row is a value, a tuple or list with one for each column, or a dict of them: arrays, numbers, texts. With a length
+    as many threads as `num_parallel_workers` says make rows, also with `python_multiprocessing`.
+
+    `shuffle` is True by default with random access. `batch_sampler` gives lists of the numbers of rows that become
+    batches, and `collate_fn(column, ..)` makes their columns. Raises TypeError for another source, ValueError for
+    columns without names or another number of values, RuntimeError for an empty source, or for `shuffle` or shards
+    without random access."""
 
     def __init__(
         self,
-        source,
-        column_names=None,
-        column_types=None,
+        source: Callable | Iterable,
+        column_names: str | Sequence[str] | None = None,
+        column_types: Sequence | None = None,
         schema=None,
-        num_samples=None,
-        num_parallel_workers=1,
-        shuffle=None,
-        sampler=None,
-        num_shards=None,
-        shard_id=None,
-        python_multiprocessing=True,
-        max_rowsize=None,
-        batch_sampler=None,
-        collate_fn=None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        python_multiprocessing: bool = True,
+        max_rowsize: int | None = None,
+        batch_sampler: Iterable[Sequence[int]] | None = None,
+        collate_fn: Callable | None = None,
     ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        self._workers = count_of("GeneratorDataset", num_parallel_workers)
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if batch_sampler is not None and (sampler or shuffle or num_shards or num_samples or not self._random):
             raise ValueError(
@@ -294,6 +310,8 @@ class GeneratorDataset(RowSource):
         self._batches_of_rows, self._collate = batch_sampler, collate_fn
         if batch_sampler is not None:
             self._loose, self._batch_size = True, len(list(next(iter(batch_sampler))))
+        if self._random and len(source) == 0:
+            raise RuntimeError("[GeneratorDataset] no rows, got an empty source, expected one or more")
         first, self._count = (source[0], len(source)) if self._random else (self._look(), None)
         self._names = _names("GeneratorDataset", column_names, len(_values_of(first)))
 
@@ -341,7 +359,7 @@ class GeneratorDataset(RowSource):
 
         def epoch(number):
             for i, batch in enumerate(self._batches_of_rows):
-                yield collation([self._row(one) for one in batch], number, i)
+                yield collation(list(in_order(self._row, batch, self._workers)), number, i)
 
         return flows.Flow(collation.names, epoch)
 
@@ -360,18 +378,20 @@ class GeneratorDataset(RowSource):
 
 
 class NumpySlicesDataset(RowSource):
-    """Rows of arrays: one array, several in a tuple or list, or by name in a dict."""
+    """Rows of arrays or lists along their first dimension: one array (column_0), several in a tuple (column_0,
+    column_1, ..), or by name in a dict. `column_names` gives other names. Rows are shuffled unless `shuffle` is False.
+    Raises ValueError for columns of different lengths, or another number of names."""
 
     def __init__(
         self,
-        data,
-        column_names=None,
-        num_samples=None,
-        num_parallel_workers=1,
-        shuffle=None,
-        sampler=None,
-        num_shards=None,
-        shard_id=None,
+        data: np.ndarray | Sequence | dict,
+        column_names: str | Sequence[str] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: BuiltinSampler | Iterable[int] | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
     ):
         super().__init__("NumpySlicesDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if isinstance(data, dict):

@@ -1,18 +1,18 @@
 """Methods of data sets that read rows of any shape, one after the other."""
 
+from __future__ import annotations
+
 import html
+import os
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from partita import _core
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.dataset import flows
+from partita.dataset.columns import names_of, names_or_none, require_columns
 from partita.mindrecord import filewriter
-
-
-def _named(names):
-    return [names] if isinstance(names, str) else list(names)
 
 
 class Streamed:
@@ -26,18 +26,18 @@ class Streamed:
 
     # What there is.
 
-    def get_batch_size(self):
+    def get_batch_size(self) -> int:
         """The number of rows of a batch; 1 of rows that are not batched."""
         return self._batch_size or 1
 
-    def get_repeat_count(self):
+    def get_repeat_count(self) -> int:
         """How often the rows are repeated in an epoch."""
         return 1
 
     def __len__(self):
         return self.get_dataset_size()
 
-    def output_shapes(self, estimate=False):
+    def output_shapes(self, estimate: bool = False) -> list:
         """Shapes of the columns of the first row or batch. With `estimate` all of an epoch are read, and None stands
         for what varies."""
         if estimate:
@@ -51,25 +51,25 @@ class Streamed:
             head = [min(self._batch_size, len(rows))]
         return [head + list(shape) for _, _, shape in rows.columns]
 
-    def output_types(self):
+    def output_types(self) -> list[np.dtype]:
         """Element types of the columns, as NumPy has them."""
         if self._reads_flow():
             return [_element_type(value) for value in self.flow().first()]
         return [np.dtype(mstype.of_core(core).numpy) for _, core, _ in self.rows().columns]
 
-    def num_classes(self):
+    def num_classes(self) -> int | None:
         """Number of classes of labels in the source of the rows; None where they are not classes."""
         return next((found for one in self._parents if (found := one.num_classes()) is not None), None)
 
-    def get_class_indexing(self):
+    def get_class_indexing(self) -> dict[str, int]:
         """Names of classes and their numbers, in the source of the rows; {} where there are none."""
         return next((found for one in self._parents if (found := one.get_class_indexing())), {})
 
-    def is_sharded(self):
+    def is_sharded(self) -> bool:
         """Whether the rows are one of several shards."""
         return self._shards[0] > 1
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether the rows come in another order than that of their source."""
         return any(one.is_shuffled() for one in self._parents)
 
@@ -91,36 +91,48 @@ class Streamed:
 
     # How it is changed.
 
-    def filter(self, predicate, input_columns=None, num_parallel_workers=None):
-        """Keeps the rows for which a function of columns, all by default, is true."""
+    def filter(
+        self,
+        predicate: Callable,
+        input_columns: str | Sequence[str] | None = None,
+        num_parallel_workers: int | None = None,
+    ):
+        """Keeps the rows for which a function is true. It gets the values of `input_columns`, or of all columns, as
+        NumPy arrays. Raises TypeError for what cannot be called, ValueError for unknown columns."""
         if not callable(predicate):
             raise TypeError(f"[filter] not a function, got {type(predicate).__name__}, expected one of columns")
-        names = _named(input_columns) if input_columns else None
-        self._require("filter", names or [])
+        names = names_or_none("filter", "input_columns", input_columns)
+        require_columns("filter", names or [], self.get_col_names())
         return self._streamed(lambda flow: flows.filtered(flow, predicate, names))
 
-    def padded_batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, pad_info=None):
+    def padded_batch(
+        self,
+        batch_size: int | Callable,
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        pad_info: dict | None = None,
+    ):
         """Groups rows into batches, and pads columns to one shape: pad_info is {column: (shape, value)}, where None in
         a shape stands for the largest of the batch. An empty pad_info pads all columns with 0, and None none."""
         return self.batch(batch_size, drop_remainder, pad_info=pad_info)
 
     def bucket_batch_by_length(
         self,
-        column_names,
-        bucket_boundaries,
-        bucket_batch_sizes,
-        element_length_function=None,
-        pad_info=None,
-        pad_to_bucket_boundary=False,
-        drop_remainder=False,
+        column_names: str | Sequence[str],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        element_length_function: Callable | None = None,
+        pad_info: dict | None = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
     ):
         """Groups rows of similar lengths into batches. A bucket has the lengths from one boundary to before the next,
         and a size of its own. The length is that of the only column, or what a function of columns gives. Rows are
         padded as by `padded_batch`; with `pad_to_bucket_boundary` None stands for the boundary minus 1. Raises
         ValueError for boundaries that do not rise, or other than one more size than boundaries."""
-        names, bounds = _named(column_names), list(bucket_boundaries)
         where = "bucket_batch_by_length"
-        self._require(where, names)
+        names, bounds = names_of(where, "column_names", column_names), list(bucket_boundaries)
+        require_columns(where, names, self.get_col_names())
         if not bounds or bounds[0] < 1 or any(a >= b for a, b in zip(bounds, bounds[1:])):
             raise ValueError(f"[{where}] bad bucket_boundaries, got {bounds}, expected rising numbers from 1")
         if len(bucket_batch_sizes) != len(bounds) + 1 or min(bucket_batch_sizes) < 1:
@@ -129,7 +141,7 @@ class Streamed:
             )
         if element_length_function is None and len(names) != 1:
             raise ValueError(f"[{where}] a length needs a function, got {len(names)} columns, expected one")
-        info = {} if pad_info is None else pad_info
+        info = {} if pad_info is None else flows.Padding(pad_info, where).info
 
         def padding_of(bucket):
             if not pad_to_bucket_boundary:
@@ -146,6 +158,7 @@ class Streamed:
             return flows.Padding(to)
 
         def change(flow):
+            require_columns(where, info, flow.names)
             places = [flow.names.index(name) for name in names]
 
             def length_of(row):
@@ -156,7 +169,7 @@ class Streamed:
 
         return self._streamed(change, batch_size=bucket_batch_sizes[0])
 
-    def flat_map(self, func):
+    def flat_map(self, func: Callable):
         """The rows of the data sets that a function makes of each row."""
         if not callable(func):
             raise TypeError(f"[flat_map] not a function, got {type(func).__name__}, expected one that gives a data set")
@@ -168,17 +181,9 @@ class Streamed:
 
         return self._streamed(lambda flow: flows.flattened(flow, func, flow_of))
 
-    def _require(self, where, names):
-        known = self.get_col_names()
-        for name in names:
-            if name not in known:
-                near = _core.nearest(str(name), known)
-                did = f", did you mean '{near}'?" if near else ""
-                raise ValueError(f"[{where}] unknown column, got {name!r}, expected one of {', '.join(known)}{did}")
-
     # Waiting for a training.
 
-    def sync_wait(self, condition_name, num_batch=1, callback=None):
+    def sync_wait(self, condition_name: str, num_batch: int = 1, callback: Callable | None = None):
         """Names a place where `sync_update` calls `callback(data)`, such as one that changes a map that comes after.
         Nothing is prefetched, so each row comes after the updates before it, and none has to wait."""
         if not isinstance(num_batch, int) or num_batch < 1:
@@ -187,7 +192,7 @@ class Streamed:
         made._waits = (condition_name, callback)
         return made
 
-    def sync_update(self, condition_name, num_batch=None, data=None):
+    def sync_update(self, condition_name: str, num_batch: int | None = None, data=None) -> None:
         """Calls the callback of `sync_wait` with `data`. Raises RuntimeError unless one has this name."""
         found = [callback for name, callback in self._waiting() if name == condition_name]
         if not found:
@@ -202,11 +207,11 @@ class Streamed:
 
     # How it is read.
 
-    def set_init_step(self, init_step):
+    def set_init_step(self, init_step: int) -> None:
         """The next iterator begins with this step, counted over epochs: a training goes on in the middle of one."""
         self._begin = int(init_step)
 
-    def get_init_step(self):
+    def get_init_step(self) -> int:
         """The step, counted over epochs, with which the next iterator begins."""
         if self._begin or len(self._parents) != 1:
             return self._begin
@@ -222,7 +227,7 @@ class Streamed:
         self._epoch = epoch
         return skipped
 
-    def save(self, file_name, num_files=1, file_type="mindrecord"):
+    def save(self, file_name: str | os.PathLike, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Writes the rows of an epoch to `num_files` MindRecord files."""
         if file_type != "mindrecord":
             raise ValueError(f"[save] unknown file_type, got {file_type!r}, expected mindrecord")
@@ -238,7 +243,7 @@ class Streamed:
             raise ValueError("[save] no rows, got an empty data set, expected one or more")
         writer.commit()
 
-    def reset(self):
+    def reset(self) -> None:
         """Begins with the first epoch again."""
         self._epoch = 0
 

@@ -2,6 +2,8 @@
 
 import numbers
 
+from partita.common._types import Ints
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.support import as_tensor
 from partita.ops.transposed import filters_of, spread
@@ -55,34 +57,73 @@ def _convolved(where, count, input, weight, bias, stride, padding, dilation, gro
     return F.conv3d(x, filters, bias, strides, "pad", around, gaps, groups)
 
 
-def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution of x[n, c, w] with weight[out, c / groups, k]. `padding` is the number of zeros at both ends, or
-    "valid" or "same"."""
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of lines: takes (n, c, w) or (c, w) and weight (out, c / groups, k), gives (n, out, w') or (out, w').
+    `padding` is the number of zeros at both ends, or "valid" (none) or "same" (as many as keep the size, with a stride
+    of 1). Raises ValueError for other dimensions, channels that do not fit, and an unknown padding."""
     return _convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw]. `padding` is the number of zeros at both ends
-    of both dimensions, or one for each of them, or "valid" or "same"."""
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of images: takes (n, c, h, w) or (c, h, w) and weight (out, c / groups, kh, kw), gives (n, out, h',
+    w') or (out, h', w'). `padding` is the number of zeros at both ends of both dimensions, or one for each of them, or
+    "valid" (none) or "same" (as many as keep the size, with a stride of 1). Raises ValueError for other dimensions,
+    channels that do not fit, and an unknown padding."""
     return _convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution of x[n, c, d, h, w] with weight[out, c / groups, kd, kh, kw]. `padding` is the number of zeros at
-    both ends of the dimensions, or one for each of them, or "valid" or "same"."""
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of volumes: takes (n, c, d, h, w) or (c, d, h, w) and weight (out, c / groups, kd, kh, kw), gives (n,
+    out, d', h', w') or (out, d', h', w'). `padding` is the number of zeros at both ends of the dimensions, or one for
+    each of them, or "valid" or "same", which keeps the size, with a stride of 1. Raises ValueError for other
+    dimensions, channels that do not fit, and an unknown padding."""
     return _convolved("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv_tbc(input, weight, bias, pad=0):
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor | None, pad: int = 0) -> Tensor:
     """Convolution along the first dimension of x[w, n, c] with weight[k, c, out]."""
     rows, filters = F.transpose(input, (1, 2, 0)), F.transpose(weight, (2, 1, 0))
     return F.transpose(conv1d(rows, filters, bias, 1, pad), (2, 0, 1))
 
 
-def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """The transposed convolution of x[n, c, h, w] with weight[c, out / groups, kh, kw]: each element adds the filter,
-    times it, at a place that the stride says. `padding` rows and columns are left out at both ends, and
-    `output_padding` fewer at the end."""
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
+    """The transposed convolution of images: takes (n, c, h, w) or (c, h, w) and weight (c, out / groups, kh, kw), gives
+    (n, out, h', w') or (out, h', w') with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+    Each element adds the filter, times it, at a place that the stride says; `padding` rows and columns are left out at
+    both ends, and `output_padding` fewer at the end. Raises ValueError for other dimensions."""
     where, x, filters = "conv_transpose2d", as_tensor(input), as_tensor(weight)
     if x.ndim not in (3, 4) or filters.ndim != 4:
         raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape} and {filters.shape}, expected 4")

@@ -2,6 +2,8 @@
 names; None is the group of all ranks."""
 
 import pickle
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,27 +67,27 @@ def _combined(where, tensor, op, group):
     return F.cast(F.div(total, len(_ranks(group))), tensor.dtype) if op == "avg" else total
 
 
-def is_available():
+def is_available() -> bool:
     """Whether there is communication: it is always there."""
     return True
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether communication has begun."""
     return management.GlobalComm.INITED
 
 
 def init_process_group(
-    backend="hccl",
-    init_method=None,
-    timeout=None,
-    world_size=-1,
-    rank=-1,
-    store=None,
-    group_name="",
-    pg_options=None,
-    device_id=None,
-):
+    backend: str = "hccl",
+    init_method: str | None = None,
+    timeout: int | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: int | None = None,
+) -> None:
     """Begins communication of the processes that a launcher started: see msrun. Raises ValueError for another number of
     processes, or another rank, than the launcher's."""
     management.init(backend)
@@ -94,7 +96,7 @@ def init_process_group(
             raise ValueError(f"[init_process_group] the launcher has another {name}, got {given}, expected {known}")
 
 
-def destroy_process_group(group=None):
+def destroy_process_group(group: str | None = None) -> None:
     """Forgets a group; without one it ends communication."""
     if group is None or group in management._WORLDS:
         management.release()
@@ -103,8 +105,13 @@ def destroy_process_group(group=None):
 
 
 def new_group(
-    ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None
-):
+    ranks: Sequence[int] | None = None,
+    timeout: int | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+) -> str:
     """The name of a group of ranks of the world, or of all ranks. Every process calls it for the same groups in the
     same order."""
     if ranks is None:
@@ -115,51 +122,57 @@ def new_group(
     return name
 
 
-def get_backend(group=None):
+def get_backend(group: str | None = None) -> str:
     """The name of the library of a group."""
     _ranks(group)
     return management.GlobalComm.BACKEND
 
 
-def get_rank(group=None):
-    """The rank of this process in a group, -1 if it is not in it."""
+def get_rank(group: str | None = None) -> int:
+    """The rank of this process in a group, by its name, from 0; -1 if it is not in it. Without a group that of all
+    ranks."""
     ranks, own = _ranks(group), management.get_rank()
     return ranks.index(own) if own in ranks else -1
 
 
-def get_world_size(group=None):
-    """Number of ranks of a group, -1 if this process is not in it."""
+def get_world_size(group: str | None = None) -> int:
+    """Number of ranks of a group, by its name, -1 if this process is not in it. Without a group that of all ranks."""
     return len(_ranks(group)) if get_rank(group) >= 0 else -1
 
 
-def get_global_rank(group, group_rank):
+def get_global_rank(group: str, group_rank: int) -> int:
     """The rank in the world of a rank of a group."""
     return management.get_world_rank_from_group_rank(_group(group), group_rank)
 
 
-def get_group_rank(group, global_rank):
+def get_group_rank(group: str, global_rank: int) -> int:
     """The rank in a group of a rank of the world."""
     return management.get_group_rank_from_world_rank(global_rank, _group(group))
 
 
-def get_process_group_ranks(group=None):
+def get_process_group_ranks(group: str | None = None) -> list[int]:
     """The ranks of a group."""
     return _ranks(group)
 
 
-def barrier(group=None, async_op=False, device_ids=None):
+def barrier(
+    group: str | None = None, async_op: bool = False, device_ids: Sequence[int] | None = None
+) -> CommHandle | None:
     """Returns when all ranks of the group have called it."""
     comm_func.barrier(_group(group))
     return _ended(async_op)
 
 
-def all_reduce(tensor, op="sum", group=None, async_op=False):
-    """Combines the tensors of all ranks element by element, in place: "sum", "prod", "max", "min" or "avg"."""
+def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False) -> CommHandle | None:
+    """Combines the tensors of all ranks, which have one shape, element by element, in place: "sum", "prod", "max",
+    "min" or "avg". Raises ValueError for another op."""
     _write("all_reduce", tensor, _combined("all_reduce", tensor, op, group))
     return _ended(async_op)
 
 
-def reduce(tensor, dst, op="sum", group=None, async_op=False):
+def reduce(
+    tensor: Tensor, dst: int, op: str = "sum", group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
     """`all_reduce` for the rank `dst` of the world; the tensors of others stay."""
     place = _place_of("reduce", dst, group)
     made = _combined("reduce", tensor, op, group)
@@ -168,21 +181,26 @@ def reduce(tensor, dst, op="sum", group=None, async_op=False):
     return _ended(async_op)
 
 
-def broadcast(tensor, src, group=None, async_op=False):
+def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Writes the tensor of the rank `src` of the world into those of all."""
     _write("broadcast", tensor, comm_func.broadcast(tensor, src, _group(group)))
     return _ended(async_op)
 
 
-def all_gather(tensor_list, tensor, group=None, async_op=False):
-    """Writes the tensors of all ranks into those of a list."""
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
+    """Writes the tensors of all ranks, which have one shape, into those of a list, in the order of the ranks. Raises
+    ValueError for tensors of another shape."""
     made = _gathered(tensor, group)
     for i, one in enumerate(tensor_list):
         _write("all_gather", one, made[i])
     return _ended(async_op)
 
 
-def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
     """Writes the tensors of all ranks, along the first dimension, into one."""
     _write("all_gather_into_tensor", output_tensor, comm_func.all_gather_into_tensor(input_tensor, _group(group))[0])
     return _ended(async_op)
@@ -211,7 +229,13 @@ def _counts(where, given, rows, group):
     return list(given)
 
 
-def all_gather_into_tensor_uneven(output, input, output_split_sizes=None, group=None, async_op=False):
+def all_gather_into_tensor_uneven(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    group: str | None = None,
+    async_op: bool = False,
+) -> CommHandle | None:
     """Writes the rows of all ranks into one tensor; ranks may have different numbers of them."""
     where = "all_gather_into_tensor_uneven"
     sizes = _counts(where, output_split_sizes, output.shape[0], group)
@@ -225,12 +249,21 @@ def _own_rows(where, total, sizes, group):
     return total[begin : begin + sizes[place]]
 
 
-def reduce_scatter_tensor(output, input, op="sum", group=None, async_op=False):
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
     """Writes this rank's part, along the first dimension, of the combined tensors."""
     return reduce_scatter_tensor_uneven(output, input, None, op, group, async_op)
 
 
-def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum", group=None, async_op=False):
+def reduce_scatter_tensor_uneven(
+    output: Tensor,
+    input: Tensor,
+    input_split_sizes: Sequence[int] | None = None,
+    op: str = "sum",
+    group: str | None = None,
+    async_op: bool = False,
+) -> CommHandle | None:
     """Writes this rank's rows of the combined tensors; ranks may get different numbers of them."""
     where = "reduce_scatter_tensor"
     sizes = _counts(where, input_split_sizes, input.shape[0], group)
@@ -242,7 +275,9 @@ def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum"
     return _ended(async_op)
 
 
-def reduce_scatter(output, input_list, op="sum", group=None, async_op=False):
+def reduce_scatter(
+    output: Tensor, input_list: Sequence[Tensor], op: str = "sum", group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
     """Writes the tensor of this rank's place in the lists of all ranks, combined."""
     where = "reduce_scatter"
     if len({one.shape for one in input_list}) == 1:
@@ -253,7 +288,9 @@ def reduce_scatter(output, input_list, op="sum", group=None, async_op=False):
     return _ended(async_op)
 
 
-def gather(tensor, gather_list, dst=0, group=None, async_op=False):
+def gather(
+    tensor: Tensor, gather_list: list[Tensor], dst: int = 0, group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
     """Writes the tensors of all ranks into a list of the rank `dst` of the world."""
     place, made = _place_of("gather", dst, group), _gathered(tensor, group)
     if _own("gather", group) == place:
@@ -262,7 +299,9 @@ def gather(tensor, gather_list, dst=0, group=None, async_op=False):
     return _ended(async_op)
 
 
-def scatter(tensor, scatter_list, src=0, group=None, async_op=False):
+def scatter(
+    tensor: Tensor, scatter_list: Sequence[Tensor], src: int = 0, group: str | None = None, async_op: bool = False
+) -> CommHandle | None:
     """Writes the tensor of this rank's place in the list of the rank `src` of the world."""
     place, own = _place_of("scatter", src, group), _own("scatter", group)
     count = len(_ranks(group))
@@ -272,8 +311,13 @@ def scatter(tensor, scatter_list, src=0, group=None, async_op=False):
 
 
 def all_to_all_single(
-    output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False
-):
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: str | None = None,
+    async_op: bool = False,
+) -> CommHandle | None:
     """Writes the rows that each rank has for this one. Every rank has as many rows for each as `input_split_sizes`
     says, and gets as many as `output_split_sizes` says; without these equal numbers."""
     where = "all_to_all_single"
@@ -293,7 +337,12 @@ def all_to_all_single(
     return _ended(async_op)
 
 
-def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
+def all_to_all(
+    output_tensor_list: list[Tensor],
+    input_tensor_list: Sequence[Tensor],
+    group: str | None = None,
+    async_op: bool = False,
+) -> CommHandle | None:
     """Writes the tensor that each rank has for this one into a list."""
     flat = F.concat([F.reshape(one, [-1]) for one in input_tensor_list], 0)
     sizes = [one.size for one in output_tensor_list]
@@ -318,26 +367,28 @@ def _all_objects(value, group):
     return [pickle.loads(one) for one in _all_bytes(pickle.dumps(value), group)]
 
 
-def all_gather_object(object_list, obj, group=None):
+def all_gather_object(object_list: list, obj: Any, group: str | None = None) -> None:
     """Writes the objects of all ranks, which can be pickled, into a list."""
     object_list[:] = _all_objects(obj, group)
 
 
-def gather_object(obj, object_gather_list=None, dst=0, group=None):
+def gather_object(obj: Any, object_gather_list: list | None = None, dst: int = 0, group: str | None = None) -> None:
     """Writes the objects of all ranks into a list of the rank `dst` of the world."""
     place, made = _place_of("gather_object", dst, group), _all_objects(obj, group)
     if _own("gather_object", group) == place:
         object_gather_list[:] = made
 
 
-def broadcast_object_list(object_list, src=0, group=None, device=None):
+def broadcast_object_list(object_list: list, src: int = 0, group: str | None = None, device: str | None = None) -> None:
     """Writes the objects of a list of the rank `src` of the world into those of all."""
     place = _place_of("broadcast_object_list", src, group)
     mine = list(object_list) if _own("broadcast_object_list", group) == place else None
     object_list[:] = _all_objects(mine, group)[place]
 
 
-def scatter_object_list(scatter_object_output_list, scatter_object_input_list, src=0, group=None):
+def scatter_object_list(
+    scatter_object_output_list: list, scatter_object_input_list: list, src: int = 0, group: str | None = None
+) -> None:
     """Writes the object of this rank's place in a list of the rank `src` of the world into the first place of a
     list."""
     place, own = _place_of("scatter_object_list", src, group), _own("scatter_object_list", group)

@@ -1,10 +1,11 @@
 """Functions of elements, of creation and of random draws under the names and with the parameters that PyTorch has."""
 
-import functools
 import numbers
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
-from partita.common.generator import Generator
+from partita.common._types import DType, Number
+from partita.common.generator import Generator, by_generator
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 
@@ -23,36 +24,19 @@ globals().update((name, getattr(F, name)) for name in _SAME)
 isnan = F.isnan_ext
 
 
-def addcmul(input, tensor1, tensor2, *, value=1):
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """input + value tensor1 tensor2."""
     return F.addcmul(input, tensor1, tensor2, value)
 
 
-def addcdiv(input, tensor1, tensor2, *, value=1):
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """input + value tensor1 / tensor2."""
     return F.addcdiv(input, tensor1, tensor2, value)
 
 
-def clone(input):
-    """A tensor of the same elements, through which gradients pass."""
+def clone(input: Tensor) -> Tensor:
+    """A tensor of the same shape and elements, through which gradients pass."""
     return input.copy()
-
-
-def _by_generator(function):
-    """A function that draws, whose argument `generator` is one to go on from, instead of the common one."""
-
-    @functools.wraps(function)
-    def call(*args, generator=None, **kwargs):
-        if generator is None:
-            return function(*args, **kwargs)
-        if not isinstance(generator, Generator):
-            raise TypeError(
-                f"[{function.__name__}] no generator, got {type(generator).__name__}, expected a Generator or None"
-            )
-        with generator.drawing():
-            return function(*args, **kwargs)
-
-    return call
 
 
 def _sizes(where, given):
@@ -63,76 +47,115 @@ def _sizes(where, given):
     return tuple(int(one) for one in sizes)
 
 
-def empty(*size, dtype=None, device=None, pin_memory=False):
-    """A tensor of a shape, given as numbers or as one tuple, float32 without `dtype`; it holds zeros."""
+def empty(
+    *size: int | Sequence[int], dtype: DType | None = None, device: str | None = None, pin_memory: bool = False
+) -> Tensor:
+    """A tensor of a shape, given as numbers or as one tuple, float32 without `dtype`; it holds zeros. Raises ValueError
+    for sizes that are no integers from 0."""
     return F.zeros(_sizes("empty", size), dtype or mstype.float32)
 
 
-def empty_like(input, *, dtype=None, device=None, pin_memory=False):
+def empty_like(
+    input: Tensor, *, dtype: DType | None = None, device: str | None = None, pin_memory: bool = False
+) -> Tensor:
     """A tensor of the shape and, without `dtype`, the element type of another one; it holds zeros."""
     return F.zeros_like(input, dtype=dtype)
 
 
-def linspace(start, end, steps, *, dtype=None):
-    """Numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`."""
+def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = None) -> Tensor:
+    """`steps` numbers at equal distances from `start` to `end`, both included, as float32 without `dtype`: [steps].
+    Raises ValueError for steps below 1."""
     return F.cast(F.linspace(start, end, steps), dtype or mstype.float32)
 
 
-@_by_generator
-def bernoulli(input, *, generator=None):
-    """1 with the probability of each element, else 0, in its element type."""
+@by_generator
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability of each element, a number from 0 to 1, else 0, in its shape and element type."""
     return F.bernoulli_ext(input)
 
 
-@_by_generator
-def multinomial(input, num_samples, replacement=False, *, generator=None):
-    """Places, drawn in proportion to the weights along the last dimension, as int64; each at most once without
-    `replacement`."""
+@by_generator
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
+    """Places, drawn in proportion to the weights along the last dimension, as int64: [n] gives [num_samples], [m, n]
+    gives [m, num_samples]. Each stands at most once without `replacement`. Raises ValueError for more samples than
+    weights then."""
     return F.cast(F.multinomial(input, num_samples, replacement), mstype.int64)
 
 
-@_by_generator
-def normal(mean=0.0, std=1.0, size=None, generator=None):
-    """Numbers of a normal distribution, in a shape or in that of the means and deviations."""
+@by_generator
+def normal(
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    size: Sequence[int] | None = None,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Numbers of a normal distribution of means and standard deviations, in the shape `size` or in that of these, of
+    the type of the means. Raises ValueError for two numbers without `size`."""
     if size is not None:
         return F.normal(tuple(size), mean, std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         raise ValueError("[normal] no shape, got two numbers, expected a tensor among them, or size")
     shape = F.add(mean, std).shape
-    return F.normal(shape, mean, std) if shape else F.reshape(F.normal((1,), mean, std), ())
+    kind = (mean if isinstance(mean, Tensor) else std).dtype
+    return F.cast(F.reshape(F.normal(shape or (1,), mean, std), shape), kind)
 
 
-@_by_generator
-def rand(*size, generator=None, dtype=None, device=None):
-    """Numbers from 0 to 1."""
-    return F.rand(*size, dtype=dtype)
+@by_generator
+def rand(
+    *size: int | Sequence[int],
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: str | None = None,
+) -> Tensor:
+    """Numbers from 0 to below 1, drawn evenly, float32 without `dtype`; the sizes are given one by one, or as one
+    tuple. Raises TypeError for a `generator` that is none."""
+    return F.rand(*(size or ((),)), dtype=dtype)
 
 
-@_by_generator
-def randn(*size, generator=None, dtype=None, device=None):
-    """Numbers of the standard normal distribution."""
-    return F.randn(*size, dtype=dtype)
+@by_generator
+def randn(
+    *size: int | Sequence[int],
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: str | None = None,
+) -> Tensor:
+    """Numbers of the standard normal distribution, float32 without `dtype`; the sizes are given one by one, or as one
+    tuple. Raises TypeError for a `generator` that is none."""
+    return F.randn(*(size or ((),)), dtype=dtype)
 
 
-def rand_like(input, *, dtype=None, device=None):
-    """Numbers from 0 to 1, of the shape and, without `dtype`, the element type of a tensor."""
+def rand_like(input: Tensor, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Numbers from 0 to below 1, of the shape and, without `dtype`, the element type of a tensor. Raises ValueError for
+    a type of integers."""
     return F.rand_like(input, dtype=dtype)
 
 
-def randn_like(input, *, dtype=None, device=None):
-    """Numbers of the standard normal distribution, of the shape and, without `dtype`, the element type of a tensor."""
+def randn_like(input: Tensor, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Numbers of the standard normal distribution, of the shape and, without `dtype`, the element type of a tensor.
+    Raises ValueError for a type of integers."""
     return F.randn_like(input, dtype=dtype or input.dtype)
 
 
-@_by_generator
-def randint(*args, generator=None, dtype=None, device=None, **bounds):
-    """([low,] high, size): integers from `low`, or 0, to below `high`, as int64 without `dtype`."""
+@by_generator
+def randint(
+    *args: int | Sequence[int],
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: str | None = None,
+    **bounds,
+) -> Tensor:
+    """([low,] high, size): integers from `low`, or 0, to below `high`, as int64 without `dtype`, in the shape `size`.
+    Raises ValueError where there is none."""
     names = ("high", "size") if len(args) + len(bounds) == 2 else ("low", "high", "size")
     given = {"low": 0, **dict(zip([one for one in names if one not in bounds], args)), **bounds}
     return F.randint(given["low"], given["high"], tuple(given["size"]), dtype=dtype)
 
 
-def randint_like(input, *args, dtype=None, device=None, **bounds):
+def randint_like(
+    input: Tensor, *args: int | Sequence[int], dtype: DType | None = None, device: str | None = None, **bounds
+) -> Tensor:
     """(input, [low,] high): integers from `low`, or 0, to below `high`, of the shape and, without `dtype`, the element
     type of a tensor."""
     names = ("high",) if len(args) + len(bounds) == 1 else ("low", "high")
@@ -140,7 +163,8 @@ def randint_like(input, *args, dtype=None, device=None, **bounds):
     return F.randint_like(input, given["low"], given["high"], dtype=dtype)
 
 
-@_by_generator
-def randperm(n, *, generator=None, dtype=mstype.int64):
-    """The integers below n in an order that is drawn."""
+@by_generator
+def randperm(n: int, *, generator: Generator | None = None, dtype: DType = mstype.int64) -> Tensor:
+    """The integers below n in an order that is drawn, [n], as int64 without `dtype`, which is any type of numbers.
+    Raises ValueError for a negative n."""
     return F.randperm(n, dtype=dtype)

@@ -1,8 +1,11 @@
 """Windows of lines, images and volumes, other sizes of them, and rows of tables."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common._types import Ints, Number
 from partita.common.tensor import Tensor
 from partita.mint.convolutions import several
 from partita.ops import functional as F
@@ -41,22 +44,27 @@ def _means(where, count, input, output_size):
     return _of_samples(count, lambda rows: F.interpolate(rows, sizes, mode="area"), x)
 
 
-def adaptive_avg_pool1d(input, output_size):
-    """The means of as many parts of lines x[n, c, w]; parts overlap where their number does not divide the size."""
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
+    """The means of `output_size` parts of lines: takes (n, c, w) or (c, w), gives (n, c, output_size) or (c,
+    output_size). Parts overlap where their number does not divide the size."""
     return _means("adaptive_avg_pool1d", 1, input, output_size)
 
 
-def adaptive_avg_pool2d(input, output_size):
-    """The means of (rows, columns) parts of x[n, c, h, w]; None is the size of the image."""
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
+    """The means of (rows, columns) parts: takes (n, c, h, w) or (c, h, w), gives as many channels of `output_size`;
+    None is the size of the image. Parts overlap where their number does not divide the size. Raises ValueError for
+    another number of sizes."""
     return _means("adaptive_avg_pool2d", 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """The means of parts of volumes x[n, c, d, h, w]."""
     return _means("adaptive_avg_pool3d", 3, input, output_size)
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of as many parts of lines x[n, c, w], and where they stand."""
     x = F.expand_dims(as_tensor(input), -2)
     sizes = (1, *_sizes("adaptive_max_pool1d", x, output_size, 1))
@@ -64,14 +72,23 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     return tuple(F.squeeze(one, -2) for one in made) if return_indices else F.squeeze(made, -2)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of (rows, columns) parts of x[n, c, h, w], and their places in the image."""
     x = as_tensor(input)
     sizes = _sizes("adaptive_max_pool2d", x, output_size, 2)
     return _of_samples(2, lambda rows: F.adaptive_max_pool2d(rows, sizes, return_indices), x)
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of lines x[n, c, w]; windows stand `stride`, else their size, apart."""
     (kernel,) = several("avg_pool1d", "kernel_size", kernel_size, 1)
     step = kernel if stride is None else stride
@@ -80,28 +97,59 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
-    """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window, or its sum over `divisor_override`: takes (n, c, h, w) or (c, h, w), gives as many
+    channels of h' rows and w' columns. Windows stand `stride`, else their size, apart. Raises ValueError for a window
+    beyond the image."""
     options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
     return _of_samples(2, lambda rows: F.avg_pool2d(rows, *options, divisor_override or 0), as_tensor(input))
 
 
 def avg_pool3d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of x[n, c, d, h, w], or its sum over `divisor_override`."""
     options = kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad
     return _of_samples(3, lambda rows: F.avg_pool3d(rows, *options, divisor_override or 0), as_tensor(input))
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """The largest element of each window of x[n, c, h, w], and its place in the image."""
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window: takes (n, c, h, w) or (c, h, w), gives as many channels of h' rows and w'
+    columns, with `return_indices` also the int64 places in their channel. Windows stand `stride`, else their size,
+    apart. Raises ValueError for a window beyond the image."""
     options = kernel_size, stride, padding, dilation, return_indices, ceil_mode
     return _of_samples(2, lambda rows: F.max_pool2d(rows, *options), as_tensor(input))
 
 
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Ints | None = None,
+) -> Tensor:
     """Images of zeros with the elements of x[n, c, h, w] at the places that `max_pool2d` gave with them."""
 
     def unpooled(rows, places):
@@ -110,19 +158,24 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _of_samples(2, unpooled, as_tensor(input), as_tensor(indices))
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The elements of each window of x[n, c, h, w], as columns: [n, c * kh * kw, windows]."""
+def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
+    """The elements of each window of x[n, c, h, w], as columns: [n, c kh kw, windows]. Raises ValueError for sizes
+    below 1, and for a window beyond the image."""
     return _of_samples(2, lambda rows: F.unfold(rows, kernel_size, dilation, padding, stride), as_tensor(input))
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The sums of the windows that are columns of x[n, c * kh * kw, windows]: images of `output_size`."""
+def fold(
+    input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
+) -> Tensor:
+    """The sums of the windows that are columns of x[n, c kh kw, windows]: images [n, c, *output_size]. Raises
+    ValueError for another number of columns."""
     options = several("fold", "output_size", output_size, 2), kernel_size, dilation, padding, stride
     return _of_samples(1, lambda rows: F.fold(rows, *options), as_tensor(input))
 
 
-def pixel_shuffle(input, upscale_factor):
-    """[.., c * r * r, h, w] as images r times as high and wide: [.., c, h * r, w * r]."""
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """[.., c r r, h, w] as images r times as high and wide: [.., c, h r, w r]. Raises ValueError for channels that r r
+    does not divide."""
     *lead, channels, height, width = input.shape
     r = int(upscale_factor)
     if channels % (r * r):
@@ -132,15 +185,26 @@ def pixel_shuffle(input, upscale_factor):
     return F.reshape(F.transpose(rows, order), [*lead, channels // (r * r), height * r, width * r])
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number | None = None) -> Tensor:
     """More elements around the last dimensions: `pad` has the numbers before and after each of them, the last one
-    first. They are `value`, else 0, or ("reflect", "replicate", "circular") those that mirror, repeat or go round."""
+    first. They are `value`, else 0, or ("reflect", "replicate", "circular") those that mirror, repeat or go round. A
+    size of n becomes before + n + after. Raises ValueError for an odd number of numbers, an unknown mode, and too few
+    elements to mirror."""
     return F.pad(input, pad, mode, value if mode == "constant" else None)
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-    """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements, or of those between which an
-    element is ("linear", "bilinear", "trilinear", "bicubic")."""
+def interpolate(
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """Lines, images or volumes x[n, c, ..] of another size, `size` or `scale_factor` times theirs: of the nearest
+    elements, or of those between which an element is ("linear" of lines, "bilinear" and "bicubic" of images,
+    "trilinear" of volumes). Gives (n, c, *size). Raises ValueError unless one of both is given, and for other
+    dimensions than the mode has."""
     x = as_tensor(input, "interpolate")
     if mode != "bicubic":
         return F.interpolate(x, size, scale_factor, mode, align_corners, recompute_scale_factor)
@@ -164,19 +228,28 @@ def _cubic_weights(size, wanted, factor, align_corners):
     return made
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """The images in another size, as `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """The elements of x[n, c, h, w] at places grid[n, .., 2] from -1 to 1, (column, row)."""
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
+    """The elements of x[n, c, h, w] at places grid[n, rows, columns, 2] from -1 to 1, (column, row): [n, c, rows,
+    columns]. Raises ValueError for shapes that do not fit and for an unknown mode."""
     return F.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def one_hot(tensor, num_classes=-1):
-    """1 at each number along a new last dimension, else 0, as int64. Without the number of classes it is one more than
-    the largest number, which a program that is compiled once does not know."""
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at each number along a new last dimension, else 0, as int64: (..) gives (.., num_classes). Without the number
+    of classes it is one more than the largest number, which a program that is compiled once does not know."""
     ids = as_tensor(tensor, "one_hot")
     if num_classes == -1:
         require_known("one_hot", ids)
@@ -184,8 +257,17 @@ def one_hot(tensor, num_classes=-1):
     return F.one_hot(ids, num_classes, Tensor(1, mstype.int64), Tensor(0, mstype.int64))
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
-    """Rows of a table by their numbers. The row `padding_idx` gets no gradient."""
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
+    """Rows of a table by their numbers: integers (..) and a table (rows, width) give (.., width). The row `padding_idx`
+    gets no gradient. Raises IndexError for numbers outside, NotImplementedError for `max_norm` and
+    `scale_grad_by_freq`."""
     if max_norm is not None or scale_grad_by_freq:
         raise NotImplementedError(
             f"[embedding] rows are not rescaled, got max_norm={max_norm} and scale_grad_by_freq={scale_grad_by_freq}, "

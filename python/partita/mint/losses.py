@@ -2,33 +2,73 @@
 
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.losses import reduced, reduction_of
 
 __all__ = (
     "batch_norm batch_norm_elemt batch_norm_gather_stats_with_counts batch_norm_stats binary_cross_entropy"
-    " binary_cross_entropy_with_logits group_norm kl_div smooth_l1_loss"
+    " binary_cross_entropy_with_logits cross_entropy group_norm kl_div nll_loss smooth_l1_loss"
 ).split()
 
 
-def binary_cross_entropy(input, target, weight=None, reduction="mean"):
-    """Binary cross entropy of probabilities with targets."""
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Binary cross entropy of probabilities with targets of their shape: by `reduction` the "mean" or the "sum" as a
+    number, or with "none" one of each element. Raises ValueError for numbers outside of 0 to 1."""
     return F.binary_cross_entropy(input, target, weight, reduction)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean", pos_weight=None):
-    """Binary cross entropy of logits with targets; `pos_weight` counts positive ones more or less."""
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Binary cross entropy of logits with targets of their shape; `pos_weight` counts positive ones more or less. By
+    `reduction` the "mean" or the "sum" as a number, or with "none" one of each element. Raises ValueError for shapes
+    that do not broadcast."""
     return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
-def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
-    """Squares of small differences, sizes of large ones; they meet at beta."""
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Softmax cross entropy of logits [n, classes, ..] with classes [n, ..], in the element type of the logits, or with
+    probabilities in the shape of the logits, of 16 bits as float32. By `reduction` the "mean" or the "sum" as a number,
+    or with "none" one of each row."""
+    found = F.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    if not mstype.is_float(target.dtype):
+        return F.cast(found, input.dtype)
+    return F.cast(found, mstype.float32) if found.dtype == mstype.float16 else found
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """-input[target] of inputs [n, classes, ..] that are logarithms of probabilities, in their element type; targets
+    are integers [n, ..], of which `ignore_index` do not count. By `reduction` the "mean" or the "sum" as a number, or
+    with "none" the shape of the target."""
+    return F.cast(F.nll_loss(input, target, weight, ignore_index, reduction), input.dtype)
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Squares of small differences, sizes of large ones; they meet at beta: d^2 / (2 beta) below it, else |d| - beta /
+    2. By `reduction` the "mean" or the "sum" as a number, or with "none" one of each element."""
     return F.smooth_l1_loss(input, target, beta, reduction) if beta else F.l1_loss(input, target, reduction)
 
 
-def kl_div(input, target, reduction="mean", log_target=False):
-    """target (log target - input) of inputs, and with `log_target` of targets, that are logarithms of probabilities.
-    "batchmean" is the sum over the number of rows."""
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """target (log target - input) of inputs, and with `log_target` of targets, that are logarithms of probabilities: by
+    `reduction` the "mean" or the "sum" as a number, or with "none" one of each element. "batchmean" is the sum over the
+    number of rows. Raises ValueError for another reduction."""
     if log_target:
         losses = F.mul(F.exp(target), F.sub(target, input))
     else:
@@ -40,8 +80,11 @@ def kl_div(input, target, reduction="mean", log_target=False):
     return reduced(losses, reduction_of("kl_div", reduction))
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """x[n, c, ..], normalized over each of the groups of its channels, then scaled per channel."""
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """x[n, c, ..], normalized over each of the groups of its channels, then times weight[c], plus bias[c], in the shape
+    of x. Raises ValueError for a number of groups that does not divide the channels."""
     channels = input.shape[1]
     if channels % num_groups:
         raise ValueError(f"[group_norm] bad groups, got {num_groups} of {channels} channels, expected a divisor")
@@ -64,10 +107,18 @@ def _others(x):
 
 
 def batch_norm(
-    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
-):
-    """x[n, c, ..], normalized per channel and scaled: by moving statistics, or with `training` by those of the batch,
-    whose share `momentum` the moving ones take. Without moving statistics by those of the batch."""
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """x[n, c, ..], normalized per channel and scaled, in the shape of x: by moving statistics [c], or with `training`
+    by those of the batch, whose share `momentum` the moving ones take. Without moving statistics by those of the batch.
+    Raises ValueError without statistics outside of a training."""
     scale = F.ones(input.shape[1:2], mstype.float32) if weight is None else weight
     shift = F.zeros(input.shape[1:2], mstype.float32) if bias is None else bias
     if running_mean is None or running_var is None:
@@ -80,13 +131,20 @@ def batch_norm(
     return F.batch_norm(input, running_mean, running_var, scale, shift, training, momentum, eps)
 
 
-def batch_norm_stats(input, eps):
+def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """(mean, 1 / sqrt(variance + eps)) of each channel of x[n, c, ..]."""
     variance, mean = F.var_mean(F.cast(input, mstype.float32), _others(input), 0)
     return mean, F.rsqrt(F.add(variance, eps))
 
 
-def batch_norm_elemt(input, weight=None, bias=None, mean=None, invstd=None, eps=1e-5):
+def batch_norm_elemt(
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    mean: Tensor | None = None,
+    invstd: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """(x - mean) invstd weight + bias, each of these per channel of x[n, c, ..]."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
     made = F.mul(F.sub(input, F.reshape(mean, shape)), F.reshape(invstd, shape))
@@ -94,8 +152,15 @@ def batch_norm_elemt(input, weight=None, bias=None, mean=None, invstd=None, eps=
 
 
 def batch_norm_gather_stats_with_counts(
-    input, mean, invstd, running_mean=None, running_var=None, momentum=0.1, eps=1e-5, counts=None
-):
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    counts: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """(mean, invstd) of all elements, from mean[r, c] and invstd[r, c] of parts of as many elements as counts[r] says.
     Moving statistics, parameters, take the share `momentum` of these."""
     shares = F.reshape(F.cast(counts, mean.dtype), [-1, 1])

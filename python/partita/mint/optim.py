@@ -1,6 +1,8 @@
 """Optimizers whose settings are dicts of groups, with the updates that PyTorch has."""
 
 from partita._names import refuse_missing
+from partita.common._types import Parameters
+from partita.common.tensor import Tensor
 from partita.experimental.optim import averaged, descending
 
 
@@ -37,7 +39,15 @@ class SGD(descending.SGD):
     kept, counter, velocity = ("momentum_buf",), "step_t", "momentum_buf"
 
     def __init__(
-        self, params, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False
+        self,
+        params: Parameters,
+        lr: Tensor | float,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
     ):
         super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize)
 

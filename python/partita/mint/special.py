@@ -3,7 +3,7 @@
 from partita._names import refuse_missing
 from partita.mint.functions import log_softmax  # noqa: F401
 from partita.ops import functional as F
-from partita.ops.functional import erfc, expm1, log1p  # noqa: F401
+from partita.ops.functional import erfc, exp2, expm1, log1p, sinc  # noqa: F401
 
 
 def round(input, *, decimals=0):

@@ -3,11 +3,9 @@
 import sys
 
 from partita import _later
-from partita._names import absent_all
 from partita.nn import cell, later, layer, learning_rate_schedule, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
-    GELU,
     AdaptiveAvgPool2d,
     AvgPool2d,
     BatchNorm1d,
@@ -19,17 +17,9 @@ from partita.nn.layer import (
     Flatten,
     Identity,
     LayerNorm,
-    LeakyReLU,
     Linear,
-    LogSoftmax,
     MaxPool2d,
-    ReLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
     SyncBatchNorm,
-    Tanh,
-    get_activation,
 )
 from partita.nn.absent import ABSENT
 from partita.nn.activations import *  # noqa: F401,F403
@@ -39,6 +29,7 @@ from partita.nn.layer_names import names_of
 from partita.nn.layers_of_parts import *  # noqa: F401,F403
 from partita.nn.other_losses import *  # noqa: F401,F403
 from partita.nn.transposed import *  # noqa: F401,F403
+from partita.nn.usual_activations import *  # noqa: F401,F403
 from partita.nn.loss import (
     BCEWithLogitsLoss,
     CrossEntropyLoss,
@@ -72,18 +63,6 @@ from partita.nn.wrap import (
     WithLossCell,
 )
 
-globals().update(
-    absent_all(
-        __name__,
-        {
-            name: "a cell of nn.Dense, ops.matmul and ops.softmax"
-            for name in (
-                "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder"
-                " TransformerEncoderLayer"
-            ).split()
-        },
-    )
-)
 globals().update(ABSENT)
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES, ABSENT

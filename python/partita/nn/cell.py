@@ -2,8 +2,10 @@
 
 import itertools
 from collections import OrderedDict
+from collections.abc import Iterable
 
 import numpy as np
+from typing import Any, Self
 
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
@@ -18,9 +20,10 @@ from partita.common.tensor import Tensor
 from partita.nn.cell_contents import CellContents
 from partita.nn.cell_gradients import CellGradients
 from partita.nn.cell_hooks import CellHooks
-from partita.nn.cell_errors import no_attribute, refuse_construct, require_tensors
+from partita.nn.cell_errors import PLAIN, no_attribute, refuse_construct, require_plain_allowed, require_tensors
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
+from partita.nn.layer_texts import text_of
 
 
 class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
@@ -42,7 +45,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
     ['weight']
     """
 
-    def __init__(self, auto_prefix=True, flags=None):
+    def __init__(self, auto_prefix: bool = True, flags: dict | None = None):
         values = self.__dict__
         values["_params"] = OrderedDict()
         values["_cells"] = OrderedDict()
@@ -134,8 +137,9 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
                 return
         object.__delattr__(self, name)
 
-    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
-        """Makes a parameter one of this cell; without a name of its own it has that of the attribute."""
+    def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
+        """Makes a parameter one of this cell; without a name of its own it has that of the attribute. Raises KeyError
+        for a name with a dot."""
         if check_name_contain_dot and "." in param_name:
             raise KeyError(f"[Cell] the name contains a dot, got '{param_name}', expected none")
         if param.name == DEFAULT_NAME:
@@ -156,7 +160,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
             self.insert_param_to_cell(one.name, one, check_name_contain_dot=False)
         object.__setattr__(self, name, parameters)
 
-    def insert_child_to_cell(self, child_name, child_cell):
+    def insert_child_to_cell(self, child_name: str, child_cell: "Cell") -> None:
         """Makes a cell one of this cell; its parameters get the name as a prefix."""
         self._count_change()
         self.__dict__.pop(child_name, None)
@@ -165,24 +169,31 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         if self._auto_prefix:
             child_cell.update_parameters_name(child_name + ".")
 
-    def update_parameters_name(self, prefix="", recurse=True):
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Parameters get the names that they have by their attributes, after a prefix."""
         for name, param in self.parameters_and_names(expand=recurse):
             param.name = prefix + name
 
     # How it is computed; more is in CellSettings.
 
-    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
+    def shard(
+        self,
+        in_strategy: tuple,
+        out_strategy: tuple | None = None,
+        parameter_plan: dict | None = None,
+        device: str = "Ascend",
+        level: int = 0,
+    ) -> "Cell":
         """How the inputs of the cell are cut; see parallel.shard."""
         return Sharded(self, in_strategy, out_strategy, parameter_plan)
 
-    def infer_param_pipeline_stage(self):
+    def infer_param_pipeline_stage(self) -> list[Parameter]:
         """The trainable parameters of all stages: every process makes the program of all of them, and keeps what its
         own stage has."""
         return self.trainable_params()
 
-    def construct(self, *args, **kwargs):
-        """Computes what a call gives: subclasses define it. Raises an error in a cell that does not."""
+    def construct(self, *args, **kwargs) -> Any:
+        """Computes what a call gives: subclasses define it. Raises AttributeError in a cell that does not."""
         refuse_construct(self)
 
     def __call__(self, *args, **kwargs):
@@ -230,6 +241,8 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def _called(self, args, kwargs):
         build, values = _trace.current(), self.__dict__
+        if args and (args[0].__class__ in PLAIN or (len(args) > 1 and args[1].__class__ in PLAIN)):
+            require_plain_allowed(self, args)
         if build is not None:
             build.note(self)
         if values["_precision"] == "f32" or values["_precision"] and values["_params"]:
@@ -275,14 +288,16 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         self.__dict__.update(values)
         note_cell(values.get("_precision"))
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         """The text that `repr` has between the brackets: subclasses define it."""
-        return ""
+        return text_of(self)
 
     def __repr__(self):
         inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
-        head = f"{type(self).__name__}<{self.extend_repr()}"
-        return head + ("\n  " + "\n  ".join(inner) + "\n>" if inner else ">")
+        own = self.extend_repr()
+        lines = [own, *inner] if own and inner else inner
+        text = "\n  " + "\n  ".join(lines) + "\n" if lines else own
+        return f"{type(self).__name__}({text})"
 
 
 class Sharded(Cell):
@@ -359,7 +374,7 @@ def _append(cells, cell, prefix):
 class _Cells(Cell):
     """A cell whose cells are also called by others: they have its precision unless they have their own."""
 
-    def insert_child_to_cell(self, child_name, child_cell):
+    def insert_child_to_cell(self, child_name: str, child_cell):
         super().insert_child_to_cell(child_name, child_cell)
         if child_cell._precision is None and self._precision is not None:
             child_cell._set_precision(self._precision)
@@ -373,7 +388,8 @@ class _Cells(Cell):
 
 
 class SequentialCell(_Cells):
-    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict.
+    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict. A call gives what the last
+    one makes of the result of the one before. Raises TypeError for what is no cell.
 
     >>> net = nn.SequentialCell(nn.Dense(2, 3, weight_init="ones", bias_init="zeros"), nn.ReLU())
     >>> net(ms.Tensor([[1.0, 2.0]])).asnumpy().tolist()
@@ -391,12 +407,13 @@ class SequentialCell(_Cells):
             _require_cell("SequentialCell", cell)
             self.insert_child_to_cell(name, cell)
 
-    def construct(self, x):
+    def construct(self, x: Any) -> Any:
         for cell in self._cells.values():
             x = cell(x)
         return x
 
-    def append(self, cell):
+    def append(self, cell: Cell) -> Self:
+        """Adds a cell at the end, and returns this one. Raises TypeError for what is no cell."""
         _require_cell("SequentialCell", cell)
         _append(self, cell, _prefix_of(self))
         return self
@@ -413,11 +430,12 @@ class SequentialCell(_Cells):
 
 
 class CellList(_Cells):
-    """A list of cells, which a construct goes through as it likes.
+    """A list of cells, which a construct goes through as it likes; their parameters have the numbers of the cells in
+    their names. Raises TypeError for what is no cell; a call raises NotImplementedError.
 
     >>> cells = nn.CellList([nn.Dense(2, 3), nn.ReLU()])
     >>> len(cells), cells[1]
-    (2, ReLU<>)
+    (2, ReLU())
     """
 
     is_list_of_cells = True  # so `vmap` calls one cell for each slice
@@ -427,17 +445,20 @@ class CellList(_Cells):
         cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args
         self.extend(cells)
 
-    def append(self, cell):
+    def append(self, cell: Cell) -> Self:
+        """Adds a cell at the end, and returns the list. Raises TypeError for what is no cell."""
         _require_cell("CellList", cell)
         _append(self, cell, _prefix_of(self))
         return self
 
-    def extend(self, cells):
+    def extend(self, cells: Iterable[Cell]) -> Self:
+        """Adds cells at the end, and returns the list. Raises TypeError for what is no cell."""
         for cell in cells:
             self.append(cell)
         return self
 
-    def insert(self, index, cell):
+    def insert(self, index: int, cell: Cell) -> None:
+        """Adds a cell before that of an index. Raises TypeError for what is no cell."""
         _require_cell("CellList", cell)
         cells, prefix = list(self._cells.values()), _prefix_of(self)
         cells.insert(index, cell)
@@ -459,7 +480,7 @@ class CellList(_Cells):
         _require_cell("CellList", cell)
         self.insert_child_to_cell(list(self._cells)[index], cell)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor):
         raise NotImplementedError(
             "[CellList] a list of cells cannot be called, got a call, expected calls of its cells"
         )

@@ -1,5 +1,7 @@
 """Functions of users that calls of cells, and gradients, pass through."""
 
+from collections.abc import Callable
+
 from partita.common.tensor import Tensor
 from partita.ops.hooks import through
 
@@ -17,7 +19,7 @@ class HookHandle:
         """Objects whose change makes a call another part of a program."""
         return [self._function]
 
-    def remove(self):
+    def remove(self) -> None:
         """Removes the hook. A second call has no effect."""
         if self in self._hooks:
             self._hooks.remove(self)
@@ -27,22 +29,26 @@ class HookHandle:
 class CellHooks:
     """The hooks of a cell. `Cell` makes the attribute and calls them."""
 
-    def register_forward_pre_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(
+        self, hook_fn: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
         """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs. Gives a handle, whose
         `remove` ends it."""
         return self._register(0, hook_fn, prepend, with_kwargs)
 
-    def register_forward_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
+    def register_forward_hook(
+        self, hook_fn: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
         """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output. Gives a handle, whose
         `remove` ends it."""
         return self._register(1, hook_fn, prepend, with_kwargs)
 
-    def register_backward_pre_hook(self, hook_fn):
+    def register_backward_pre_hook(self, hook_fn: Callable) -> HookHandle:
         """`hook_fn(cell, gradients)` with a tuple of the gradients of the outputs; what it returns replaces them. It is
         called for each backward pass, and may compute with ops. Gives a handle, whose `remove` ends it."""
         return self._register(2, hook_fn, False, False)
 
-    def register_backward_hook(self, hook_fn):
+    def register_backward_hook(self, hook_fn: Callable) -> HookHandle:
         """`hook_fn(cell, gradients_of_inputs, gradients_of_outputs)`, both tuples; what it returns replaces the former.
         It is called for each backward pass, and may compute with ops. Gives a handle, whose `remove` ends it."""
         return self._register(3, hook_fn, False, False)

@@ -1,8 +1,13 @@
 """How cells are computed: modes, stages, recomputation."""
 
+from collections.abc import Callable
+from typing import Self
+
 from partita._precision import is_half, note_cell
 from partita._warnings import warn
 from partita.common import dtype as mstype
+from partita.common._types import DType
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 
 
@@ -11,35 +16,35 @@ class CellSettings:
 
     _keeps_digits = False  # whether it computes in float32 also within cells of 16 bits
 
-    def apply(self, fn):
+    def apply(self, fn: Callable) -> Self:
         """Calls a function with each cell within this one, the inner ones first, and returns this one."""
         for cell in self.cells():
             cell.apply(fn)
         fn(self)
         return self
 
-    def set_train(self, mode=True):
-        """Whether dropout and statistics of the batch are on, here and in all cells within."""
+    def set_train(self, mode: bool = True) -> Self:
+        """Whether dropout and statistics of the batch are on, here and in all cells within. Returns the cell."""
         for _, cell in self.cells_and_names():
             cell._count_change()
             cell.__dict__["training"] = bool(mode)
         return self
 
-    def set_grad(self, requires_grad=True):
+    def set_grad(self, requires_grad: bool = True) -> Self:
         """Keeps gradients of the calls that follow, for those who ask for them, and returns the cell."""
         self.requires_grad = bool(requires_grad)
         return self
 
-    def add_flags(self, **flags):
+    def add_flags(self, **flags) -> Self:
         """Keeps named values, which `get_flags` returns, and returns the cell."""
         self._flags.update(flags)
         return self
 
-    def cast(self, x, dtype):
+    def cast(self, x: Tensor, dtype: DType) -> Tensor:
         """A tensor in another element type: a name that cells of earlier versions of the documented system have."""
         return F.cast(x, dtype)
 
-    def init_parameters_data(self, auto_parallel_mode=False):
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict:
         """Draws the values of parameters that were not drawn yet, and gives them by their old selves."""
         found = {}
         for param in self.get_parameters():
@@ -47,15 +52,15 @@ class CellSettings:
             found[param] = param
         return found
 
-    def set_comm_fusion(self, fusion_type, recurse=True):
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
         """Sets `comm_fusion` of the trainable parameters. It has no effect: reductions are packed by size."""
         for param in self.trainable_params(recurse):
             param.comm_fusion = fusion_type
         return self
 
-    def recompute(self, **kwargs):
-        """Makes the backward pass recompute results within this cell instead of keeping them. Raises ValueError for
-        unknown keys."""
+    def recompute(self, **kwargs) -> None:
+        """Makes the backward pass recompute results within this cell instead of keeping them, which takes time and
+        saves memory. Raises ValueError for unknown keys."""
         known = ("mp_comm_recompute", "parallel_optimizer_comm_recompute", "recompute_slice_activation")
         for name in kwargs:
             if name not in known:
@@ -67,7 +72,7 @@ class CellSettings:
         """Kept, without effect: how a network is compiled does not depend on the cells around it."""
 
     @property
-    def pipeline_stage(self):
+    def pipeline_stage(self) -> int | None:
         return self._stage
 
     @pipeline_stage.setter
@@ -79,7 +84,7 @@ class CellSettings:
         self._count_change()
         object.__setattr__(self, "_stage", value)
 
-    def to_float(self, dst_type):
+    def to_float(self, dst_type: DType) -> Self:
         """Makes products of this cell, and of cells within it that have no precision of their own, compute from
         operands of this type, and returns the cell. Parameters and results stay float32. Raises TypeError for other
         types than float16, bfloat16 and float32."""
@@ -124,12 +129,12 @@ class CellSettings:
         """Raises NotImplementedError: recomputation saves memory in place of offloading."""
         raise NotImplementedError("[Cell.offload] memory cannot be offloaded, got a call, expected Cell.recompute")
 
-    def place(self, role, rank_id):
+    def place(self, role: str, rank_id: int) -> None:
         """Kept, without effect: which rank computes what is said by stages and annotations."""
         warn(f"[Cell.place] has no effect here, got rank {rank_id}: set_stage or pipeline_stage chooses ranks")
 
-    def set_inputs(self, *inputs, **kwargs):
+    def set_inputs(self, *inputs, **kwargs) -> None:
         """Kept, without effect: a network is built anew for each shape."""
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args, **kwargs) -> None:
         """Kept, without effect: a network is compiled when it is first run."""

@@ -1,8 +1,11 @@
 """States of cells: their parameters and buffers by names, and the cells within them."""
 
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 from partita.common import dtype as mstype
+from partita.common.dtype import DType
 from partita.common.tensor import Tensor
 from partita.nn.cell_hooks import HookHandle
 
@@ -15,7 +18,7 @@ class CellState:
 
     # Buffers are attributes whose names are kept, each with whether files have it.
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Makes a tensor, or None, an attribute that is a part of the state of the cell and no parameter; `state_dict`
         has it if it is persistent. Raises TypeError for others, KeyError for names with dots and of attributes."""
         if not isinstance(name, str):
@@ -36,7 +39,9 @@ class CellState:
         found = ((name, self.__dict__.get(name), kept) for name, kept in self._buffer_names().items())
         return [(name, one, kept) for name, one, kept in found if isinstance(one, Tensor)]
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """(path, buffer) of this cell, and with `recurse` of all within it, each once."""
         seen = set()
         for path, cell in self.cells_and_names(name_prefix=prefix) if recurse else [(prefix, self)]:
@@ -46,11 +51,11 @@ class CellState:
                 seen.add(id(one))
                 yield (f"{path}.{name}" if path else name), one
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this cell, and with `recurse` of all within it."""
         return (one for _, one in self.named_buffers(recurse=recurse))
 
-    def get_sub_cell(self, target):
+    def get_sub_cell(self, target: str) -> Any:
         """The cell at a path of names with dots; "" is this one. Raises AttributeError if there is none."""
         found = self
         for name in target.split(".") if target else []:
@@ -60,7 +65,7 @@ class CellState:
             found = inner
         return found
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path of names with dots. Raises AttributeError if there is none."""
         path, _, name = target.rpartition(".")
         for own, one, _ in self.get_sub_cell(path)._own_buffers():
@@ -68,18 +73,18 @@ class CellState:
                 return one
         raise AttributeError(f"[Cell.get_buffer] no such buffer, got '{target}', expected a path")
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """More state of this cell for `state_dict`. A subclass that has it defines this and `set_extra_state`."""
         raise RuntimeError(f"[{type(self).__name__}] there is no more state, got get_extra_state, expected one defined")
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> None:
         """Takes what `get_extra_state` gave. A subclass that has it defines this and `get_extra_state`."""
         raise RuntimeError(f"[{type(self).__name__}] there is no more state, got set_extra_state, expected one defined")
 
     def _has_extra(self, name):
         return getattr(type(self), name) is not getattr(CellState, name)
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *args, destination: dict | None = None, prefix: str = "", keep_vars: bool = False) -> dict:
         """The parameters, persistent buffers and extra state of this cell and of all within it, by their paths after a
         prefix: themselves, not copies."""
         given = dict(zip(("destination", "prefix", "keep_vars"), args))
@@ -99,7 +104,7 @@ class CellState:
             hook(self, found, prefix, {})
         return found
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict: dict, strict: bool = True) -> tuple[list[str], list[str]]:
         """Gives parameters, buffers and extra state the values of a dict of `state_dict`, and returns (missing_keys,
         unexpected_keys). Raises RuntimeError for other shapes and, if `strict`, for missing and unexpected names."""
         if not hasattr(state_dict, "items"):
@@ -165,38 +170,38 @@ class CellState:
         hooks.append(handle)
         return handle
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Callable) -> HookHandle:
         """`hook(cell, prefix, keep_vars)` before each `state_dict`. Gives a handle, whose `remove` ends it."""
         return self._register_state_hook("before", hook)
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Callable) -> HookHandle:
         """`hook(cell, state_dict, prefix, {})` after each `state_dict`, which it may change. Gives a handle, whose
         `remove` ends it."""
         return self._register_state_hook("after", hook)
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> HookHandle:
         """`hook(cell, state_dict, prefix, {}, strict, missing_keys, unexpected_keys, errors)` before the values of the
         cell are taken. Gives a handle, whose `remove` ends it."""
         return self._register_state_hook("loading", hook)
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Callable) -> HookHandle:
         """`hook(cell, (missing_keys, unexpected_keys))` after the values of all cells were taken; it may change the
         lists. Gives a handle, whose `remove` ends it."""
         return self._register_state_hook("loaded", hook)
 
     # Flags, and settings of other compilers.
 
-    def add_flags_recursive(self, **flags):
+    def add_flags_recursive(self, **flags) -> Self:
         """Adds flags to this cell and to all within it, and returns it."""
         for _, cell in self.cells_and_names():
             cell.add_flags(**flags)
         return self
 
-    def get_flags(self):
+    def get_flags(self) -> dict:
         """The flags that were added."""
         return dict(self._flags)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args, **kwargs) -> Self:
         """(dtype), (device), (device, dtype) or (tensor): parameters and buffers of floats get the element type, and
         the cell is returned. The device is that of the context: it has no effect here."""
         dtype = kwargs.get("dtype")
@@ -218,47 +223,47 @@ class CellState:
                     setattr(cell, name, one.astype(dtype))
         return self
 
-    def set_jit_config(self, jit_config):
+    def set_jit_config(self, jit_config: Any) -> None:
         """Kept, without effect: the library has no levels of compilation."""
 
-    def set_boost(self, boost_type):
+    def set_boost(self, boost_type: str) -> Self:
         """Kept, without effect: there are no algorithms that change numbers to save time. Returns the cell."""
         return self
 
-    def set_data_parallel(self):
+    def set_data_parallel(self) -> None:
         """Kept, without effect: rows are divided unless strategies and annotations say more."""
 
-    def set_broadcast_flag(self, mode=True):
+    def set_broadcast_flag(self, mode: bool = True) -> Self:
         """Kept, without effect: parameters are the same on all ranks. Returns the cell."""
         return self
 
-    def update_cell_type(self, cell_type):
+    def update_cell_type(self, cell_type: str) -> None:
         """Keeps the kind of a cell."""
         self.cell_type = cell_type
 
-    def update_cell_prefix(self):
+    def update_cell_prefix(self) -> None:
         """Kept, without effect: prefixes follow from attributes."""
 
-    def run_construct(self, cast_inputs, kwargs):
+    def run_construct(self, cast_inputs: tuple, kwargs: dict) -> Any:
         """Calls `construct` with inputs in a tuple, and others by their names."""
         return self.construct(*cast_inputs, **kwargs)
 
-    def compile_and_run(self, *args, **kwargs):
+    def compile_and_run(self, *args, **kwargs) -> Any:
         """Calls the cell, which is compiled when it is first called."""
         return self(*args, **kwargs)
 
-    def cast_inputs(self, inputs, dst_type):
+    def cast_inputs(self, inputs: tuple, dst_type: DType) -> tuple:
         """The tensors of a tuple in another element type."""
         return tuple(one.astype(dst_type) for one in inputs)
 
-    def get_scope(self):
+    def get_scope(self) -> str | None:
         """The path of the cell in the one that it is called in, or None."""
         return self._scope_name or None
 
-    def generate_scope(self):
+    def generate_scope(self) -> None:
         """Kept, without effect: scopes follow from attributes."""
 
-    def check_names(self):
+    def check_names(self) -> None:
         """Raises ValueError if two parameters have one name."""
         names = set()
         for one in self.get_parameters():

@@ -1,8 +1,10 @@
 """Layers over channels, edges of tensors, and activations that leave out a side."""
 
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints, Number
 from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.layers_of_parts import _Edges
 from partita.nn.made import cell, cell_of
@@ -27,7 +29,7 @@ globals().update({name: cell_of(name, function) for name, function in _FUNCTIONS
 
 
 @cell
-def Threshold(threshold, value):
+def Threshold(threshold: Number, value: Number):
     """x where it is above `threshold`, else `value`."""
     return lambda input_x: F.threshold(input_x, threshold, value)
 
@@ -45,31 +47,36 @@ def Softmax2d():
 
 
 class _Dropout(Cell):
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5):
         super().__init__()
         if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
             raise ValueError(f"[{type(self).__name__}] bad probability, got {p!r}, expected a number from 0 to 1")
         self.p = p
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return type(self)._function(x, self.p, self.training)
+
+    def extend_repr(self) -> str:
+        return f"p={self.p}"
 
 
 class Dropout1d(_Dropout):
-    """In a training, sets whole channels of x[n, c, w] to 0 with probability p and divides the others by 1 - p."""
+    """In a training, sets whole channels of x[n, c, w] to 0 with probability p and divides the others by 1 - p. Gives
+    the shape of x. Raises ValueError for p outside of 0 to 1."""
 
     _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """In a training, sets whole channels of x[n, c, h, w] to 0 with probability p and divides the others by 1 - p."""
+    """In a training, sets whole channels of x[n, c, h, w] to 0 with probability p and divides the others by 1 - p.
+    Gives the shape of x. Raises ValueError for p outside of 0 to 1; a call does for other dimensions."""
 
     _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
     """In a training, sets whole channels of x[n, c, d, h, w] to 0 with probability p, and divides the others by 1 - p.
-    """
+    Gives the shape of x. Raises ValueError for p outside of 0 to 1."""
 
     _function = staticmethod(F.dropout3d)
 
@@ -80,13 +87,13 @@ class _InstanceNorm(Cell):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        gamma_init="ones",
-        beta_init="zeros",
-        dtype=mstype.float32,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         where, dtype = type(self).__name__, self._with_masters(dtype)
@@ -103,7 +110,7 @@ class _InstanceNorm(Cell):
         ):
             setattr(self, name, Parameter(initializer(init, [num_features], dtype), requires_grad=bool(trains)))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self._rank or x.shape[1] != self.num_features:
             raise ValueError(
                 f"[{type(self).__name__}] wrong shape, got {x.shape}, expected {self._rank} dimensions and "
@@ -117,25 +124,28 @@ class _InstanceNorm(Cell):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each line of x[n, c, w] by itself."""
+    """Normalizes each line of x[n, c, w] by itself, times gamma[c], plus beta[c], which are trained with `affine`.
+    Gives the shape of x. A call raises ValueError for other dimensions or channels than num_features."""
 
     _rank = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each image of x[n, c, h, w] by itself."""
+    """Normalizes each image of x[n, c, h, w] by itself, times gamma[c], plus beta[c], which are trained with `affine`.
+    Gives the shape of x. A call raises ValueError for other dimensions or channels than num_features."""
 
     _rank = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each volume of x[n, c, d, h, w] by itself."""
+    """Normalizes each volume of x[n, c, d, h, w] by itself, times gamma[c], plus beta[c], which are trained with
+    `affine`. Gives the shape of x. A call raises ValueError for other dimensions or channels than num_features."""
 
     _rank = 5
 
 
 def _edges(name, dims, mode, what):
-    def __init__(self, padding):
+    def __init__(self, padding: Ints):
         _Edges.__init__(self, padding, mode)
 
     doc = f"Elements around the last {dims} dimensions that {what}: those before and after each, the last one first."
@@ -157,5 +167,5 @@ class ConstantPad3d(_Edges):
 
     _dims = 3
 
-    def __init__(self, padding, value):
+    def __init__(self, padding: Ints, value: Number):
         super().__init__(padding, "constant", value)

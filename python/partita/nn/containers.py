@@ -1,7 +1,10 @@
 """Cells by their names, and cells that call others."""
 
+from collections.abc import Callable
+
 from partita._names import absent_all
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell, _Cells, _require_cell
 from partita.ops import functional as F
 from partita.ops.composite import GradOperation
@@ -19,7 +22,8 @@ globals().update(
 
 
 class CellDict(_Cells):
-    """Cells by names, as a dict has them, from pairs or from a mapping."""
+    """Cells by names, as a dict has them, from pairs or from a mapping. Raises TypeError for what is no cell, KeyError
+    for names of attributes and names with dots; a call raises NotImplementedError."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(auto_prefix=kwargs.get("auto_prefix", True))
@@ -66,7 +70,7 @@ class CellDict(_Cells):
         self._count_change()
         self._cells.clear()
 
-    def pop(self, key):
+    def pop(self, key: str):
         """Removes a cell, and returns it."""
         found = self[key]
         del self[key]
@@ -89,7 +93,7 @@ class CellDict(_Cells):
                 raise KeyError(f"[CellDict] bad name, got '{key}', expected none of an attribute, and no dots")
             self.insert_child_to_cell(key, cell)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor) -> Tensor:
         raise NotImplementedError(
             "[CellDict] a dict of cells cannot be called, got a call, expected calls of its cells"
         )
@@ -99,13 +103,13 @@ class TimeDistributed(Cell):
     """A layer over each slice along an axis of time. With `reshape_with_axis` this axis, of samples, and that of time
     are one for the layer, which is called once; then they stand next to each other."""
 
-    def __init__(self, layer, time_axis, reshape_with_axis=None):
+    def __init__(self, layer: Callable, time_axis: int, reshape_with_axis: int | None = None):
         super().__init__()
         if not callable(layer):
             raise TypeError(f"[TimeDistributed] not a layer, got {type(layer).__name__}, expected a Cell")
         self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
 
-    def construct(self, inputs):
+    def construct(self, inputs: Tensor) -> Tensor:
         time = self.time_axis % inputs.ndim
         if self.reshape_with_axis is None:
             return F.stack([self.layer(one) for one in F.unbind(inputs, time)], time)
@@ -118,13 +122,13 @@ class TimeDistributed(Cell):
 class ParameterUpdate(Cell):
     """Gives a parameter the values of a tensor of its shape."""
 
-    def __init__(self, param):
+    def __init__(self, param: Parameter):
         super().__init__(auto_prefix=False)
         if not isinstance(param, Parameter):
             raise TypeError(f"[ParameterUpdate] not a parameter, got {type(param).__name__}, expected a Parameter")
         self.param = param
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self.param.set_data(x)
         return self.param.value()
 
@@ -132,18 +136,18 @@ class ParameterUpdate(Cell):
 class Jvp(Cell):
     """(*inputs, directions) gives (what `fn` gives, its derivatives along them): see `ops.jvp`."""
 
-    def __init__(self, fn):
+    def __init__(self, fn: Callable):
         super().__init__()
         self.fn = fn
 
-    def construct(self, *args):
+    def construct(self, *args) -> Tensor:
         return F.jvp(self.fn, args[:-1], args[-1])
 
 
 class Vjp(Jvp):
     """(*inputs, directions of the results) gives (what `fn` gives, gradients of the inputs): see `ops.vjp`."""
 
-    def construct(self, *args):
+    def construct(self, *args) -> Tensor:
         value, along = F.vjp(self.fn, *args[:-1])
         v = args[-1]
         found = along(*v) if isinstance(v, (tuple, list)) else along(v)
@@ -163,14 +167,14 @@ class WithGradCell(Cell):
     """The gradients of the trainable parameters of a network, whose last input is what `loss_fn` compares its result
     with; without one the network gives the loss. They are those of the loss times `sens`."""
 
-    def __init__(self, network, loss_fn=None, sens=None):
+    def __init__(self, network: Cell, loss_fn: Callable | None = None, sens: Tensor | float | None = None):
         super().__init__(auto_prefix=False)
         self.network, self.sens = network, sens
         self._measured = network if loss_fn is None else _Loss(network, loss_fn)
         self._gradient = GradOperation(get_by_list=True, sens_param=sens is not None)
         self.weights = tuple(network.trainable_params())
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor) -> Tensor:
         gradients = self._gradient(self._measured, list(self.weights))
         return gradients(*inputs) if self.sens is None else gradients(*inputs, self.sens)
 

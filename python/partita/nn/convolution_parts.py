@@ -17,12 +17,29 @@ def require_padding(where, pad_mode, padding):
         )
 
 
+def require_sizes(where, **sizes):
+    """Raises ValueError for an integer, or one of several, that is below 1."""
+    for name, value in sizes.items():
+        if np.min(value) < 1:
+            raise ValueError(f"[{where}] bad {name}, got {value!r}, expected integers from 1")
+
+
+def convolution_text(layer):
+    """The options of a layer of a convolution, for its `repr`."""
+    return (
+        f"input_channels={layer.in_channels}, output_channels={layer.out_channels}, kernel_size={layer.kernel_size}, "
+        f"stride={layer.stride}, pad_mode={layer.pad_mode}, padding={layer.padding}, dilation={layer.dilation}, "
+        f"group={layer.group}, has_bias={layer.has_bias}"
+    )
+
+
 def require_channels(where, in_channels, out_channels, group, pad_mode, padding=0):
     """Raises ValueError for channels that do not divide into the groups, for an unknown way to pad, and for a padding
     without effect."""
     if pad_mode not in ("same", "valid", "pad"):
         raise ValueError(f"[{where}] unknown pad_mode, got {pad_mode!r}, expected same, valid or pad")
     require_padding(where, pad_mode, padding)
+    require_sizes(where, in_channels=in_channels, out_channels=out_channels, group=group)
     if in_channels % group or out_channels % group:
         raise ValueError(
             f"[{where}] channels do not divide into groups, got {in_channels} to {out_channels} in {group}, expected "

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 
 __all__ = (
     "cosine_decay_lr exponential_decay_lr inverse_decay_lr natural_exp_decay_lr piecewise_constant_lr"
@@ -24,8 +25,9 @@ def _by_epochs(total_step, step_per_epoch, rate):
     return [float(rate(step // step_per_epoch)) for step in range(total_step)]
 
 
-def piecewise_constant_lr(milestone, learning_rates):
-    """Each rate up to its milestone, a number of steps."""
+def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
+    """Each rate up to its milestone, a number of steps: a list of as many rates as the last milestone says. Raises
+    ValueError for different numbers of both, and for milestones that fall, TypeError for rates that are no numbers."""
     if len(milestone) != len(learning_rates) or not milestone:
         raise ValueError(
             f"[piecewise_constant_lr] different numbers of milestones and rates, got {len(milestone)} and "
@@ -41,8 +43,17 @@ def piecewise_constant_lr(milestone, learning_rates):
     return rates
 
 
-def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
-    """rate decay^(epoch / decay_epoch)."""
+def exponential_decay_lr(
+    learning_rate: float,
+    decay_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    is_stair: bool = False,
+) -> list[float]:
+    """rate decay_rate^(epoch / decay_epoch), with `is_stair` of whole quotients: a list of `total_step` rates, of which
+    `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0, TypeError for others
+    than numbers."""
     _require("exponential_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("exponential_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -53,8 +64,16 @@ def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
-    """rate exp(-decay epoch)."""
+def natural_exp_decay_lr(
+    learning_rate: float,
+    decay_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    is_stair: bool = False,
+) -> list[float]:
+    """rate exp(-decay_rate epoch), with `is_stair` of the last multiple of `decay_epoch`: a list of `total_step` rates,
+    of which `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0."""
     _require("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("natural_exp_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -65,8 +84,16 @@ def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
-    """rate / (1 + decay epoch / decay_epoch)."""
+def inverse_decay_lr(
+    learning_rate: float,
+    decay_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    is_stair: bool = False,
+) -> list[float]:
+    """rate / (1 + decay_rate epoch / decay_epoch), with `is_stair` of whole quotients: a list of `total_step` rates, of
+    which `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0."""
     _require("inverse_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step)
     _require("inverse_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -77,8 +104,12 @@ def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, deca
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
-    """From `max_lr` to `min_lr` by half a wave of the cosine."""
+def cosine_decay_lr(
+    min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
+) -> list[float]:
+    """From `max_lr` to `min_lr` by half a wave of the cosine over `decay_epoch` epochs, after which `min_lr` stays: a
+    list of `total_step` rates, of which `step_per_epoch` are those of one epoch. Raises ValueError unless min_lr is
+    below max_lr, and for other numbers that are not above 0."""
     _require("cosine_decay_lr", min_lr=min_lr, max_lr=max_lr, total_step=total_step)
     _require("cosine_decay_lr", step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
     if min_lr >= max_lr:
@@ -91,9 +122,17 @@ def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
 
 
 def polynomial_decay_lr(
-    learning_rate, end_learning_rate, total_step, step_per_epoch, decay_epoch, power, update_decay_epoch=False
-):
-    """From `learning_rate` to `end_learning_rate` by a power of the share of the epochs that are left."""
+    learning_rate: float,
+    end_learning_rate: float,
+    total_step: int,
+    step_per_epoch: int,
+    decay_epoch: int,
+    power: float,
+    update_decay_epoch: bool = False,
+) -> list[float]:
+    """From `learning_rate` to `end_learning_rate` by a power of the share of the epochs that are left of `decay_epoch`;
+    with `update_decay_epoch` of its next multiple. A list of `total_step` rates, of which `step_per_epoch` are those of
+    one epoch. Raises ValueError for an end below 0, and for other numbers that are not above 0."""
     _require("polynomial_decay_lr", learning_rate=learning_rate, end_learning_rate=end_learning_rate, power=power)
     _require("polynomial_decay_lr", total_step=total_step, step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
 
@@ -105,8 +144,9 @@ def polynomial_decay_lr(
     return _by_epochs(total_step, step_per_epoch, rate)
 
 
-def warmup_lr(learning_rate, total_step, step_per_epoch, warmup_epoch):
-    """From 0 to `learning_rate` in equal steps of epochs."""
+def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
+    """From 0 to `learning_rate` in equal steps of `warmup_epoch` epochs: a list of `total_step` rates, of which
+    `step_per_epoch` are those of one epoch. Raises ValueError for numbers that are not above 0."""
     _require("warmup_lr", learning_rate=learning_rate, total_step=total_step, step_per_epoch=step_per_epoch)
     _require("warmup_lr", warmup_epoch=warmup_epoch)
     return _by_epochs(total_step, step_per_epoch, lambda epoch: learning_rate * min(epoch, warmup_epoch) / warmup_epoch)

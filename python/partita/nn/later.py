@@ -2,6 +2,10 @@
 tools/later_names.py."""
 
 LAYERS = {
+    "attention": (
+        "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+        "TransformerEncoderLayer"
+    ),
     "channels": (
         "ChannelShuffle ConstantPad3d Dropout1d Dropout2d Dropout3d HShrink InstanceNorm1d InstanceNorm2d "
         "InstanceNorm3d LRN PixelUnshuffle RReLU ReflectionPad1d ReflectionPad3d ReplicationPad1d ReplicationPad2d "

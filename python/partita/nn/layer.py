@@ -3,16 +3,23 @@ that stay float32."""
 
 import math
 import numbers
+from collections.abc import Callable, Sequence
 
-from partita import _core
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.nn import activations
 from partita.nn.cell import Cell
-from partita.nn.convolution_parts import biases, filters, require_channels, require_padding
+from partita.nn.convolution_parts import (
+    biases,
+    filters,
+    require_channels,
+    require_padding,
+    require_sizes,
+)
 from partita.nn.layer_primitives import LayerPrimitive, call_in, strategy_of
+from partita.nn.usual_activations import get_activation
 from partita.ops import functional as F
 from partita.ops import primitives as P
 
@@ -30,7 +37,11 @@ def _positive(where, what, value):
 
 
 class Dense(Cell):
-    """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in).
+    """A layer of x weight^T + bias, after which an activation may follow. Takes (.., in_channels), gives (..,
+    out_channels). Parameters: weight (out_channels, in_channels) and, with `has_bias`, bias (out_channels), which begin
+    uniform in +-1 / sqrt(in_channels) unless initializers, their names, numbers or tensors of these shapes are given.
+    `activation` is a Cell, a function, or a name such as "relu". Raises TypeError for channels that are no integers,
+    ValueError for those below 1 and for an input of another last size, KeyError for an unknown activation.
 
     >>> layer = nn.Dense(2, 3, weight_init="ones", bias_init="zeros")
     >>> layer(ms.Tensor([[1.0, 2.0]])).asnumpy().tolist()
@@ -41,13 +52,13 @@ class Dense(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        weight_init=None,
-        bias_init=None,
-        has_bias=True,
-        activation=None,
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        has_bias: bool = True,
+        activation: str | Cell | Callable | None = None,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -60,7 +71,7 @@ class Dense(Cell):
             self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(in_channels)))
         self.activation = get_activation(activation)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         shape = x.shape
         if len(shape) == 1:
             return F.reshape(self.construct(F.reshape(x, [1, -1])), [self.out_channels])
@@ -73,14 +84,21 @@ class Dense(Cell):
             y = F.reshape(y, [*shape[:-1], self.out_channels])
         return y if self.activation is None else self.activation(y)
 
-    def extend_repr(self):
-        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
-
 
 class Linear(Dense):
-    """`Dense` by the names and defaults of other libraries: without an activation."""
+    """`Dense` by the names and defaults of other libraries: without an activation. Takes (.., in_features), gives (..,
+    out_features). Parameters: weight (out_features, in_features) and, with `bias`, bias (out_features). Raises
+    ValueError for features below 1."""
 
-    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        dtype: DType | None = None,
+    ):
         super().__init__(
             in_features, out_features, weight_init, bias_init, bias, None, mstype.float32 if dtype is None else dtype
         )
@@ -103,7 +121,13 @@ def _primitive_of(layer):
 
 
 class Conv2d(Cell):
-    """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to.
+    """Convolution of images. Takes (n, in_channels, h, w), gives (n, out_channels, h', w'). With `pad_mode` "same"
+    zeros around the image keep the size over the stride, rounded up; "valid" adds none; "pad" adds `padding` rows and
+    columns on each side, or (top, bottom, left, right) of them. Windows of `kernel_size`, an integer or (rows,
+    columns), move by `stride`; their elements stand `dilation` apart. Channels are convolved in `group` groups.
+    Parameters: weight (out_channels, in_channels / group, rows, columns), and bias (out_channels) with `has_bias`.
+    Raises ValueError for sizes below 1, channels that do not divide into groups, a padding without "pad" and inputs of
+    another shape, TypeError for sizes that are no integers.
 
     >>> layer = nn.Conv2d(1, 2, 3, pad_mode="valid", weight_init="ones")
     >>> layer(ops.ones((1, 1, 4, 4))).asnumpy().tolist()
@@ -115,19 +139,19 @@ class Conv2d(Cell):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init=None,
-        bias_init=None,
-        data_format="NCHW",
-        dtype=mstype.float32,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        pad_mode: str = "same",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -139,29 +163,31 @@ class Conv2d(Cell):
         self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
         self.stride = tuple(F.pair("Conv2d", "stride", stride))
         self.dilation = tuple(F.pair("Conv2d", "dilation", dilation))
+        require_sizes("Conv2d", kernel_size=self.kernel_size, stride=self.stride, dilation=self.dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
         shape = [out_channels, in_channels // group, *self.kernel_size]
         self.weight = filters(weight_init, shape, dtype)
         self.bias = biases(bias_init, out_channels, shape, dtype) if self.has_bias else None
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         y = call_in(self, "conv2d", self._convolved, x, self.weight)
         return call_in(self, "bias_add", F.bias_add, y, self.bias) if self.has_bias else y
 
     def _convolved(self, x, weight):
         return F.conv2d(x, weight, None, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
-    def extend_repr(self):
-        return (
-            f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
-            f"kernel_size={self.kernel_size}, stride={tuple(self.stride)}, pad_mode={self.pad_mode}, "
-            f"padding={self.padding}, group={self.group}, has_bias={self.has_bias}"
-        )
-
 
 class _Pool2d(Cell):
     def __init__(
-        self, kernel_size, stride, pad_mode, padding, data_format, dilation=1, return_indices=False, ceil_mode=False
+        self,
+        kernel_size: Ints,
+        stride: Ints,
+        pad_mode: str,
+        padding: Ints,
+        data_format: str,
+        dilation: Ints = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
     ):
         super().__init__()
         where = type(self).__name__
@@ -174,10 +200,21 @@ class _Pool2d(Cell):
             )
         self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
         self.dilation, self.return_indices, self.ceil_mode = dilation, bool(return_indices), bool(ceil_mode)
+        require_sizes(where, kernel_size=kernel_size, stride=stride, dilation=dilation)
+
+    def construct(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        if x.ndim != 3:
+            return self._of_images(x)
+        made = self._of_images(F.expand_dims(x, 0))
+        return tuple(F.squeeze(one, 0) for one in made) if isinstance(made, tuple) else F.squeeze(made, 0)
 
 
 class MaxPool2d(_Pool2d):
-    """The largest element of each window.
+    """The largest element of each window. Takes (n, c, h, w) or (c, h, w), gives as many channels of h' rows and w'
+    columns: with "valid" of the windows that fit, with "same" h and w over the stride, rounded up. With `pad_mode`
+    "pad" there may be `padding`, a `dilation` and `return_indices`, which also gives the int64 places of the elements
+    in their channel. Raises ValueError for sizes below 1, for options that only "pad" has, and for a window beyond the
+    image.
 
     >>> nn.MaxPool2d(2, 2)(ops.arange(16).reshape(1, 1, 4, 4).float()).asnumpy().tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
@@ -187,18 +224,18 @@ class MaxPool2d(_Pool2d):
 
     def __init__(
         self,
-        kernel_size=1,
-        stride=1,
-        pad_mode="valid",
-        padding=0,
-        dilation=1,
-        return_indices=False,
-        ceil_mode=False,
-        data_format="NCHW",
+        kernel_size: Ints = 1,
+        stride: Ints = 1,
+        pad_mode: str = "valid",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
 
-    def construct(self, x):
+    def _of_images(self, x):
         return call_in(self, "max_pool", self._pooled, x)
 
     def _pooled(self, x):
@@ -207,26 +244,29 @@ class MaxPool2d(_Pool2d):
 
 
 class AvgPool2d(_Pool2d):
-    """The mean of each window; with `same`, of its elements that are in the image."""
+    """The mean of each window; with "same", of its elements that are in the image. Takes (n, c, h, w) or (c, h, w),
+    gives as many channels of h' rows and w' columns, by the rules of `MaxPool2d`. `count_include_pad` says whether
+    zeros of a `padding` count, `divisor_override` divides in place of the number of elements. Raises ValueError for
+    sizes below 1, a padding without `pad_mode` "pad", and a window beyond the image."""
 
     avg_pool = LayerPrimitive(lambda self: P.AvgPool(self.kernel_size, self.stride, self.pad_mode))
 
     def __init__(
         self,
-        kernel_size=1,
-        stride=1,
-        pad_mode="valid",
-        padding=0,
-        ceil_mode=False,
-        count_include_pad=True,
-        divisor_override=None,
-        data_format="NCHW",
+        kernel_size: Ints = 1,
+        stride: Ints = 1,
+        pad_mode: str = "valid",
+        padding: Ints = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
     ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, ceil_mode=ceil_mode)
         self.divisor_override = divisor_override or 0
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
-    def construct(self, x):
+    def _of_images(self, x):
         return call_in(self, "avg_pool", self._pooled, x)
 
     def _pooled(self, x):
@@ -236,29 +276,36 @@ class AvgPool2d(_Pool2d):
 
 class AdaptiveAvgPool2d(Cell):
     """Means over parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes, None
-    keeps a size. Parts of a size that is not divisible overlap by an element."""
+    keeps a size. Parts of a size that is not divisible overlap by an element. A call raises ValueError for sizes below
+    1, and for more than two."""
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: int | Sequence[int | None]):
         super().__init__()
         self.output_size = output_size
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(x, self.output_size)
 
 
 class Flatten(Cell):
-    """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..]."""
+    """The dimensions from `start_dim` to `end_dim` as one: x[n, a, b, ..] becomes x[n, a b ..] by default. A call
+    raises ValueError for dimensions that the tensor has not, and for a last one before the first."""
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
+        for name, axis in (("start_dim", self.start_dim), ("end_dim", self.end_dim)):
+            if not -x.ndim <= axis < x.ndim:
+                raise ValueError(f"[Flatten] {name} is outside the tensor, got {axis} of {x.shape}, expected less")
         return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
 class Dropout(Cell):
-    """In a training, sets elements to 0 with probability p and divides the others by 1 - p.
+    """In a training, sets elements to 0 with probability p and divides the others by 1 - p; otherwise gives x itself.
+    The result has the shape of x. `keep_prob` is 1 - p where `p` is not given. Raises ValueError for probabilities
+    outside of 0 <= p < 1, TypeError for a `dtype` that is no type of floats.
 
     >>> layer = nn.Dropout(p=0.5)
     >>> layer.set_train(False)(ms.Tensor([1.0, 2.0])).asnumpy().tolist()
@@ -267,14 +314,15 @@ class Dropout(Cell):
 
     dropout = LayerPrimitive(lambda self: P.Dropout(1.0 - self.p))
 
-    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
+    def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: DType = mstype.float32):
         super().__init__()
         self._float_type(dtype)
+        self.keep_prob, self._has_p = keep_prob, p is not None
         self.p = 1.0 - keep_prob if p is None else p
         if not 0 <= self.p < 1:
             raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x if self.p == 0 else call_in(self, "dropout", F.dropout, x, self.p, self.training)
 
 
@@ -289,7 +337,10 @@ def _without_row(table, row):
 
 
 class Embedding(Cell):
-    """Looks up rows of a table by their ids. The row `padding_idx` begins as zeros.
+    """Looks up rows of a table by their ids. Takes int32 or int64 ids of any shape (..), gives (.., embedding_size).
+    Parameter: embedding_table (vocab_size, embedding_size), normal numbers by default. The row `padding_idx` begins as
+    zeros. Raises IndexError for ids outside of the table, which with `use_one_hot` give zeros, TypeError for ids that
+    are no integers, ValueError for a padding_idx that is no row.
 
     >>> table = nn.Embedding(4, 2, embedding_table="ones")
     >>> table(ms.Tensor([[0, 3]])).shape
@@ -301,12 +352,12 @@ class Embedding(Cell):
 
     def __init__(
         self,
-        vocab_size,
-        embedding_size,
-        use_one_hot=False,
-        embedding_table="normal",
-        dtype=mstype.float32,
-        padding_idx=None,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Init = "normal",
+        dtype: DType = mstype.float32,
+        padding_idx: int | None = None,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -316,7 +367,7 @@ class Embedding(Cell):
         self.use_one_hot, self.padding_idx = use_one_hot, padding_idx
         self.embedding_table = Parameter(table)
 
-    def construct(self, ids):
+    def construct(self, ids: Tensor) -> Tensor:
         if self.use_one_hot:
             rows, width = self.embedding_table.shape
             flat = call_in(self, "one_hot", F.one_hot, F.reshape(ids, [-1]), rows, 1.0, 0.0)
@@ -328,7 +379,10 @@ class Embedding(Cell):
 
 
 class LayerNorm(Cell):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions.
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions. Takes and gives (..,
+    *normalized_shape); `begin_norm_axis` and `begin_params_axis` say where that shape begins. Parameters: gamma and
+    beta, both of normalized_shape. Raises TypeError for a shape that is no tuple or list; a call raises ValueError for
+    other last sizes, and for axes that are not where the shape begins.
 
     >>> layer = nn.LayerNorm([2])
     >>> layer(ms.Tensor([[1.0, 3.0]])).asnumpy().round(3).tolist()
@@ -339,13 +393,13 @@ class LayerNorm(Cell):
 
     def __init__(
         self,
-        normalized_shape,
-        begin_norm_axis=-1,
-        begin_params_axis=-1,
-        gamma_init="ones",
-        beta_init="zeros",
-        epsilon=1e-7,
-        dtype=mstype.float32,
+        normalized_shape: Sequence[int],
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        epsilon: float = 1e-7,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -358,7 +412,7 @@ class LayerNorm(Cell):
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype))
         self.beta = Parameter(initializer(beta_init, normalized_shape, dtype))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         count = len(self.normalized_shape)
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if axis not in (-count, x.ndim - count):
@@ -375,17 +429,17 @@ class _BatchNorm(Cell):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.9,
-        affine=True,
-        gamma_init="ones",
-        beta_init="zeros",
-        moving_mean_init="zeros",
-        moving_var_init="ones",
-        use_batch_statistics=None,
-        data_format="NCHW",
-        dtype=mstype.float32,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Init = "ones",
+        beta_init: Init = "zeros",
+        moving_mean_init: Init = "zeros",
+        moving_var_init: Init = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -401,13 +455,17 @@ class _BatchNorm(Cell):
         self.gamma = Parameter(initializer(gamma_init, [num_features], dtype), requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_features], dtype), requires_grad=affine)
 
-    def construct(self, x):
-        if x.ndim != self._rank:
-            raise ValueError(
-                f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}"
-            )
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim not in self._ranks:
+            wanted = " or ".join(map(str, self._ranks))
+            raise ValueError(f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {wanted}")
+        if x.ndim == 3:  # lines as images of one row
+            return F.squeeze(self._of_channels(F.expand_dims(x, 2)), 2)
+        return self._of_channels(x)
+
+    def _of_channels(self, x):
         if x.dtype != self.gamma.dtype:  # an input of 16 bits
-            return F.cast(self.construct(F.cast(x, self.gamma.dtype)), x.dtype)
+            return F.cast(self._of_channels(F.cast(x, self.gamma.dtype)), x.dtype)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         statistics = self.moving_mean, self.moving_variance
 
@@ -416,36 +474,38 @@ class _BatchNorm(Cell):
 
         return F.normalized(x, self.gamma, self.beta, *statistics, of_batch, self.eps, self.momentum, call)
 
-    def extend_repr(self):
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
-
 
 def _apply(trace, op, operands, **attrs):
     return F.F.apply(trace, op, operands, F.attributes(**attrs))
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise.
+    """Batch normalization of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise,
+    unless `use_batch_statistics` says which. Gives the shape that it takes. `momentum` is the share of a moving
+    statistic that a step keeps, `eps` is added to variances. Parameters: gamma and beta (num_features), trained with
+    `affine`; moving_mean and moving_variance (num_features), which no optimizer updates. Raises ValueError for a
+    momentum outside of 0 to 1, and for inputs of other dimensions or channels.
 
     >>> layer = nn.BatchNorm2d(2).set_train(False)
     >>> layer(ops.ones((1, 2, 1, 1))).asnumpy().round(3).tolist()
     [[[[1.0]], [[1.0]]]]
     """
 
-    _rank = 4
+    _ranks = (4,)
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of x[n, c]."""
+    """Batch normalization of x[n, c] or x[n, c, w] per channel, with the parameters of `BatchNorm2d`: gamma, beta,
+    moving_mean and moving_variance (num_features). Raises ValueError for inputs of other dimensions or channels."""
 
-    _rank = 2
+    _ranks = (2, 3)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    """Not there: statistics over the global batch are an option, BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
-    _rank = 4
+    _ranks = (4,)
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(
@@ -454,147 +514,11 @@ class SyncBatchNorm(_BatchNorm):
         )
 
 
-class ReLU(Cell):
-    """max(x, 0).
-
-    >>> nn.ReLU()(ms.Tensor([-1.0, 2.0])).asnumpy().tolist()
-    [0.0, 2.0]
-    """
-
-    relu = LayerPrimitive(lambda self: P.ReLU())
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return call_in(self, "relu", F.relu, x)
-
-
-class Tanh(Cell):
-    """The hyperbolic tangent of each element.
-
-    >>> nn.Tanh()(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
-    array([0.    , 0.7616], dtype=float32)
-    """
-
-    tanh = LayerPrimitive(lambda self: P.Tanh())
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return call_in(self, "tanh", F.tanh, x)
-
-
-class Sigmoid(Cell):
-    """1 / (1 + exp(-x))."""
-
-    sigmoid = LayerPrimitive(lambda self: P.Sigmoid())
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return call_in(self, "sigmoid", F.sigmoid, x)
-
-
-class SiLU(Cell):
-    """x / (1 + exp(-x))."""
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x):
-        return F.silu(x)
-
-
 class Identity(Cell):
-    """Returns x itself."""
+    """Returns what it is called with, of any shape or kind."""
 
     def __init__(self):
         super().__init__()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x
-
-
-class GELU(Cell):
-    """x times the normal distribution function, or GPT-2's form of it with tanh.
-
-    >>> nn.GELU(approximate=False)(ms.Tensor([-1.0, 0.0, 1.0])).asnumpy().round(4)
-    array([-0.1587,  0.    ,  0.8413], dtype=float32)
-    """
-
-    def __init__(self, approximate=True):
-        super().__init__()
-        self.form = "tanh" if approximate else "none"
-
-    def construct(self, x):
-        return F.gelu(x, self.form)
-
-
-class LeakyReLU(Cell):
-    """x where it is above 0, else alpha x."""
-
-    def __init__(self, alpha=0.2):
-        super().__init__()
-        self.alpha = alpha
-
-    def construct(self, x):
-        return F.leaky_relu(x, self.alpha)
-
-
-class Softmax(Cell):
-    """exp(x) over its sum along an axis, the last one by default.
-
-    >>> nn.Softmax()(ms.Tensor([0.0, 0.0])).asnumpy().tolist()
-    [0.5, 0.5]
-    """
-
-    softmax = LayerPrimitive(lambda self: P.Softmax(self.axis))
-
-    def __init__(self, axis=-1):
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x):
-        return call_in(self, "softmax", F.softmax, x, self.axis)
-
-
-class LogSoftmax(Cell):
-    """log(softmax(x)) along an axis, without underflow."""
-
-    log_softmax = LayerPrimitive(lambda self: P.LogSoftmax(self.axis))
-
-    def __init__(self, axis=-1):
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x):
-        return call_in(self, "log_softmax", F.log_softmax, x, self.axis)
-
-
-_ACTIVATIONS = {
-    "relu": ReLU,
-    "tanh": Tanh,
-    "sigmoid": Sigmoid,
-    "silu": SiLU,
-    "gelu": GELU,
-    "softmax": Softmax,
-    "logsoftmax": LogSoftmax,
-    "leakyrelu": LeakyReLU,
-}
-
-
-def get_activation(name, prim_name=None):
-    """Returns the activation with a name, an activation unchanged, None for None."""
-    if name is None or isinstance(name, Cell) or callable(name) and not isinstance(name, str):
-        return name
-    found = _ACTIVATIONS.get(name) or activations.BY_NAME.get(name)
-    if found is None:
-        near = _core.nearest(str(name), names := [*_ACTIVATIONS, *activations.BY_NAME])
-        raise KeyError(
-            f"[activation] unknown name, got '{name}', expected one of {names}"
-            + (f", did you mean '{near}'?" if near else "")
-        )
-    return found()

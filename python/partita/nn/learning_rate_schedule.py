@@ -3,6 +3,7 @@
 import math
 import numbers
 
+from partita._described import options_text
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 
@@ -12,9 +13,11 @@ __all__ = (
 
 
 class LearningRateSchedule(Cell):
-    """The base: `construct(global_step)` gives the learning rate of a step, counted from 0, as a tensor."""
+    """The base: `construct(global_step)` gives the learning rate of a step, counted from 0, as a tensor without
+    dimensions. Optimizers take it in place of a number. A call raises NotImplementedError unless a subclass defines
+    it."""
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         raise NotImplementedError(
             f"[{type(self).__name__}] no learning rate, got no construct, expected construct(self, global_step)"
         )
@@ -32,15 +35,18 @@ def _require(where, name, value, least, whole=False):
 class _Rule(LearningRateSchedule):
     """A schedule by a function of numbers."""
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         raise NotImplementedError
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         return Tensor(self.rate(float(global_step)))
+
+    def extend_repr(self) -> str:
+        return options_text(self, ("",))
 
 
 class _Decay(_Rule):
-    def __init__(self, learning_rate, decay_rate, decay_steps, is_stair=False):
+    def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False):
         super().__init__()
         where = type(self).__name__
         _require(where, "learning_rate", learning_rate, 0)
@@ -55,32 +61,36 @@ class _Decay(_Rule):
 
 
 class ExponentialDecayLR(_Decay):
-    """rate decay^(step / steps)."""
+    """learning_rate decay_rate^(step / decay_steps), with `is_stair` of whole quotients. Raises ValueError for numbers
+    that are not above 0, TypeError for others than numbers."""
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         return self.learning_rate * self.decay_rate ** self._passes(step)
 
 
 class NaturalExpDecayLR(_Decay):
-    """rate exp(-decay step)."""
+    """learning_rate exp(-decay_rate step), with `is_stair` of the last multiple of `decay_steps`. Raises ValueError for
+    numbers that are not above 0, TypeError for others than numbers."""
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         if self.is_stair:
             step = math.floor(step / self.decay_steps) * self.decay_steps
         return self.learning_rate * math.exp(-self.decay_rate * step)
 
 
 class InverseDecayLR(_Decay):
-    """rate / (1 + decay step / steps)."""
+    """learning_rate / (1 + decay_rate step / decay_steps), with `is_stair` of whole quotients. Raises ValueError for
+    numbers that are not above 0, TypeError for others than numbers."""
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         return self.learning_rate / (1 + self.decay_rate * self._passes(step))
 
 
 class CosineDecayLR(_Rule):
-    """From `max_lr` to `min_lr` by half a wave of the cosine."""
+    """From `max_lr` to `min_lr` by half a wave of the cosine over `decay_steps` steps, after which `min_lr` stays.
+    Raises ValueError unless min_lr is below max_lr."""
 
-    def __init__(self, min_lr, max_lr, decay_steps):
+    def __init__(self, min_lr: float, max_lr: float, decay_steps: int):
         super().__init__()
         _require("CosineDecayLR", "min_lr", min_lr, 0)
         _require("CosineDecayLR", "max_lr", max_lr, 0)
@@ -89,15 +99,24 @@ class CosineDecayLR(_Rule):
             raise ValueError(f"[CosineDecayLR] bad min_lr, got {min_lr!r}, expected a number below max_lr, {max_lr!r}")
         self.min_lr, self.max_lr, self.decay_steps = min_lr, max_lr, decay_steps
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         share = min(step, self.decay_steps) / self.decay_steps
         return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * (1 + math.cos(math.pi * share))
 
 
 class PolynomialDecayLR(_Rule):
-    """From `learning_rate` to `end_learning_rate` by a power of the share of the steps that are left."""
+    """From `learning_rate` to `end_learning_rate` by a power of the share of the steps that are left of `decay_steps`;
+    with `update_decay_steps` of its next multiple. Raises ValueError for a rate, steps and a power that are not above
+    0."""
 
-    def __init__(self, learning_rate, end_learning_rate, decay_steps, power, update_decay_steps=False):
+    def __init__(
+        self,
+        learning_rate: float,
+        end_learning_rate: float,
+        decay_steps: int,
+        power: float,
+        update_decay_steps: bool = False,
+    ):
         super().__init__()
         _require("PolynomialDecayLR", "learning_rate", learning_rate, 0)
         _require("PolynomialDecayLR", "decay_steps", decay_steps, 1, whole=True)
@@ -105,7 +124,7 @@ class PolynomialDecayLR(_Rule):
         self.learning_rate, self.end_learning_rate = learning_rate, end_learning_rate
         self.decay_steps, self.power, self.update_decay_steps = decay_steps, power, bool(update_decay_steps)
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         steps = self.decay_steps
         if self.update_decay_steps:
             steps *= max(1, math.ceil(step / steps))
@@ -114,15 +133,16 @@ class PolynomialDecayLR(_Rule):
 
 
 class WarmUpLR(_Rule):
-    """From 0 to `learning_rate` in equal steps."""
+    """From 0 to `learning_rate` in `warmup_steps` equal steps, after which it stays. Raises ValueError for numbers that
+    are not above 0."""
 
-    def __init__(self, learning_rate, warmup_steps):
+    def __init__(self, learning_rate: float, warmup_steps: int):
         super().__init__()
         _require("WarmUpLR", "learning_rate", learning_rate, 0)
         _require("WarmUpLR", "warmup_steps", warmup_steps, 1, whole=True)
         self.learning_rate, self.warmup_steps = learning_rate, warmup_steps
 
-    def rate(self, step):
+    def rate(self, step: int) -> float:
         return self.learning_rate * min(step, self.warmup_steps) / self.warmup_steps
 
 

@@ -2,6 +2,7 @@
 
 from partita import _later
 from partita._described import options_text
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
 from partita.ops import functional as F
@@ -10,26 +11,31 @@ from partita.ops import primitives as P
 
 
 class LossBase(Cell):
-    """The base of losses: `get_loss` reduces the losses of elements to their mean, their sum, or not at all."""
+    """The base of losses: `get_loss` reduces the losses of elements, times weights, to their mean, their sum, or not at
+    all ("none"). Raises ValueError for another reduction."""
 
     _keeps_digits = True
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean"):
         super().__init__()
         self.reduction = losses.reduction_of(type(self).__name__, reduction)
+        self.reduce, self.average = self.reduction != "none", self.reduction != "sum"
+        self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
 
-    def get_loss(self, x, weights=1.0):
+    def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
+        """The losses of elements times weights, reduced: a number without dimensions, or with the reduction "none" the
+        shape of x."""
         return losses.reduced(x, self.reduction, weights)
 
     def extend_repr(self):
         """The options that have not their defaults."""
         return options_text(self, ("",))
 
-    def get_axis(self, x):
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
         """The dimensions of a tensor."""
         return tuple(range(x.ndim))
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         raise NotImplementedError
 
 
@@ -37,16 +43,20 @@ _Loss = LossBase
 
 
 class MSELoss(LossBase):
-    """(logits - labels)^2."""
+    """(logits - labels)^2, of shapes that broadcast: by `reduction` the "mean" or the "sum" as a number without
+    dimensions, or with "none" one of each element. Raises ValueError for another reduction; a call does for shapes that
+    do not broadcast."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss(losses.squared_errors(logits, labels))
 
 
 class MAELoss(LossBase):
-    """|logits - labels|."""
+    """|logits - labels|, of shapes that broadcast: by `reduction` the "mean" or the "sum" as a number without
+    dimensions, or with "none" one of each element. Raises ValueError for another reduction; a call does for shapes that
+    do not broadcast."""
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss(losses.absolute_errors(logits, labels))
 
 
@@ -54,19 +64,23 @@ L1Loss = MAELoss
 
 
 class BCEWithLogitsLoss(LossBase):
-    """Binary cross entropy of logits with labels in [0, 1]; `pos_weight` counts positive labels more or less."""
+    """Binary cross entropy of logits with labels in [0, 1] of their shape; `weight` multiplies losses, `pos_weight`
+    counts positive labels more or less. Gives a number, or with the reduction "none" the shape of the logits. Raises
+    ValueError for another reduction; a call does for shapes that do not broadcast."""
 
-    def __init__(self, reduction="mean", weight=None, pos_weight=None):
+    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None):
         super().__init__(reduction)
         self.weight, self.pos_weight = weight, pos_weight
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         found = losses.binary_losses(logits, labels, self.pos_weight)
-        return self.get_loss(found, 1.0 if self.weight is None else self.weight)
+        return losses.of_labels(self.get_loss(found, 1.0 if self.weight is None else self.weight), logits, labels)
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Softmax cross entropy of logits[n, classes] with classes (sparse) or one-hot labels, which have no gradient."""
+    """Softmax cross entropy of logits[n, classes] with classes [n] (sparse) or one-hot labels [n, classes], which have
+    no gradient. Gives a loss for each row, [n], or by `reduction` their "mean" or "sum". A call raises TypeError for
+    sparse labels that are no integers, ValueError for labels of another shape."""
 
     one_hot, softmax_cross_entropy = (
         LayerPrimitive(lambda self: P.OneHot()),
@@ -74,11 +88,11 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     )
     sparse_softmax_cross_entropy = LayerPrimitive(lambda self: P.SparseSoftmaxCrossEntropyWithLogits())
 
-    def __init__(self, sparse=False, reduction="none"):
+    def __init__(self, sparse: bool = False, reduction: str = "none"):
         super().__init__(reduction)
         self.sparse = bool(sparse)
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.sparse and not losses.is_classes(labels):
             raise TypeError(
                 f"[SoftmaxCrossEntropyWithLogits] labels are not classes, got {labels.dtype}{list(labels.shape)}, "
@@ -101,16 +115,26 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Softmax cross entropy of logits[n, classes] with classes, of which one may not count, or with probabilities.
-    Classes may have weights; the mean is over the weights of the samples that count, and NaN where none does."""
+    """Softmax cross entropy of logits[n, classes, ..] with classes [n, ..], of which `ignore_index` does not count, or
+    with probabilities of the shape of the logits. Classes may have weights, `weight` [classes]; the mean is over the
+    weights of the samples that count, and NaN where none does. `label_smoothing` is the share of the labels that goes
+    to all classes alike. Gives a number, or with the reduction "none" the shape of the classes. Raises ValueError for
+    another reduction and a smoothing outside of 0 to 1, TypeError for weights that are no tensor; a call raises
+    ValueError for shapes that do not fit, IndexError for classes outside."""
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ):
         super().__init__(reduction)
         losses.require_cross_entropy("CrossEntropyLoss", weight, label_smoothing)
         self.weight = weight
         self.ignore_index, self.label_smoothing = int(ignore_index), float(label_smoothing)
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         options = self.weight, self.ignore_index, self.label_smoothing, self.reduction
         return losses.softmax_loss("CrossEntropyLoss", logits, labels, *options, self.get_loss)
 

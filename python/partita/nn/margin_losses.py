@@ -1,12 +1,13 @@
 """Losses of margins, distances, distributions, overlaps and sequences, as cells."""
 
 import math
+from collections.abc import Callable, Sequence
 
 from partita.common.tensor import Tensor
-from partita.nn.layer import get_activation
 from partita.nn.loss import LossBase
 from partita.nn.made import cell, cell_of
 from partita.nn.other_losses import DiceLoss
+from partita.nn.usual_activations import get_activation
 from partita.ops import functional as F
 from partita.ops.losses import reduced, reduction_of
 from partita.ops.margin_losses import root
@@ -34,7 +35,7 @@ def loss(maker):
 
 
 @loss
-def CTCLoss(blank=0, reduction="mean", zero_infinity=False):
+def CTCLoss(blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
     """-log of the probability of each of targets[n, s] after log_probs[t, n, classes], or of targets[s] after
     log_probs[t, classes]: see `ctc_loss`."""
     reduction_of("CTCLoss", reduction)
@@ -52,14 +53,14 @@ def CTCLoss(blank=0, reduction="mean", zero_infinity=False):
 
 
 @loss
-def GaussianNLLLoss(*, full=False, eps=1e-6, reduction="mean"):
+def GaussianNLLLoss(*, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
     """The negative log likelihood of normal distributions: see `gaussian_nll_loss`."""
     reduction_of("GaussianNLLLoss", reduction)
     return lambda logits, labels, var: F.gaussian_nll_loss(logits, labels, var, full, eps, reduction)
 
 
 @loss
-def PoissonNLLLoss(log_input=True, full=False, eps=1e-8, reduction="mean"):
+def PoissonNLLLoss(log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"):
     """exp(x) - target x, or without `log_input` x - target log(x + eps). With `full` also Stirling's approximation of
     log(target!) where the target is above 1."""
     reduction_of("PoissonNLLLoss", reduction)
@@ -80,7 +81,7 @@ def PoissonNLLLoss(log_input=True, full=False, eps=1e-8, reduction="mean"):
 
 
 @loss
-def MultiMarginLoss(p=1, margin=1.0, reduction="mean", weight=None):
+def MultiMarginLoss(p: float = 1, margin: float = 1.0, reduction: str = "mean", weight: Tensor | None = None):
     """The mean over classes of max(0, margin - x[target] + x[other])^p: see `multi_margin_loss`."""
     reduction_of("MultiMarginLoss", reduction)
 
@@ -91,7 +92,9 @@ def MultiMarginLoss(p=1, margin=1.0, reduction="mean", weight=None):
 
 
 @loss
-def TripletMarginLoss(p=2, swap=False, eps=1e-6, reduction="mean", margin=1.0):
+def TripletMarginLoss(
+    p: float = 2, swap: bool = False, eps: float = 1e-6, reduction: str = "mean", margin: float = 1.0
+):
     """max(0, d(x, positive) - d(x, negative) + margin): see `triplet_margin_loss`."""
     reduction_of("TripletMarginLoss", reduction)
 
@@ -107,7 +110,9 @@ def _euclidean(a, b):
 
 
 @loss
-def TripletMarginWithDistanceLoss(distance_function=None, swap=False, reduction="mean", margin=1.0):
+def TripletMarginWithDistanceLoss(
+    distance_function: Callable | None = None, swap: bool = False, reduction: str = "mean", margin: float = 1.0
+):
     """max(0, d(x, positive) - d(x, negative) + margin), of distances that a function gives, Euclidean ones over the
     second dimension without one. With `swap` the negative counts by its distance from the positive where that is
     smaller."""
@@ -130,7 +135,7 @@ def RMSELoss():
 
 
 @loss
-def FocalLoss(weight=None, gamma=2.0, reduction="mean"):
+def FocalLoss(weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean"):
     """-(1 - p)^gamma log(p), p the softmax of logits x[n, c, ..] at the class, times the weight of the class, as a mean
     over the places of a sample; labels are classes [n, 1, ..], or a number for each class: T. Lin et al., Focal loss
     for dense object detection, 2017."""
@@ -158,7 +163,9 @@ def FocalLoss(weight=None, gamma=2.0, reduction="mean"):
 
 
 @loss
-def MultiClassDiceLoss(weights=None, ignore_indiex=None, activation="softmax"):
+def MultiClassDiceLoss(
+    weights: Tensor | None = None, ignore_indiex: int | None = None, activation: str | Callable = "softmax"
+):
     """The mean over classes of `DiceLoss` of logits x[n, c, ..], after an activation, and labels of this shape. The
     class `ignore_indiex` counts 0."""
     after, dice = get_activation(activation.lower() if isinstance(activation, str) else activation), DiceLoss(1e-5)
@@ -181,7 +188,13 @@ def MultiClassDiceLoss(weights=None, ignore_indiex=None, activation="softmax"):
 
 @loss
 def SampledSoftmaxLoss(
-    num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True, seed=0, reduction="none"
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = True,
+    seed: int = 0,
+    reduction: str = "none",
 ):
     """The softmax cross entropy of the true class among classes that were drawn: S. Jean et al., On using very large
     target vocabulary for neural machine translation, 2015. `sampled_values` are (classes, expected counts of the true

@@ -1,5 +1,6 @@
 """Layers of windows of lines, images and volumes."""
 
+from partita.common._types import Ints
 from partita.nn.convolution_parts import require_padding
 from partita.nn.made import cell, cell_of
 from partita.ops import functional as F
@@ -21,7 +22,13 @@ globals().update({name: cell_of(name, function) for name, function in _FUNCTIONS
 
 @cell
 def MaxPool3d(
-    kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False
+    kernel_size: Ints = 1,
+    stride: Ints = 1,
+    pad_mode: str = "valid",
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
 ):
     """The largest element of each window of x[n, c, d, h, w], or of x[c, d, h, w]. With `return_indices` also its place
     in the volume."""
@@ -37,13 +44,13 @@ def MaxPool3d(
 
 @cell
 def AvgPool3d(
-    kernel_size=1,
-    stride=1,
-    pad_mode="valid",
-    padding=0,
-    ceil_mode=False,
-    count_include_pad=True,
-    divisor_override=None,
+    kernel_size: Ints = 1,
+    stride: Ints = 1,
+    pad_mode: str = "valid",
+    padding: Ints | str = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ):
     """The mean of each window of x[n, c, d, h, w], or of x[c, d, h, w]; with `same`, of its elements that are in the
     volume."""
@@ -53,7 +60,7 @@ def AvgPool3d(
 
 
 def _undone(function):
-    def maker(kernel_size, stride=None, padding=0):
+    def maker(kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0):
         return lambda x, indices, output_size=None: function(x, indices, kernel_size, stride, padding, output_size)
 
     maker.__name__, maker.__doc__ = function.__name__.title().replace("_", "").replace("D", "d"), function.__doc__

@@ -1,9 +1,11 @@
 """Recurrent layers and cells. The steps of a sequence are parts of one program, however long it is."""
 
 import math
+from collections.abc import Sequence
 
 from partita import _later
 from partita.common import dtype as mstype
+from partita.common._types import DType
 from partita.common.initializer import Uniform, initializer
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
@@ -40,7 +42,7 @@ def _drawn(shape, size, name, dtype):
 class _StepCell(Cell):
     """A cell of one step: (x[n, input_size], state) gives the state after it."""
 
-    def __init__(self, kind, input_size, hidden_size, has_bias, dtype):
+    def __init__(self, kind, input_size: int, hidden_size: int, has_bias: bool, dtype: DType):
         super().__init__()
         dtype, where = self._with_masters(dtype), type(self).__name__
         self.input_size = _size(where, "input_size", input_size)
@@ -64,32 +66,50 @@ class _StepCell(Cell):
 
 
 class RNNCell(_StepCell):
-    """tanh, or relu, of the weighted input and the weighted state: (x, h) gives the new h."""
+    """tanh, or relu, of the weighted input and the weighted state: (x[n, input_size], h[n, hidden_size]) gives the new
+    h. Parameters: weight_ih (hidden_size, input_size), weight_hh (hidden_size, hidden_size), and with `has_bias`
+    bias_ih and bias_hh (hidden_size). Raises ValueError for sizes below 1, another nonlinearity than "tanh" and "relu",
+    and inputs of other sizes."""
 
-    def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=mstype.float32):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        has_bias: bool = True,
+        nonlinearity: str = "tanh",
+        dtype: DType = mstype.float32,
+    ):
         super().__init__(_kind("RNNCell", nonlinearity), input_size, hidden_size, has_bias, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self._after(x, (hx,))[0]
 
 
 class GRUCell(_StepCell):
-    """A gated recurrent unit: (x, h) gives the new h."""
+    """A gated recurrent unit: (x[n, input_size], h[n, hidden_size]) gives the new h. Parameters: weight_ih (3
+    hidden_size, input_size), weight_hh (3 hidden_size, hidden_size), and with `has_bias` bias_ih and bias_hh (3
+    hidden_size). Raises ValueError for sizes below 1 and inputs of other sizes."""
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32):
         super().__init__("GRU", input_size, hidden_size, has_bias, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self._after(x, (hx,))[0]
 
 
 class LSTMCell(_StepCell):
-    """Long short-term memory: (x, (h, c)) gives the new (h, c)."""
+    """Long short-term memory: (x[n, input_size], (h, c)) gives the new (h, c), each [n, hidden_size]. Parameters:
+    weight_ih (4 hidden_size, input_size), weight_hh (4 hidden_size, hidden_size), and with `has_bias` bias_ih and
+    bias_hh (4 hidden_size). Raises ValueError for sizes below 1 and inputs of other sizes."""
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32):
         super().__init__("LSTM", input_size, hidden_size, has_bias, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+            raise TypeError(
+                f"[LSTMCell] no states, got {type(hx).__name__}, expected a tuple (hidden state, cell state)"
+            )
         return self._after(x, tuple(hx))
 
 
@@ -99,14 +119,14 @@ class _Layers(Cell):
     def __init__(
         self,
         kind,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        has_bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        dtype=mstype.float32,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        has_bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype, where = self._with_masters(dtype), type(self).__name__
@@ -148,7 +168,12 @@ class _Layers(Cell):
                 )
         return state
 
-    def construct(self, x, hx=None, seq_length=None):
+    def construct(
+        self,
+        x: Tensor,
+        hx: Tensor | tuple[Tensor, Tensor] | None = None,
+        seq_length: Tensor | Sequence[int] | None = None,
+    ) -> tuple[Tensor, Tensor | tuple[Tensor, Tensor]]:
         if x.ndim != 3 or x.shape[-1] != self.input_size:
             raise ValueError(
                 f"[{type(self).__name__}] x has another shape, got {x.shape}, expected (.., .., {self.input_size})"
@@ -179,8 +204,12 @@ class _Layers(Cell):
 
 
 class RNN(_Layers):
-    """tanh, or relu, of weighted inputs and states: (x[steps, n, input_size], h, lengths) gives (the states of the last
-    layer, the last states h[layers * directions, n, hidden_size])."""
+    """tanh, or relu, of weighted inputs and states: (input_size, hidden_size, num_layers=1, nonlinearity="tanh",
+    has_bias=True, batch_first=False, dropout=0.0, bidirectional=False). A call with (x[steps, n, input_size], h,
+    lengths) gives (the states of the last layer, [steps, n, directions hidden_size], the last states h[layers
+    directions, n, hidden_size]); with `batch_first` n stands before steps in x and in the result. Without h states
+    begin as zeros. Raises ValueError for sizes below 1, a dropout outside of 0 <= dropout < 1, and inputs of other
+    shapes, TypeError for flags that are no bools."""
 
     def __init__(self, *args, **kwargs):
         nonlinearity = kwargs.pop("nonlinearity", "tanh")
@@ -190,16 +219,21 @@ class RNN(_Layers):
 
 
 class GRU(_Layers):
-    """Gated recurrent units: (x[steps, n, input_size], h, lengths) gives (the states of the last layer, the last states
-    h[layers * directions, n, hidden_size])."""
+    """Gated recurrent units: (input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False). A call with (x[steps, n, input_size], h, lengths) gives (the states of the last layer, [steps,
+    n, directions hidden_size], the last states h[layers directions, n, hidden_size]); see `RNN`. Parameters of layer i:
+    weight_ih_li (3 hidden_size, its inputs), weight_hh_li (3 hidden_size, hidden_size), bias_ih_li and bias_hh_li."""
 
     def __init__(self, *args, **kwargs):
         super().__init__("GRU", *args, **kwargs)
 
 
 class LSTM(_Layers):
-    """Long short-term memory: (x[steps, n, input_size], (h, c), lengths) gives (the states of the last layer, the last
-    (h, c))."""
+    """Long short-term memory: (input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False). A call with (x[steps, n, input_size], (h, c), lengths) gives (the states of the last layer,
+    [steps, n, directions hidden_size], the last (h, c), each [layers directions, n, hidden_size]); see `RNN`.
+    Parameters of layer i: weight_ih_li (4 hidden_size, its inputs), weight_hh_li (4 hidden_size, hidden_size),
+    bias_ih_li and bias_hh_li."""
 
     def __init__(self, *args, **kwargs):
         super().__init__("LSTM", *args, **kwargs)

@@ -1,6 +1,7 @@
 """How much images resemble each other, and their gradients over rows and columns."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class _Measure:
 
 
 @cell
-def SSIM(max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+def SSIM(max_val: float = 1.0, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03):
     """The structural similarity of two images x[n, c, h, w] for each sample, as a mean over windows and channels."""
     measure = _Measure("SSIM", max_val, filter_size, filter_sigma, k1, k2)
 
@@ -71,12 +72,12 @@ def SSIM(max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
 
 @cell
 def MSSSIM(
-    max_val=1.0,
-    power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
-    filter_size=11,
-    filter_sigma=1.5,
-    k1=0.01,
-    k2=0.03,
+    max_val: float = 1.0,
+    power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
 ):
     """The structural similarity of two images x[n, c, h, w] at several scales, each half as large as the one before,
     for each sample: Z. Wang et al., Multiscale structural similarity for image quality assessment, 2003."""
@@ -99,7 +100,7 @@ def MSSSIM(
 
 
 @cell
-def PSNR(max_val=1.0):
+def PSNR(max_val: float = 1.0):
     """The ratio of the largest number to the differences of two images x[n, c, h, w] for each sample, in decibels."""
     require_number("PSNR", "max_val", max_val, 0)
 

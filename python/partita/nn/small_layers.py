@@ -1,16 +1,19 @@
 """Layers of one or two ops, and layers with a norm and an activation."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common._types import DType, Init, Ints, Number
 from partita.common.initializer import Uniform, initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
-from partita.nn.layer import BatchNorm1d, BatchNorm2d, Conv2d, Dense, LeakyReLU, get_activation
+from partita.nn.layer import BatchNorm1d, BatchNorm2d, Conv2d, Dense
 from partita.nn.made import cell
+from partita.nn.usual_activations import LeakyReLU, get_activation
 from partita.ops import functional as F
 from partita.ops.margin_losses import root
 from partita.ops.other_losses import require_number
@@ -23,8 +26,9 @@ __all__ = (
 
 
 @cell
-def Moments(axis=None, keep_dims=None):
-    """(mean, variance) over dimensions, or over all."""
+def Moments(axis: Ints | None = None, keep_dims: bool | None = None):
+    """(mean, variance) over dimensions, or over all, in the shape without them, or with `keep_dims` with size 1 there;
+    of float16 computed as float32."""
     axes = () if axis is None else axis
 
     def call(x):
@@ -38,7 +42,7 @@ def Moments(axis=None, keep_dims=None):
 
 
 @cell
-def ClipByNorm(axis=None):
+def ClipByNorm(axis: int | None = None):
     """(x, norm) gives x over its root of the sum of squares over dimensions, or over all, times the norm, where that
     root is larger; as float32."""
     axes = () if axis is None else axis
@@ -52,7 +56,7 @@ def ClipByNorm(axis=None):
 
 
 @cell
-def L1Regularizer(scale):
+def L1Regularizer(scale: float):
     """The sum of magnitudes, times a number."""
     if not math.isfinite(require_number("L1Regularizer", "scale", scale, 0)):
         raise ValueError(f"[L1Regularizer] bad scale, got {scale}, expected a finite number above 0")
@@ -60,13 +64,13 @@ def L1Regularizer(scale):
 
 
 @cell
-def MatMul(transpose_x1=False, transpose_x2=False):
+def MatMul(transpose_x1: bool = False, transpose_x2: bool = False):
     """Products of matrices: see `ops.matmul`."""
     return lambda x1, x2: F.matmul(x1, x2, transpose_x1 and x1.ndim > 1, transpose_x2 and x2.ndim > 1)
 
 
 @cell
-def Range(start, limit=None, delta=1):
+def Range(start: Number, limit: Number | None = None, delta: float = 1):
     """Numbers from `start` to below `limit`, or from 0 to below `start`: of integers as int32, else as float32."""
     first, end = (0, start) if limit is None else (start, limit)
     if delta == 0:
@@ -77,13 +81,13 @@ def Range(start, limit=None, delta=1):
 
 
 @cell
-def ReduceLogSumExp(axis, keep_dims=False):
+def ReduceLogSumExp(axis: int, keep_dims: bool = False):
     """log of the sum of exp over dimensions."""
     return lambda x: F.logsumexp(x, axis, keep_dims)
 
 
 @cell
-def Roll(shift, axis):
+def Roll(shift: Ints, axis: Ints):
     """The elements moved along dimensions, those beyond the last place to the first: see `ops.roll`."""
     return lambda input_x: F.roll(input_x, shift, axis)
 
@@ -101,7 +105,7 @@ def Triu():
 
 
 @cell
-def CentralCrop(central_fraction):
+def CentralCrop(central_fraction: float):
     """The middle of images x[.., h, w]: this share of both sizes."""
     require_number("CentralCrop", "central_fraction", central_fraction, 0)
     if central_fraction > 1:
@@ -120,13 +124,13 @@ class BiDense(Cell):
 
     def __init__(
         self,
-        in1_channels,
-        in2_channels,
-        out_channels,
-        weight_init=None,
-        bias_init=None,
-        has_bias=True,
-        dtype=mstype.float32,
+        in1_channels: int,
+        in2_channels: int,
+        out_channels: int,
+        weight_init: Init | None = None,
+        bias_init: Init | None = None,
+        has_bias: bool = True,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -141,7 +145,7 @@ class BiDense(Cell):
         if self.has_bias:
             self.bias = Parameter(initializer(start if bias_init is None else bias_init, [out_channels], dtype))
 
-    def construct(self, input1, input2):
+    def construct(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bidense(input1, input2, self.weight, self.bias)
 
     def extend_repr(self):
@@ -166,30 +170,30 @@ class Conv2dBnAct(_WithNorm):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        pad_mode="same",
-        padding=0,
-        dilation=1,
-        group=1,
-        has_bias=False,
-        weight_init="normal",
-        bias_init="zeros",
-        has_bn=False,
-        momentum=0.997,
-        eps=1e-05,
-        activation=None,
-        alpha=0.2,
-        after_fake=True,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        pad_mode: str = "same",
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Init = "normal",
+        bias_init: Init = "zeros",
+        has_bn: bool = False,
+        momentum: float = 0.997,
+        eps: float = 1e-05,
+        activation: str | Cell | None = None,
+        alpha: float = 0.2,
+        after_fake: bool = True,
     ):
         super().__init__()
         windows = kernel_size, stride, pad_mode, padding, dilation, group
         self.conv = Conv2d(in_channels, out_channels, *windows, has_bias, weight_init, bias_init)
         self._set_rest(BatchNorm2d(out_channels, eps, momentum) if has_bn else None, activation, alpha)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self._finished(self.conv(x))
 
 
@@ -198,23 +202,23 @@ class DenseBnAct(_WithNorm):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        weight_init="normal",
-        bias_init="zeros",
-        has_bias=True,
-        has_bn=False,
-        momentum=0.9,
-        eps=1e-05,
-        activation=None,
-        alpha=0.2,
-        after_fake=True,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Init = "normal",
+        bias_init: Init = "zeros",
+        has_bias: bool = True,
+        has_bn: bool = False,
+        momentum: float = 0.9,
+        eps: float = 1e-05,
+        activation: str | Cell | None = None,
+        alpha: float = 0.2,
+        after_fake: bool = True,
     ):
         super().__init__()
         self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
         self._set_rest(BatchNorm1d(out_channels, eps, momentum) if has_bn else None, activation, alpha)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self._finished(self.dense(x))
 
 
@@ -224,15 +228,15 @@ class EmbeddingLookup(Cell):
 
     def __init__(
         self,
-        vocab_size,
-        embedding_size,
-        param_init="normal",
-        target="CPU",
-        slice_mode="batch_slice",
-        manual_shapes=None,
-        max_norm=None,
-        sparse=True,
-        dtype=mstype.float32,
+        vocab_size: int,
+        embedding_size: int,
+        param_init: Init = "normal",
+        target: str = "CPU",
+        slice_mode: str = "batch_slice",
+        manual_shapes: Sequence | None = None,
+        max_norm: float | None = None,
+        sparse: bool = True,
+        dtype: DType = mstype.float32,
     ):
         super().__init__()
         dtype = self._with_masters(dtype)
@@ -243,7 +247,7 @@ class EmbeddingLookup(Cell):
         self.max_norm = None if max_norm is None else require_number("EmbeddingLookup", "max_norm", max_norm, 0)
         self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype))
 
-    def construct(self, indices):
+    def construct(self, indices: Tensor) -> Tensor:
         rows = looked_up(self.embedding_table, indices)
         if self.max_norm is None:
             return rows

@@ -18,6 +18,7 @@ from partita.common.dtype import (  # noqa: F401
     uint64,
 )
 from partita.common.tensor import Tensor  # noqa: F401
+from partita.numpy.borders import *  # noqa: F401,F403
 from partita.numpy.creation import *  # noqa: F401,F403
 from partita.numpy.elements import *  # noqa: F401,F403
 from partita.numpy.grids import *  # noqa: F401,F403

@@ -1,11 +1,14 @@
 """Functions of elements, and products, with the names of NumPy."""
 
+from __future__ import annotations
+
 import math
 import numbers
 
-from partita.common.dtype import bool_, float16, float32, is_float, uint8
+from partita.common.dtype import DTypeLike, bool_, float16, float32, is_float, uint8
+from partita.common.tensor import Tensor
 from partita.numpy.shapes import ravel
-from partita.numpy.tensors import tensor_of, typed
+from partita.numpy.tensors import ArrayLike, tensor_of, typed
 from partita.ops import functional as F
 
 __all__ = "clip isclose take where".split()
@@ -14,7 +17,7 @@ __all__ = "clip isclose take where".split()
 def unary(function, doc):
     """A function of a tensor that takes an element type for its result."""
 
-    def call(x, dtype=None):
+    def call(x: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
         return typed(function(tensor_of(x)), dtype)
 
     call.__doc__ = doc
@@ -24,7 +27,7 @@ def unary(function, doc):
 def binary(function, doc):
     """A function of two tensors that takes an element type for its result."""
 
-    def call(x1, x2, dtype=None):
+    def call(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
         return typed(function(tensor_of(x1), tensor_of(x2)), dtype)
 
     call.__doc__ = doc
@@ -59,14 +62,19 @@ def _quotient(x1, x2):
     """The quotient: float32 unless one of the two has 16 or 32 bits and a fraction."""
     if not _is_short_float(x1) and not _is_short_float(x2):
         x1, x2 = F.cast(x1, float32), F.cast(x2, float32)
-    return F.div(x1, x2)
+    return F.div(*_as_arrays(x1, x2))
+
+
+def _as_arrays(x1, x2):
+    """Two tensors, of which one without dimensions has one, so that it decides about the type like any other."""
+    if (x1.ndim == 0) == (x2.ndim == 0):
+        return x1, x2
+    return tuple(F.reshape(one, [1]) if one.ndim == 0 else one for one in (x1, x2))
 
 
 def _product(x1, x2):
     """The product, in which a tensor without dimensions decides about the type like any other."""
-    if (x1.ndim == 0) != (x2.ndim == 0):
-        x1, x2 = (F.reshape(one, [1]) if one.ndim == 0 else one for one in (x1, x2))
-    return F.mul(x1, x2)
+    return F.mul(*_as_arrays(x1, x2))
 
 
 def _of_type_of_array(function):
@@ -83,53 +91,64 @@ def _of_type_of_array(function):
 
 _OF_ANGLES = "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh".split()
 _UNARY = {
-    "abs": (F.abs, "The magnitude of each element."),
-    "absolute": (F.abs, "The magnitude of each element."),
-    "ceil": (lambda x: F.ceil(F.cast(x, float32)), "The smallest integers that are not below, as float32."),
-    "exp": (F.exp, "e to the power of each element."),
+    "abs": (F.abs, "The magnitude of each element, of the same element type."),
+    "absolute": (F.abs, "The magnitude of each element, of the same element type."),
+    "ceil": (
+        lambda x: F.ceil(F.cast(x, float32)),
+        "The smallest integers that are not below the elements, as float32.",
+    ),
+    "exp": (F.exp, "e to the power of each element; integers give float32."),
     "expm1": (F.expm1, "exp(x) - 1."),
     "fix": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
-    "floor": (F.floor, "The largest integers that are not above."),
-    "isfinite": (F.isfinite, "Whether elements are finite."),
-    "isinf": (F.isinf, "Whether elements are infinite."),
-    "isnan": (F.isnan, "Whether elements are no numbers."),
-    "log": (F.log, "The natural logarithm."),
+    "floor": (F.floor, "The largest integers that are not above the elements, of the same element type."),
+    "isfinite": (F.isfinite, "Whether elements are finite, as bools."),
+    "isinf": (F.isinf, "Whether elements are infinite, as bools."),
+    "isnan": (F.isnan, "Whether elements are no numbers (NaN), as bools."),
+    "log": (F.log, "The natural logarithm of each element: -inf at 0, NaN below; integers give float32."),
     "log1p": (F.log1p, "log(1 + x)."),
     "log2": (lambda x: F.mul(F.log(x), 1 / math.log(2)), "The logarithm to base 2."),
     "log10": (lambda x: F.mul(F.log(x), 1 / math.log(10)), "The logarithm to base 10."),
-    "logical_not": (F.logical_not, "Whether an element is 0, or False."),
+    "logical_not": (F.logical_not, "Whether an element is 0, or False, as bools."),
     "negative": (F.neg, "-x."),
     "reciprocal": (_reciprocal, "1 / x; of integers the integer next to it towards 0."),
     "rint": (F.round, "The nearest integers."),
-    "sign": (lambda x: F.sign(F.as_float(x)), "-1, 0 or 1, as numbers with a fraction."),
-    "sqrt": (F.sqrt, "The square root."),
+    "sign": (
+        lambda x: F.sign(F.as_float(x)),
+        "-1, 0 or 1, the sign of each element, as numbers with a fraction: integers give float32.",
+    ),
+    "sqrt": (F.sqrt, "The square root of each element, NaN below 0; integers give float32."),
     "square": (F.square, "x^2."),
     "trunc": (lambda x: F.trunc(_short_float(x)), "The integers next to the elements towards 0."),
 }
-_UNARY |= {name: (_of_angles(getattr(F, name)), getattr(F, name).__doc__) for name in _OF_ANGLES}
+_UNARY |= {
+    name: (_of_angles(getattr(F, name)), getattr(F, name).__doc__.replace("`input`", "`x`")) for name in _OF_ANGLES
+}
 _BINARY = {
     "add": (F.add, "The sum of each pair of elements, broadcast."),
     "arctan2": (F.atan2, "The angle from -pi to pi of the point (x2, x1), broadcast."),
-    "divide": (_quotient, "The quotient of each pair of elements, broadcast."),
-    "equal": (F.equal, "Whether elements are equal."),
+    "divide": (_quotient, "The quotient of each pair of elements, broadcast; of integers as float32."),
+    "equal": (F.equal, "Whether x1 = x2 for each pair of elements, broadcast, as bools."),
     "floor_divide": (F.floor_div, "The largest integers that are not above x1 / x2."),
-    "greater": (F.greater, "Whether x1 > x2."),
-    "greater_equal": (F.greater_equal, "Whether x1 >= x2."),
-    "less": (F.less, "Whether x1 < x2."),
-    "less_equal": (F.less_equal, "Whether x1 <= x2."),
-    "logical_and": (F.logical_and, "Whether both elements are other than 0."),
-    "logical_or": (F.logical_or, "Whether one element is other than 0."),
-    "logical_xor": (F.logical_xor, "Whether one element is other than 0, and the other one not."),
-    "matmul": (F.matmul, "The product of matrices."),
-    "maximum": (_of_type_of_array(F.maximum), "The larger of each pair."),
-    "minimum": (_of_type_of_array(F.minimum), "The smaller of each pair."),
+    "greater": (F.greater, "Whether x1 > x2 for each pair of elements, broadcast, as bools."),
+    "greater_equal": (F.greater_equal, "Whether x1 >= x2 for each pair of elements, broadcast, as bools."),
+    "less": (F.less, "Whether x1 < x2 for each pair of elements, broadcast, as bools."),
+    "less_equal": (F.less_equal, "Whether x1 <= x2 for each pair of elements, broadcast, as bools."),
+    "logical_and": (F.logical_and, "Whether both of a pair of elements are other than 0, broadcast, as bools."),
+    "logical_or": (F.logical_or, "Whether one of a pair of elements is other than 0, broadcast, as bools."),
+    "logical_xor": (F.logical_xor, "Whether one of a pair is other than 0, and the other one not, as bools."),
+    "matmul": (
+        F.matmul,
+        "The products of matrices [..,n,m] and [..,m,k], other dimensions broadcast; vectors are rows or columns.",
+    ),
+    "maximum": (_of_type_of_array(F.maximum), "The larger of each pair of elements, broadcast; NaN where one is NaN."),
+    "minimum": (_of_type_of_array(F.minimum), "The smaller of each pair of elements, broadcast; NaN where one is NaN."),
     "mod": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
     "multiply": (_product, "The product of each pair of elements, broadcast."),
-    "not_equal": (F.not_equal, "Whether elements differ."),
-    "power": (F.pow, "A power, broadcast."),
+    "not_equal": (F.not_equal, "Whether x1 and x2 differ, for each pair of elements, broadcast, as bools."),
+    "power": (F.pow, "x1 to the power of x2, for each pair of elements, broadcast."),
     "remainder": (F.floor_mod, "x1 - floor(x1 / x2) x2."),
     "subtract": (F.sub, "The difference of each pair of elements, broadcast."),
-    "true_divide": (_quotient, "The quotient of each pair of elements, broadcast."),
+    "true_divide": (_quotient, "The quotient of each pair of elements, broadcast; of integers as float32."),
 }
 for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
     for _name, (_function, _doc) in _table.items():
@@ -138,7 +157,7 @@ for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
         __all__.append(_name)
 
 
-def clip(x, xmin, xmax, dtype=None):
+def clip(x: ArrayLike, xmin: ArrayLike | None, xmax: ArrayLike | None, dtype: DTypeLike | None = None) -> Tensor:
     """Elements below `xmin` become it, those above `xmax` that; numbers are of the type of the tensor."""
     if xmin is None and xmax is None:
         raise ValueError("[clip] no limit is given, got None and None, expected xmin or xmax")
@@ -150,22 +169,23 @@ def clip(x, xmin, xmax, dtype=None):
     return typed(made, dtype)
 
 
-def where(condition, x=None, y=None):
-    """`x` where the condition holds, else `y`."""
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None):
+    """`x` where the condition is other than 0, else `y`, all broadcast to one shape. Raises TypeError without both."""
     if x is None or y is None:
         raise TypeError("[where] a choice needs two tensors, got one or none, expected x and y")
     x, y = (one if isinstance(one, numbers.Number) else tensor_of(one) for one in (x, y))
     if isinstance(x, numbers.Number) and isinstance(y, numbers.Number):
         x = tensor_of(x)
-    return F.select(tensor_of(condition), x, y)
+    condition = tensor_of(condition)
+    return F.select(condition if condition.dtype == bool_ else F.cast(condition, bool_), x, y)
 
 
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether |a - b| <= atol + rtol |b|."""
     return F.isclose(tensor_of(a), tensor_of(b), rtol, atol, equal_nan)
 
 
-def take(a, indices, axis=None, mode="clip"):
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, mode: str = "clip") -> Tensor:
     """The slices along a dimension at some places; those beyond the ends are the first and the last one."""
     if mode not in ("clip", "wrap", "raise"):
         raise ValueError(f"[take] unknown mode, got {mode!r}, expected clip, wrap or raise")

@@ -1,10 +1,14 @@
 """Places in arrays: grids, triangles, and numbers of elements, with the names of NumPy."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
-from partita.common.dtype import float32, int32, is_float, to_dtype
+from partita.common.dtype import DTypeLike, float32, int32, is_float, to_dtype
 from partita.common.tensor import Tensor
-from partita.numpy.tensors import integers, sizes_of, tensor_of
+from partita.numpy.tensors import ArrayLike, integers, sizes_of, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
@@ -34,7 +38,7 @@ class _Grid:
 mgrid, ogrid = _Grid(np.mgrid, False), _Grid(np.ogrid, True)
 
 
-def indices(dimensions, dtype=int32, sparse=False):
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = int32, sparse: bool = False) -> list[Tensor]:
     """The coordinates of the elements of an array of a shape, as a list."""
     return [Tensor(one, to_dtype(dtype)) for one in np.indices(tuple(dimensions), sparse=sparse)]
 
@@ -48,17 +52,17 @@ def ix_(*args):
     return tuple(F.reshape(one, [-1 if i == k else 1 for k in range(len(rows))]) for i, one in enumerate(rows))
 
 
-def diag_indices(n, ndim=2):
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     """The places of a diagonal, for each dimension."""
     return tuple(integers(np.arange(n)) for _ in range(ndim))
 
 
-def tril_indices(n, k=0, m=None):
+def tril_indices(n: int, k: int = 0, m: ArrayLike | None = None) -> tuple[Tensor, ...]:
     """(rows, columns) of the places up to a diagonal."""
     return tuple(integers(one) for one in np.tril_indices(n, k, m))
 
 
-def triu_indices(n, k=0, m=None):
+def triu_indices(n: int, k: int = 0, m: ArrayLike | None = None) -> tuple[Tensor, ...]:
     """(rows, columns) of the places from a diagonal on."""
     return tuple(integers(one) for one in np.triu_indices(n, k, m))
 
@@ -70,19 +74,26 @@ def _matrix_shape(where, arr):
     return shape
 
 
-def tril_indices_from(arr, k=0):
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Tensor, ...]:
     """(rows, columns) of the places of a matrix up to a diagonal."""
     rows, columns = _matrix_shape("tril_indices_from", arr)
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr, k=0):
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Tensor, ...]:
     """(rows, columns) of the places of a matrix from a diagonal on."""
     rows, columns = _matrix_shape("triu_indices_from", arr)
     return triu_indices(rows, k, columns)
 
 
-def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Tensor:
     """Numbers from `start` to `stop`, with equal quotients."""
     start, stop = (tensor_of(one).asnumpy().astype(np.float64) for one in (start, stop))
     return Tensor(np.geomspace(start, stop, int(num), endpoint, axis=axis), dtype or float32)
@@ -97,7 +108,9 @@ def _steps(sizes, order):
     return found if order == "F" else found[::-1]
 
 
-def ravel_multi_index(multi_index, dims, mode="clip", order="C"):
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "clip", order: str = "C"
+) -> Tensor:
     """The numbers of elements, as float32, from their places in each dimension of an array of a shape. Places outside
     are moved to the ends, or with "wrap" counted around."""
     if mode not in ("clip", "wrap"):
@@ -110,7 +123,7 @@ def ravel_multi_index(multi_index, dims, mode="clip", order="C"):
     return total
 
 
-def unravel_index(indices, shape, order="C"):
+def unravel_index(indices: ArrayLike, shape: int | Sequence[int], order: str = "C") -> tuple[Tensor, ...]:
     """The places in each dimension of an array of a shape, from the numbers of elements."""
     at, sizes = tensor_of(indices), sizes_of(shape)
     if is_float(at.dtype):

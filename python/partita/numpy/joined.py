@@ -1,13 +1,17 @@
 """Arrays joined, cut, and functions applied along dimensions, with the names of NumPy."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from partita.common.dtype import int32
+from partita.common.tensor import Tensor
 from partita.numpy.shapes import moveaxis, ravel, split
 from partita.numpy.sums import diag
-from partita.numpy.tensors import tensor_of
+from partita.numpy.tensors import ArrayLike, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
@@ -16,13 +20,13 @@ __all__ = (
 ).split()
 
 
-def append(arr, values, axis=None):
-    """One array after another along a dimension, or both in one row."""
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor:
+    """One array after another along a dimension, or both in one row without an axis."""
     parts = [tensor_of(arr), tensor_of(values)]
     return F.concat([ravel(one) for one in parts] if axis is None else parts, axis or 0)
 
 
-def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+def apply_along_axis(func1d: Callable, axis: int, arr: ArrayLike, *args, **kwargs) -> Tensor:
     """The results of a function of each row along a dimension. Their dimensions stand in place of this one."""
     x = tensor_of(arr)
     axis = axis % x.ndim
@@ -35,7 +39,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     return F.transpose(found, order) if order else found
 
 
-def apply_over_axes(func, a, axes):
+def apply_over_axes(func: Callable, a: ArrayLike, axes: int | Sequence[int]) -> Tensor:
     """The result of a function of an array and a dimension, called for one dimension after the other. These keep their
     places."""
     x = tensor_of(a)
@@ -49,7 +53,7 @@ def apply_over_axes(func, a, axes):
     return x
 
 
-def array_str(a):
+def array_str(a: ArrayLike) -> str:
     """The text of the elements."""
     return str(tensor_of(a).asnumpy())
 
@@ -75,14 +79,14 @@ def atleast_3d(*arys):
     return _at_least("atleast_3d", _third, arys)
 
 
-def broadcast_arrays(*args):
+def broadcast_arrays(*args) -> list[Tensor]:
     """The tensors repeated along dimensions, so that they have one shape, as a list."""
     tensors = [tensor_of(one) for one in args]
     shape = list(np.broadcast_shapes(*(one.shape for one in tensors)))
     return [F.broadcast_to(one, shape) for one in tensors]
 
 
-def choose(a, choices, mode="clip"):
+def choose(a: ArrayLike, choices: Sequence[ArrayLike], mode: str = "clip") -> Tensor:
     """For each place the element of the choice whose number is there. Numbers outside are moved to the ends, or with
     "wrap" counted around."""
     if mode not in ("clip", "wrap"):
@@ -97,7 +101,9 @@ def choose(a, choices, mode="clip"):
     return made
 
 
-def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Tensor:
     """The products of vectors of two or three elements along a dimension, broadcast. A third element that is missing is
     0; of two vectors of two elements the third element alone is given."""
     a, b = tensor_of(a), tensor_of(b)
@@ -116,7 +122,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return moveaxis(made, -1, axisc)
 
 
-def diagflat(v, k=0):
+def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
     """The matrix with the elements, in one row, on a diagonal."""
     return diag(ravel(tensor_of(v)), k)
 
@@ -127,8 +133,11 @@ def _around(x, given, axis):
     return F.broadcast_to(one, [1 if i == axis else n for i, n in enumerate(x.shape)]) if one.ndim == 0 else one
 
 
-def diff(a, n=1, axis=-1, prepend=None, append=None):
-    """The differences of neighbours along a dimension, n times; with elements before and after."""
+def diff(
+    a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+) -> Tensor:
+    """The differences of neighbours along a dimension, n times, so that it has n elements fewer; with elements before
+    and after."""
     x = tensor_of(a)
     if x.ndim == 0 or n < 0:
         raise ValueError(f"[diff] bad operands, got shape {x.shape} and n={n}, expected a dimension, n from 0")
@@ -142,7 +151,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     return x
 
 
-def ediff1d(ary, to_end=None, to_begin=None):
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Tensor:
     """The differences of neighbours of all elements in one row, with elements before and after."""
     x = ravel(tensor_of(ary))
     parts = [None if one is None else F.cast(ravel(tensor_of(one)), x.dtype) for one in (to_begin, to_end)]
@@ -151,7 +160,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 def _split_along(name, axis, doc):
-    def call(x, indices_or_sections):
+    def call(x: ArrayLike, indices_or_sections: int | Sequence[int]):
         return split(x, indices_or_sections, axis)
 
     call.__name__ = call.__qualname__ = name
@@ -164,22 +173,22 @@ hsplit = _split_along("hsplit", 1, "Equal parts along the second dimension, or t
 dsplit = _split_along("dsplit", 2, "Equal parts along the third dimension, or those between places.")
 
 
-def dstack(tup):
+def dstack(tup: Sequence[ArrayLike]) -> Tensor:
     """Tensors one after the other along the third dimension."""
     return F.concat([atleast_3d(one) for one in tup], 2)
 
 
-def kron(a, b):
+def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     """The Kronecker product: blocks that are the second tensor times each element of the first one."""
     return F.kron(tensor_of(a), tensor_of(b))
 
 
-def matrix_power(a, n):
-    """The product of n equal matrices."""
+def matrix_power(a: ArrayLike, n: int) -> Tensor:
+    """The product of n equal matrices [..,m,m]; powers of its inverse for n below 0."""
     return F.matrix_power(tensor_of(a), n)
 
 
-def multi_dot(arrays):
+def multi_dot(arrays: Sequence[ArrayLike]) -> Tensor:
     """The product of matrices, of which the first and the last one may be vectors."""
     parts = [tensor_of(one) for one in arrays]
     if len(parts) < 2:
@@ -195,7 +204,7 @@ def multi_dot(arrays):
     return made
 
 
-def piecewise(x, condlist, funclist, *args, **kw):
+def piecewise(x: ArrayLike, condlist: Sequence[ArrayLike], funclist: Sequence, *args, **kw) -> Tensor:
     """For each element what the function of the first condition that holds gives, or its number; else what one more
     function gives, or 0. Functions get the whole tensor."""
     x = tensor_of(x)
@@ -211,14 +220,14 @@ def piecewise(x, condlist, funclist, *args, **kw):
     return select(conditions, choices[: len(conditions)], choices[-1] if len(choices) > len(conditions) else 0)
 
 
-def rollaxis(x, axis, start=0):
+def rollaxis(x: ArrayLike, axis: int, start: int = 0) -> Tensor:
     """The tensor with a dimension moved before another one."""
     x = tensor_of(x)
     axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
     return moveaxis(x, axis, start - 1 if axis < start else start)
 
 
-def select(condlist, choicelist, default=0):
+def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> Tensor:
     """For each place the element of the choice whose condition is the first one that holds, else the default."""
     conditions = [tensor_of(condlist[i]) for i in range(len(condlist))]
     choices = [tensor_of(choicelist[i]) for i in range(len(choicelist))]
@@ -230,7 +239,7 @@ def select(condlist, choicelist, default=0):
     return made
 
 
-def take_along_axis(arr, indices, axis):
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None) -> Tensor:
     """The elements at places along a dimension, for each of the others; of all in one row without an axis."""
     x, ids = tensor_of(arr), tensor_of(indices)
     if axis is None:

@@ -1,13 +1,15 @@
 """More functions of elements and of pairs of them, with the names of NumPy."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
 
-from partita.common.dtype import bool_, float16, float32, is_float
+from partita.common.dtype import DTypeLike, bool_, float16, float32, is_float
 from partita.common.tensor import Tensor
 from partita.numpy.elements import binary, floor_divide, remainder, unary
-from partita.numpy.tensors import tensor_of, typed, values_of
+from partita.numpy.tensors import ArrayLike, tensor_of, typed, values_of
 from partita.ops import functional as F
 
 __all__ = "divmod gcd isneginf isposinf isscalar lcm positive signbit".split()
@@ -101,12 +103,12 @@ for _kind, _table in ((unary, _UNARY), (binary, _BINARY)):
         __all__.append(_name)
 
 
-def positive(a, dtype=None):
+def positive(a: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
     """The elements as they are."""
     return typed(tensor_of(a), dtype)
 
 
-def signbit(x, dtype=None):
+def signbit(x: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
     """Whether elements are below 0."""
     return typed(F.less(tensor_of(x), 0), dtype)
 
@@ -116,31 +118,31 @@ def _is_infinite(x, limit):
     return F.equal(x, limit) if is_float(x.dtype) else F.full(x.shape, False, dtype=bool_)
 
 
-def isneginf(x):
+def isneginf(x: ArrayLike) -> Tensor:
     """Whether elements are minus infinity."""
     return _is_infinite(x, -math.inf)
 
 
-def isposinf(x):
+def isposinf(x: ArrayLike) -> Tensor:
     """Whether elements are plus infinity."""
     return _is_infinite(x, math.inf)
 
 
-def isscalar(element):
+def isscalar(element: ArrayLike) -> bool:
     """Whether this is a number or a text of Python, and no tensor."""
     return np.isscalar(element)
 
 
-def divmod(x1, x2, dtype=None):
+def divmod(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> tuple[Tensor, Tensor]:
     """(the largest integers that are not above x1 / x2, what is left of x1)."""
     return floor_divide(x1, x2, dtype), remainder(x1, x2, dtype)
 
 
-def gcd(x1, x2, dtype=None):
+def gcd(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
     """The greatest common divisors of integers, outside of programs that are compiled once."""
     return typed(Tensor(np.gcd(*values_of("gcd", x1, x2))), dtype)
 
 
-def lcm(x1, x2, dtype=None):
+def lcm(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
     """The least common multiples of integers, outside of programs that are compiled once."""
     return typed(Tensor(np.lcm(*values_of("lcm", x1, x2))), dtype)

@@ -1,46 +1,48 @@
 """Arrays in other shapes and orders, with the names of NumPy."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
-import numpy as np
-
-from partita.numpy.tensors import sizes_of, tensor_of
+from partita.common.tensor import Tensor
+from partita.numpy.tensors import ArrayLike, sizes_of, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
     "array_split atleast_1d broadcast_to column_stack concatenate expand_dims flip fliplr flipud hstack moveaxis "
-    "ndim pad ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
+    "ndim ravel repeat reshape roll rot90 shape size split squeeze stack swapaxes tile transpose vstack"
 ).split()
 
 
-def reshape(x, new_shape):
+def reshape(x: ArrayLike, new_shape: int | Sequence[int]) -> Tensor:
     """The elements in another shape."""
     return F.reshape(tensor_of(x), new_shape)
 
 
-def ravel(x):
+def ravel(x: ArrayLike) -> Tensor:
     """The elements in one row."""
     return F.reshape(tensor_of(x), [-1])
 
 
-def transpose(a, axes=None):
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Tensor:
     """The dimensions in another order, or reversed."""
     x = tensor_of(a)
     return F.transpose(x, tuple(reversed(range(x.ndim))) if axes is None else axes)
 
 
-def swapaxes(x, axis1, axis2):
+def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Tensor:
     """The tensor with two dimensions exchanged."""
     return F.swapaxes(tensor_of(x), axis1, axis2)
 
 
-def moveaxis(a, source, destination):
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The dimensions in an order in which some have other places."""
     return F.moveaxis(tensor_of(a), source, destination)
 
 
-def expand_dims(a, axis):
-    """The tensor with dimensions of one element more."""
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Tensor:
+    """The tensor with dimensions of one element more, which have the places `axis` in the result."""
     x = tensor_of(a)
     axes = [axis] if isinstance(axis, numbers.Integral) else list(axis)
     rank = x.ndim + len(axes)
@@ -49,13 +51,14 @@ def expand_dims(a, axis):
     return x
 
 
-def squeeze(a, axis=None):
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Tensor:
     """The tensor without dimensions of one element."""
     return F.squeeze(tensor_of(a), axis)
 
 
-def broadcast_to(array, shape):
-    """The elements repeated along dimensions, as a tensor of a shape."""
+def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Tensor:
+    """The elements repeated along dimensions, as a tensor of a shape. Raises ValueError for a shape to which they
+    cannot be broadcast."""
     return F.broadcast_to(tensor_of(array), sizes_of(shape))
 
 
@@ -65,35 +68,37 @@ def atleast_1d(*arys):
     return made[0] if len(made) == 1 else made
 
 
-def concatenate(arrays, axis=0):
-    """Tensors one after the other along a dimension; in one row without an axis."""
+def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0) -> Tensor:
+    """Tensors one after the other along a dimension, in which alone their sizes may differ; in one row with
+    `axis=None`."""
     parts = [tensor_of(one) for one in arrays]
     return F.concat([ravel(one) for one in parts] if axis is None else parts, axis or 0)
 
 
-def stack(arrays, axis=0):
-    """Tensors one after the other along a new dimension."""
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
+    """Tensors of one shape one after the other along a new dimension, which has the place `axis`."""
     return F.stack([tensor_of(one) for one in arrays], axis)
 
 
-def hstack(tup):
-    """Tensors one after the other along the second dimension, or the only one."""
+def hstack(tup: Sequence[ArrayLike]) -> Tensor:
+    """Tensors one after the other along the second dimension, or the only one of vectors."""
     return F.hstack([tensor_of(one) for one in tup])
 
 
-def vstack(tup):
+def vstack(tup: Sequence[ArrayLike]) -> Tensor:
     """Tensors one after the other along the first dimension; vectors are rows."""
     return F.vstack([tensor_of(one) for one in tup])
 
 
-def column_stack(tup):
+def column_stack(tup: Sequence[ArrayLike]) -> Tensor:
     """Tensors one after the other along the second dimension; vectors are columns."""
     parts = [tensor_of(one) for one in tup]
     return F.concat([F.reshape(one, [-1, 1]) if one.ndim < 2 else one for one in parts], 1)
 
 
-def split(x, indices_or_sections, axis=0):
-    """Equal parts along a dimension, as a tuple, or those between places, as a list."""
+def split(x: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...] | list[Tensor]:
+    """Equal parts along a dimension, as a tuple, or those between places, as a list. Raises ValueError for a number of
+    parts that does not divide the size."""
     x = tensor_of(x)
     if isinstance(indices_or_sections, numbers.Integral):
         size = x.shape[axis]
@@ -103,48 +108,52 @@ def split(x, indices_or_sections, axis=0):
     return list(F.tensor_split(x, indices_or_sections, axis))
 
 
-def array_split(x, indices_or_sections, axis=0):
+def array_split(
+    x: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0
+) -> tuple[Tensor, ...] | list[Tensor]:
     """Parts along a dimension, as a tuple, of which the first ones may be larger by one; those between places, as a
     list."""
     parts = F.tensor_split(tensor_of(x), indices_or_sections, axis)
     return parts if isinstance(indices_or_sections, numbers.Integral) else list(parts)
 
 
-def tile(a, reps):
-    """The tensor several times along each dimension."""
+def tile(a: ArrayLike, reps: int | Sequence[int]) -> Tensor:
+    """The tensor several times along each dimension: `reps` is a number for each, the last ones of those of the tensor
+    if there are fewer."""
     return F.tile(tensor_of(a), (reps,) if isinstance(reps, numbers.Integral) else tuple(reps))
 
 
-def repeat(a, repeats, axis=None):
+def repeat(a: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
     """Each element, along a dimension each slice, several times."""
     return F.repeat_interleave(tensor_of(a), repeats, axis)
 
 
-def roll(a, shift, axis=None):
-    """The elements moved along dimensions, those beyond the last place to the first."""
+def roll(a: ArrayLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Tensor:
+    """The elements moved by `shift` places along dimensions, those beyond the last place to the first; without an axis
+    as if all were in one row."""
     x = tensor_of(a)
     if not isinstance(shift, numbers.Integral) and isinstance(axis, numbers.Integral):
         axis = [axis] * len(shift)
     return F.roll(x, shift, axis)
 
 
-def flip(m, axis=None):
-    """The elements in the opposite order along dimensions, or all of them."""
+def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Tensor:
+    """The elements in the opposite order along the dimensions `axis`, or along all of them."""
     x = tensor_of(m)
     return F.flip(x, tuple(range(x.ndim)) if axis is None else axis)
 
 
-def fliplr(m):
+def fliplr(m: ArrayLike) -> Tensor:
     """The columns in the opposite order."""
     return F.flip(tensor_of(m), 1)
 
 
-def flipud(m):
+def flipud(m: ArrayLike) -> Tensor:
     """The rows in the opposite order."""
     return F.flip(tensor_of(m), 0)
 
 
-def rot90(a, k=1, axes=(0, 1)):
+def rot90(a: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     """The elements turned by quarters in the plane of two dimensions, from the first to the second."""
     x, (first, second) = tensor_of(a), axes
     for _ in range(k % 4):
@@ -152,33 +161,17 @@ def rot90(a, k=1, axes=(0, 1)):
     return x
 
 
-def pad(
-    arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even", **kwargs
-):
-    """More elements around all dimensions: an integer, a pair, or one for each; a number, or ("edge", "reflect",
-    "wrap") elements of the tensor."""
-    x = tensor_of(arr)
-    modes = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
-    if mode not in modes or stat_length is not None or reflect_type != "even" or kwargs:
-        raise NotImplementedError(f"[pad] this mode is not supported, got {mode!r}, expected one of {list(modes)}")
-    if not isinstance(constant_values, numbers.Number):
-        raise NotImplementedError(f"[pad] several values are not supported, got {constant_values!r}, expected a number")
-    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
-    sizes = [one for pair in reversed(pairs) for one in pair]
-    return F.pad(x, sizes, modes[mode], constant_values if mode == "constant" else None)
-
-
-def ndim(a):
+def ndim(a: ArrayLike) -> int:
     """The number of dimensions."""
     return tensor_of(a).ndim
 
 
-def shape(a):
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The sizes of dimensions."""
     return tensor_of(a).shape
 
 
-def size(a, axis=None):
+def size(a: ArrayLike, axis: int | None = None) -> int:
     """The number of elements, or of those along a dimension."""
     x = tensor_of(a)
     return x.size if axis is None else x.shape[axis]

@@ -1,15 +1,18 @@
 """Statistics, also of arrays that have elements that are no numbers, and sets, with the names of NumPy."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
-from partita.common.dtype import bool_, float32, int32, is_float, to_dtype, uint8, uint32
+from partita.common.dtype import DType, DTypeLike, bool_, float32, int32, is_float, to_dtype, uint32, uint8
 from partita.common.tensor import Tensor
 from partita.numpy.joined import append, broadcast_arrays
 from partita.numpy.shapes import ravel
-from partita.numpy.tensors import integers, tensor_of, typed, values_of
+from partita.numpy.tensors import ArrayLike, integers, tensor_of, typed, values_of
 from partita.ops import functional as F
 
 __all__ = (
@@ -28,23 +31,29 @@ def _filled(x, value):
     return F.masked_fill(x, F.isnan(x), value) if is_float(x.dtype) else x
 
 
-def nansum(a, axis=None, dtype=None, keepdims=False):
+def nansum(
+    a: ArrayLike, axis: int | Sequence[int] | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """The sum over dimensions without elements that are no numbers."""
     return typed(F.reduce_sum(_filled(tensor_of(a), 0.0), _axes(axis), keepdims), dtype)
 
 
-def nancumsum(a, axis=None, dtype=None):
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Sums of the elements up to each one, without those that are no numbers; of all in one row without an axis."""
     x = _filled(tensor_of(a), 0.0)
     return F.cumsum(ravel(x) if axis is None else x, 0 if axis is None else axis, dtype)
 
 
-def nanmax(a, axis=None, dtype=None, keepdims=False):
+def nanmax(
+    a: ArrayLike, axis: int | Sequence[int] | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """The largest number over dimensions."""
     return typed(F.reduce_max(_filled(tensor_of(a), -math.inf), _axes(axis), keepdims), dtype)
 
 
-def nanmin(a, axis=None, dtype=None, keepdims=False):
+def nanmin(
+    a: ArrayLike, axis: int | Sequence[int] | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """The smallest number over dimensions."""
     return typed(F.reduce_min(_filled(tensor_of(a), math.inf), _axes(axis), keepdims), dtype)
 
@@ -53,37 +62,51 @@ def _count(x, axis, keepdims):
     return F.reduce_sum(F.cast(F.logical_not(F.isnan(x)), x.dtype), _axes(axis), keepdims)
 
 
-def nanmean(a, axis=None, dtype=None, keepdims=False):
+def nanmean(
+    a: ArrayLike, axis: int | Sequence[int] | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """The mean over dimensions of the elements that are numbers. `dtype` has no effect, as in the documented system."""
     x = F.as_float(tensor_of(a))
     return F.div(nansum(x, axis, None, keepdims), _count(x, axis, keepdims))
 
 
-def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def nanvar(
+    a: ArrayLike,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Tensor:
     """The variance over dimensions of the elements that are numbers."""
     x = F.as_float(tensor_of(a))
     squares = F.square(F.sub(x, nanmean(x, axis, None, True)))
     return typed(F.div(nansum(squares, axis, None, keepdims), F.sub(_count(x, axis, keepdims), float(ddof))), dtype)
 
 
-def nanstd(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def nanstd(
+    a: ArrayLike,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Tensor:
     """The standard deviation over dimensions of the elements that are numbers."""
     return typed(F.sqrt(nanvar(a, axis, None, ddof, keepdims)), dtype)
 
 
-def ptp(x, axis=None, keepdims=False):
+def ptp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
     """The difference of the largest and the smallest element over dimensions."""
     x = tensor_of(x)
     return F.sub(F.reduce_max(x, _axes(axis), keepdims), F.reduce_min(x, _axes(axis), keepdims))
 
 
-def sometrue(a, axis=None, keepdims=False):
+def sometrue(a: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
     """Whether an element is other than 0, over dimensions."""
     x = tensor_of(a)
     return F.any(x if x.dtype == bool_ else F.not_equal(x, 0), _axes(axis), keepdims)
 
 
-def cumprod(a, axis=None, dtype=None):
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Products of the elements up to each one; of all in one row without an axis. Bytes become uint32, bools int32."""
     x = tensor_of(a)
     if dtype is None and x.dtype in (uint8, bool_):
@@ -94,7 +117,16 @@ def cumprod(a, axis=None, dtype=None):
     return F.cast(made, dtype or x.dtype)
 
 
-def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, dtype=None):
+def cov(
+    m: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """The covariances of variables, the rows of a matrix, or its columns unless `rowvar`, and those of `y`: see
     ops.cov."""
     rows = [_variables(one, rowvar) for one in (m, y) if one is not None]
@@ -111,7 +143,7 @@ def _variables(m, rowvar):
     return x if rowvar or x.shape[0] == 1 else F.transpose(x, (1, 0))
 
 
-def corrcoef(x, y=None, rowvar=True, dtype=None):
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Tensor:
     """The correlations of variables: see `cov`."""
     made = cov(x, y, rowvar)
     if made.ndim == 0:
@@ -120,7 +152,7 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     return typed(F.div(F.div(made, F.expand_dims(sizes, 1)), F.expand_dims(sizes, 0)), dtype)
 
 
-def argwhere(a):
+def argwhere(a: ArrayLike) -> Tensor:
     """The places of the elements other than 0, one a row, as int64."""
     return F.nonzero(tensor_of(a))
 
@@ -132,13 +164,13 @@ def _all_equal(a, b, equal_nan=False):
     return F.all(same)
 
 
-def array_equal(a1, a2, equal_nan=False):
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Tensor:
     """Whether two arrays have the same shape and elements, as a tensor."""
     a, b = tensor_of(a1), tensor_of(a2)
     return _all_equal(a, b, equal_nan) if a.shape == b.shape else Tensor(False)
 
 
-def array_equiv(a1, a2):
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """Whether two arrays have the same elements after they are broadcast, as a tensor."""
     a, b = tensor_of(a1), tensor_of(a2)
     try:
@@ -148,20 +180,20 @@ def array_equiv(a1, a2):
     return _all_equal(a, b)
 
 
-def bincount(x, weights=None, minlength=0, length=None):
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, length: int | None = None) -> Tensor:
     """How often each integer from 0 stands, or the sums of their weights, as float32; `length` of them, or at least
     `minlength`."""
     made = F.bincount(tensor_of(x), None if weights is None else tensor_of(weights), max(minlength, length or 0))
     return made if length is None else made[:length]
 
 
-def digitize(x, bins, right=False):
+def digitize(x: ArrayLike, bins: int | Sequence[float] | Tensor, right: bool = False) -> Tensor:
     """In which of the parts between the bins, which rise or fall, each element is, as int32."""
     values, edges = values_of("digitize", x, bins)
     return integers(np.digitize(values, edges, right))
 
 
-def searchsorted(a, v, side="left", sorter=None):
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> Tensor:
     """Where values belong in a row that rises, as int32: before equal elements, or after them ("right")."""
     if side not in ("left", "right"):
         raise ValueError(f"[searchsorted] unknown side, got {side!r}, expected left or right")
@@ -181,7 +213,12 @@ def _weights(weights):
     return None if weights is None else values_of("histogram", weights)[0]
 
 
-def histogram_bin_edges(a, bins=10, range=None, weights=None):
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: int | Sequence[float] | Tensor = 10,
+    range: Sequence[float] | None = None,
+    weights: ArrayLike | None = None,
+) -> Tensor:
     """The places between parts of equal width, from the smallest to the largest element, or over a range."""
     edges = _edges(bins)
     if isinstance(edges, np.ndarray):
@@ -189,7 +226,13 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     return Tensor(np.histogram_bin_edges(values_of("histogram_bin_edges", a)[0], edges, range), float32)
 
 
-def histogram(a, bins=10, range=None, weights=None, density=False):
+def histogram(
+    a: ArrayLike,
+    bins: int | Sequence[float] | Tensor = 10,
+    range: Sequence[float] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool = False,
+) -> tuple[Tensor, Tensor]:
     """(how many elements are in each part, as float32, the places between parts), outside of programs that are compiled
     once; with `density` shares over widths."""
     values = values_of("histogram", a)[0]
@@ -199,7 +242,13 @@ def histogram(a, bins=10, range=None, weights=None, density=False):
     return Tensor(counts, float32), histogram_bin_edges(a, bins, range)
 
 
-def histogramdd(sample, bins=10, range=None, weights=None, density=False):
+def histogramdd(
+    sample: ArrayLike,
+    bins: int | Sequence = 10,
+    range: Sequence | None = None,
+    weights: ArrayLike | None = None,
+    density: bool = False,
+) -> tuple[Tensor, list[Tensor]]:
     """(how many points are in each part, as float32, the places between parts of each dimension, as a list). Points are
     rows of a tensor, or a list has their coordinates."""
     values = values_of("histogramdd", sample)[0]
@@ -209,25 +258,34 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=False):
     return Tensor(counts, float32), [Tensor(one, float32) for one in edges]
 
 
-def histogram2d(x, y, bins=10, range=None, weights=None, density=False):
+def histogram2d(
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: int | Sequence = 10,
+    range: Sequence | None = None,
+    weights: ArrayLike | None = None,
+    density: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
     """(how many points are in each part, as float32, the places between parts of x, those of y)."""
     counts, edges = histogramdd([tensor_of(x), tensor_of(y)], bins, range, weights, density)
     return counts, *edges
 
 
-def isin(element, test_elements, invert=False):
-    """Whether each element is among others, or with `invert` is not."""
+def isin(element: ArrayLike, test_elements: ArrayLike, invert: bool = False) -> Tensor:
+    """Whether each element is among others, or with `invert` is not, as bools of the shape of `element`."""
     x, others = tensor_of(element), ravel(tensor_of(test_elements))
     found = F.any(F.equal(F.expand_dims(x, -1), others), -1)
     return F.logical_not(found) if invert else found
 
 
-def in1d(ar1, ar2, invert=False):
+def in1d(ar1: ArrayLike, ar2: ArrayLike, invert: bool = False) -> Tensor:
     """Whether each element, in one row, is among others, or with `invert` is not."""
     return isin(ravel(tensor_of(ar1)), ar2, invert)
 
 
-def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
+) -> Tensor | tuple[Tensor, ...]:
     """The elements that both arrays have, in rising order, and with `return_indices` where they are in both; outside of
     programs that are compiled once."""
     a, b = values_of("intersect1d", ar1, ar2)
@@ -235,12 +293,12 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     return (Tensor(found[0]), integers(found[1]), integers(found[2])) if return_indices else Tensor(found)
 
 
-def setdiff1d(ar1, ar2, assume_unique=False):
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Tensor:
     """The elements of the first array that the second one has not, outside of programs that are compiled once."""
     return Tensor(np.setdiff1d(*values_of("setdiff1d", ar1, ar2), assume_unique))
 
 
-def unique(x, return_inverse=False):
+def unique(x: ArrayLike, return_inverse: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The different elements in the order in which they are met first, and with `return_inverse` which of them each one
     is, in one row."""
     found, which = F.unique(tensor_of(x))
@@ -252,12 +310,12 @@ def _promoted(kinds):
     return to_dtype(np.result_type(*(one.numpy for one in floats or kinds)))
 
 
-def promote_types(type1, type2):
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> DType:
     """The smallest element type to which both can be cast. Integers take the type of a number with a fraction."""
     return _promoted([to_dtype(type1), to_dtype(type2)])
 
 
-def result_type(*arrays_and_dtypes):
+def result_type(*arrays_and_dtypes) -> DType:
     """The element type of what is computed of these: tensors, numbers, and element types."""
     kinds = []
     for one in arrays_and_dtypes:

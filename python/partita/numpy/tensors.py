@@ -1,6 +1,7 @@
 """Conversions that the functions with the names of NumPy share."""
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -38,6 +39,9 @@ def values_of(where, *given):
     tensors = [tensor_of(one) for one in given]
     require_known(where, *tensors)
     return [one.asnumpy() for one in tensors]
+
+
+ArrayLike = Tensor | np.ndarray | Sequence | float  # what `tensor_of` takes
 
 
 def integers(values):

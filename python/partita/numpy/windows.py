@@ -1,13 +1,16 @@
 """Windows, sums of shifted products, polynomials and integrals, with the names of NumPy."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.common.dtype import float32
 from partita.common.tensor import Tensor
 from partita.numpy.shapes import ravel
-from partita.numpy.tensors import tensor_of
+from partita.numpy.tensors import ArrayLike, tensor_of
 from partita.ops import functional as F
 
 __all__ = (
@@ -17,7 +20,7 @@ __all__ = (
 
 
 def _window(name, doc):
-    def call(M):
+    def call(M: int) -> Tensor:
         return Tensor(getattr(np, name)(int(M)), float32)
 
     call.__name__ = call.__qualname__ = name
@@ -58,7 +61,7 @@ def _part(full, n, m, mode):
     return F.narrow(full, 0, (m - 1) // 2, n) if mode == "same" else F.narrow(full, 0, m - 1, n - m + 1)
 
 
-def convolve(a, v, mode="full"):
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Tensor:
     """The sums of a[i] v[k - i]: all of them, as many as the longer row has elements ("same"), or those without an end
     ("valid")."""
     a, v = _of_one_type(a, v)
@@ -66,7 +69,7 @@ def convolve(a, v, mode="full"):
     return _part(_products(a, v), a.shape[0], v.shape[0], mode)
 
 
-def correlate(a, v, mode="valid"):
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Tensor:
     """The sums of a[i + k] v[i], of integers as float32: see `convolve`."""
     a, v = (F.as_float(one) for one in _of_one_type(a, v))
     if v.shape[0] > a.shape[0]:
@@ -87,7 +90,7 @@ def _differences(x, axis, step):
     return F.div(F.concat([*parts, end], axis), step)
 
 
-def gradient(f, *varargs, axis=None, edge_order=1):
+def gradient(f: ArrayLike, *varargs, axis: int | Sequence[int] | None = None, edge_order: int = 1):
     """The slopes along all dimensions as a list, or along those of `axis`; `varargs` are the steps, one for all or one
     for each."""
     x = F.as_float(tensor_of(f))
@@ -102,7 +105,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     return made[0] if len(made) == 1 else made
 
 
-def interp(x, xp, fp, left=None, right=None):
+def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: float | None = None, right: float | None = None) -> Tensor:
     """The values at x of the lines between the points (xp, fp), xp rising; below and above them `left` and `right`, or
     the first and the last value."""
     x, places, values = (F.as_float(tensor_of(one)) for one in (x, xp, fp))
@@ -130,22 +133,22 @@ def _padded(p1, p2):
     return [F.pad(one, (size - one.shape[0], 0)) for one in rows]
 
 
-def polyadd(a1, a2):
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """The coefficients of the sum of two polynomials, that of the highest power first."""
     return F.add(*_padded(a1, a2))
 
 
-def polysub(a1, a2):
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """The coefficients of the difference of two polynomials, that of the highest power first."""
     return F.sub(*_padded(a1, a2))
 
 
-def polymul(a1, a2):
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """The coefficients of the product of two polynomials, that of the highest power first."""
     return convolve(a1, a2)
 
 
-def polyval(p, x):
+def polyval(p: ArrayLike, x: ArrayLike) -> Tensor:
     """The values of a polynomial, whose coefficient of the highest power is first."""
     p, x = tensor_of(p), F.as_float(tensor_of(x))
     made = F.mul(x, 0)
@@ -159,7 +162,7 @@ def _powers(p, count):
     return Tensor(np.arange(p.shape[0] - 1 + count, count - 1, -1), p.dtype)
 
 
-def polyder(p, m=1):
+def polyder(p: ArrayLike, m: int = 1) -> Tensor:
     """The coefficients of the m-th derivative of a polynomial, that of the highest power first."""
     p = tensor_of(p)
     if m < 0:
@@ -171,7 +174,7 @@ def polyder(p, m=1):
     return p
 
 
-def polyint(p, m=1, k=None):
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Tensor:
     """The coefficients of the m-th integral of a polynomial, that of the highest power first; `k` has the constants."""
     p = tensor_of(p)
     if m < 0:
@@ -187,12 +190,12 @@ def polyint(p, m=1, k=None):
     return p
 
 
-def trapz(y, x=None, dx=1.0, axis=-1):
+def trapz(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule, over places x, or in steps of dx."""
     return F.trapz(tensor_of(y), None if x is None else tensor_of(x), dx=dx, dim=axis)
 
 
-def unwrap(p, discont=np.pi, axis=-1):
+def unwrap(p: ArrayLike, discont: float = np.pi, axis: int = -1) -> Tensor:
     """Angles along a dimension, moved by turns where two neighbours differ by more than `discont`."""
     x = F.as_float(tensor_of(p))
     axis = axis % x.ndim
@@ -208,7 +211,7 @@ def unwrap(p, discont=np.pi, axis=-1):
     return F.concat([first, F.add(F.narrow(x, axis, 1, n - 1), F.cumsum(moves, axis))], axis)
 
 
-def vander(x, N=None, increasing=False):
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of the elements of a row as columns: N of them, falling to 0, or rising from it."""
     x = tensor_of(x)
     made = F.cast(F.vander(x, N), x.dtype)

@@ -215,7 +215,6 @@ from partita.ops.functional import (  # noqa: F401
     repeat_interleave,
     reshape,
     reverse,
-    rms_norm,
     roll,
     round,
     rsqrt,
@@ -290,8 +289,10 @@ from partita.ops.other_losses import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403
 from partita.ops.resampling import *  # noqa: F401,F403
 
+for _name in ("Sequence", "annotations"):  # of the modules, for their annotations
+    del globals()[_name]
 # Names that old scripts import from here.
-composite.ones_like, composite.add_flags, primitive._primexpr = ones_like, add_flags, constexpr
+composite.add_flags, primitive._primexpr = add_flags, constexpr
 for _name in "clip_by_global_norm clip_by_value multinomial".split():
     setattr(composite, _name, getattr(functional, _name))
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph

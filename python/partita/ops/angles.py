@@ -1,5 +1,7 @@
 """Functions of angles, hyperbolic and special functions, each an op of the library. Integers become float32."""
 
+from __future__ import annotations
+
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import as_float, unary
 from partita.ops.support import F, as_tensor, is_number, number_dtype, run
@@ -20,23 +22,24 @@ _TEXTS = {
     "log1p": "log(1 + x) of each element, precise near 0; NaN below -1.",
     "erfc": "1 minus the error function of each element.",
     "erfinv": "The number whose error function each element is; NaN beyond -1 and 1.",
-    "lgamma": "The logarithm of the magnitude of the gamma function; infinite at 0 and the negative integers.",
-    "digamma": "The derivative of lgamma; NaN at the negative integers.",
+    "lgamma": (
+        "The logarithm of the magnitude of the gamma function of each element; infinite at 0 and the negative integers."
+    ),
+    "digamma": "The derivative of lgamma at each element; NaN at the negative integers.",
 }
 _OLDER = {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 
 for _name, _text in _TEXTS.items():
-    globals()[_name] = unary(_name)
-    globals()[_name].__doc__ = _text
+    globals()[_name] = unary(_name, _text)
 for _name, _of in _OLDER.items():
     globals()[_name] = globals()[_of]
 
 __all__ = [*_TEXTS, *_OLDER, "arctan2", "atan2", "polygamma"]
 
 
-def atan2(input, other):
-    """The angle from -pi to pi of the point (other, input), broadcast. input, other: tensors or numbers; integers
-    become float32."""
+def atan2(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The angle in radians, from -pi to pi, of the point (other, input), broadcast. input, other: tensors or numbers;
+    integers become float32. Raises ValueError for shapes that do not broadcast."""
     if is_number(input):
         input = Tensor(input, number_dtype(as_tensor(other, "atan2"), float(input)))
     if is_number(other):
@@ -48,9 +51,10 @@ def atan2(input, other):
 arctan2 = atan2
 
 
-def polygamma(n, input):
-    """The derivative of order n of digamma; digamma itself for 0. n: an int, or an integer tensor of one element.
-    Raises ValueError for a negative order, or one above 100."""
+def polygamma(n: int, input: Tensor | float) -> Tensor:
+    """The derivative of order n of digamma, of each element; digamma itself for 0. n: an int, or an integer tensor of
+    one element. The result has the shape of `input`; integers become float32. Raises ValueError for a negative order,
+    or one above 100."""
     order = int(n)
     if order == 0:
         return globals()["digamma"](input)

@@ -1,7 +1,10 @@
 """Elements in another order, and numbers in a row."""
 
+from __future__ import annotations
+
 import builtins
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,14 +31,19 @@ __all__ = (
 ).split()
 
 
-def linspace(start, end, steps):
-    """Numbers from `start` to `end`, both included, as float32."""
+def linspace(start: float, end: float, steps: int) -> Tensor:
+    """`steps` numbers from `start` to `end` at equal distances, both included, as float32 in one dimension. Raises
+    ValueError for less than 1 step, and for tensors of several elements."""
     start, end = (float(one) for one in (start, end))
+    if int(steps) < 1:
+        raise ValueError(f"[linspace] bad number of steps, got {steps}, expected at least 1")
     return Tensor(np.linspace(start, end, int(steps)), mstype.float32)
 
 
-def meshgrid(*inputs, indexing="xy"):
-    """The coordinates of the points of a grid, from those along each of its dimensions."""
+def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """The coordinates of the points of a grid, from those along each of its dimensions: of n tensors, n of shape (size
+    of the second, of the first, of the third, ..), or with `indexing` "ij" in their order. Raises ValueError for
+    another indexing."""
     inputs = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
     if indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] unknown indexing, got {indexing!r}, expected 'xy' or 'ij'")
@@ -52,8 +60,10 @@ def meshgrid(*inputs, indexing="xy"):
     )
 
 
-def roll(input, shifts, dims=None):
-    """The elements moved along dimensions, those beyond the last place to the first; without `dims` in one row."""
+def roll(input: Tensor | float, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+    """The elements moved by `shifts` places along dimensions, those beyond the last place to the first, in the shape of
+    `input`; without `dims` in one row of all. Raises ValueError for a dimension that the tensor has not, or another
+    number of shifts than dimensions."""
     x = as_tensor(input, "roll")
     if dims is None:
         return reshape(roll(reshape(x, [-1]), shifts, 0), x.shape)
@@ -69,8 +79,9 @@ def roll(input, shifts, dims=None):
     return x
 
 
-def moveaxis(x, source, destination):
-    """The dimensions in an order in which some have other places."""
+def moveaxis(x: Tensor | float, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The dimensions `source` at the places `destination` of the result, the others around them in their order. Raises
+    ValueError for axes that the tensor has not, that stand twice, or are not as many."""
     x = as_tensor(x, "moveaxis")
     sources, places = (
         [axis_of("moveaxis", one, x.ndim) for one in ([given] if isinstance(given, numbers.Integral) else given)]
@@ -84,18 +95,20 @@ def moveaxis(x, source, destination):
     return transpose(x, order)
 
 
-def movedim(x, source, destination):
-    """The dimensions in an order in which some have other places."""
+def movedim(x: Tensor | float, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The dimensions `source` at the places `destination` of the result, the others around them in their order. Raises
+    ValueError for axes that the tensor has not, that stand twice, or are not as many."""
     return moveaxis(x, source, destination)
 
 
-def swapdims(input, dim0, dim1):
-    """The tensor with two dimensions exchanged."""
+def swapdims(input: Tensor | float, dim0: int, dim1: int) -> Tensor:
+    """The tensor with two dimensions exchanged. Raises ValueError for a dimension that it has not."""
     return swapaxes(input, dim0, dim1)
 
 
-def narrow(input, axis, start, length):
-    """The elements of a dimension from `start` on."""
+def narrow(input: Tensor | float, axis: int, start: int, length: int) -> Tensor:
+    """`length` elements of a dimension from `start` on; the other sizes stay. Raises ValueError for an axis that the
+    tensor has not, or a part that is not within it."""
     x = as_tensor(input, "narrow")
     axis = axis_of("narrow", axis, x.ndim)
     if start < 0 or length < 0 or start + length > x.shape[axis]:
@@ -106,8 +119,9 @@ def narrow(input, axis, start, length):
     return sliced(x, [(start, start + length) if i == axis else (0, n) for i, n in enumerate(x.shape)])
 
 
-def slice(input_x, begin, size):
-    """The elements from `begin` on, `size` of them along each dimension, -1 for all that follow."""
+def slice(input_x: Tensor | float, begin: Sequence[int], size: Sequence[int]) -> Tensor:
+    """The elements from `begin` on, `size` of them along each dimension, -1 for all that follow. Raises ValueError for
+    other than one number for each dimension, or a part that is not within the tensor."""
     x = as_tensor(input_x, "slice")
     ranges = [(int(b), n if s == -1 else int(b + s)) for b, s, n in zip(begin, size, x.shape)]
     if len(ranges) != x.ndim or any(not 0 <= b <= e <= n for (b, e), n in zip(ranges, x.shape)):
@@ -115,18 +129,21 @@ def slice(input_x, begin, size):
     return sliced(x, ranges)
 
 
-def repeat_elements(x, rep, axis=0):
-    """Each slice along a dimension several times."""
+def repeat_elements(x: Tensor | float, rep: int, axis: int = 0) -> Tensor:
+    """Each slice along a dimension `rep` times, which is by how much its size grows. Raises ValueError for a number
+    below 1, or an axis that the tensor has not."""
     return repeat_interleave(x, rep, axis_of("repeat_elements", axis, as_tensor(x, "repeat_elements").ndim))
 
 
-def unbind(input, dim=0):
-    """The slices along a dimension, without it."""
+def unbind(input: Tensor | float, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dimension, without it: as many tensors as it has elements, in a tuple. Raises ValueError for a
+    dimension that the tensor has not."""
     return unstack(input, dim)
 
 
-def tensor_split(input, indices_or_sections, axis=0):
-    """Parts along a dimension: a number of them, of which the first ones are larger by one, or those between places."""
+def tensor_split(input: Tensor | float, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension, in a tuple: a number of them, of which the first ones are larger by one, or those
+    between places. Raises ValueError for a number of parts below 1, or an axis that the tensor has not."""
     x = as_tensor(input, "tensor_split")
     axis = axis_of("tensor_split", axis, x.ndim)
     size = x.shape[axis]
@@ -141,19 +158,23 @@ def tensor_split(input, indices_or_sections, axis=0):
     return tuple(narrow(x, axis, begin, max(0, end - begin)) for begin, end in zip([0, *ends[:-1]], ends))
 
 
-def hstack(tensors):
-    """The tensors one after the other along the second dimension, or the only one."""
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one after the other along the second dimension, or the only one, in the type that holds the elements
+    of all. Raises ValueError for shapes that differ elsewhere."""
     parts = [reshape(one, [1]) if one.ndim == 0 else one for one in map(as_tensor, tensors)]
-    return concat(parts, 0 if parts[0].ndim == 1 else 1)
+    return concat(parts, 1 if parts and parts[0].ndim > 1 else 0)
 
 
-def vstack(inputs):
-    """The tensors one after the other along the first dimension; vectors are rows."""
+def vstack(inputs: Sequence[Tensor]) -> Tensor:
+    """The tensors one after the other along the first dimension; vectors are rows, and so are numbers. Raises
+    ValueError for shapes that differ elsewhere, TypeError for no tensors."""
     return concat([reshape(one, [1, -1]) if one.ndim < 2 else one for one in map(as_tensor, inputs)], 0)
 
 
-def argmin(input, axis=None, keepdims=False):
-    """Where the smallest element is, as int32; the first of equal ones. Of a tensor without dimensions 0, as int64."""
+def argmin(input: Tensor | float, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Where the smallest element is along an axis, or in one row of all, as int32; the first of equal ones. Of a tensor
+    without dimensions 0, as int64. The result has the shape without `axis`, or with `keepdims` with size 1 there.
+    Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input, "argmin")
     if x.ndim == 0:
         return argmax(x)
@@ -161,19 +182,22 @@ def argmin(input, axis=None, keepdims=False):
     return cast(argmax(falling, axis, keepdims), mstype.int32)
 
 
-def sort(input_x, axis=-1, descending=False):
-    """(elements in rising order along a dimension, where they were)."""
+def sort(input_x: Tensor | float, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    """(elements in rising order along a dimension, or with `descending` in falling order; where they were, as int32),
+    both in the shape of `input_x`. Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input_x, "sort")
     return topk(x, x.shape[axis_of("sort", axis, x.ndim)], axis, bool(descending))
 
 
-def argsort(input, axis=-1, descending=False):
-    """Where the elements in rising order along a dimension are."""
+def argsort(input: Tensor | float, axis: int = -1, descending: bool = False) -> Tensor:
+    """Where the elements in rising order along a dimension are, or with `descending` in falling order, as int32 in the
+    shape of `input`. Raises ValueError for an axis that the tensor has not."""
     return sort(input, axis, descending)[1]
 
 
-def diagonal(input, offset=0, dim1=0, dim2=1):
-    """The elements whose places in two dimensions differ by `offset`, as the last dimension."""
+def diagonal(input: Tensor | float, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The elements whose places in two dimensions differ by `offset`, above 0 right of the diagonal, as the last
+    dimension; none where it is outside. Raises ValueError for one dimension twice, or one that the tensor has not."""
     x = as_tensor(input, "diagonal")
     first, second = axis_of("diagonal", dim1, x.ndim), axis_of("diagonal", dim2, x.ndim)
     if first == second:
@@ -189,13 +213,20 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     return flat[(..., builtins.slice(begin, begin + (count - 1) * (columns + 1) + 1, columns + 1))]
 
 
-def trace(input):
-    """The sum of the diagonal of a matrix, of the type of its elements."""
+def trace(input: Tensor | float) -> Tensor:
+    """The sum of the diagonal of the first two dimensions, in the type of its elements; of a matrix without dimensions.
+    Raises ValueError for less than two dimensions."""
     x = as_tensor(input, "trace")
     return cast(diagonal_sum(x), x.dtype)
 
 
-def diagonal_sum(input, offset=0, axis1=0, axis2=1, dtype=None):
+def diagonal_sum(
+    input: Tensor,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
     """The sum of a diagonal, of integers as int64, of bools whether one is True: the method `trace` of tensors."""
     found = diagonal(input, offset, axis1, axis2)
     total = sum(found, -1, dtype=dtype)

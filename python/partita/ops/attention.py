@@ -1,5 +1,9 @@
 """Attention and rotations of positions, under the names of the documented system's kernels for accelerators."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
@@ -128,25 +132,25 @@ def _composed(q, k, v, heads, shift, drop_mask, mask, keep_prob, scale):
 
 
 def flash_attention_score(
-    query,
-    key,
-    value,
-    head_num,
-    real_shift=None,
-    drop_mask=None,
-    padding_mask=None,
-    attn_mask=None,
-    prefix=None,
-    actual_seq_qlen=None,
-    actual_seq_kvlen=None,
-    keep_prob=1.0,
-    scalar_value=1.0,
-    pre_tokens=LIMIT,
-    next_tokens=LIMIT,
-    inner_precise=0,
-    input_layout="BSH",
-    sparse_mode=0,
-):
+    query: Tensor | float,
+    key: Tensor | float,
+    value: Tensor | float,
+    head_num: int,
+    real_shift: Tensor | None = None,
+    drop_mask: Tensor | None = None,
+    padding_mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+    prefix: Sequence[int] | None = None,
+    actual_seq_qlen: Sequence[int] | None = None,
+    actual_seq_kvlen: Sequence[int] | None = None,
+    keep_prob: float = 1.0,
+    scalar_value: float = 1.0,
+    pre_tokens: int = LIMIT,
+    next_tokens: int = LIMIT,
+    inner_precise: int = 0,
+    input_layout: str = "BSH",
+    sparse_mode: int = 0,
+) -> Tensor:
     """dropout(softmax(scalar_value q k^T + real_shift)) v for each of `head_num` heads (Vaswani et al., 2017), in the
     shape of `query`.
 
@@ -166,9 +170,10 @@ def flash_attention_score(
     return attended(where, q, k, v, head_num, *options)[0]
 
 
-def rotary_position_embedding(x, cos, sin, mode=0):
+def rotary_position_embedding(x: Tensor | float, cos: Tensor | float, sin: Tensor | float, mode: int = 0) -> Tensor:
     """x cos + rotated(x) sin (Su et al., 2021), where pairs are the halves of the last dimension (mode 0) or its
-    neighbours (mode 1). cos, sin: broadcast to x. Raises ValueError for another mode or an odd last dimension."""
+    neighbours (mode 1). cos, sin: broadcast to the shape of x. Raises ValueError for another mode or an odd last
+    dimension."""
     x = as_tensor(x, "rotary_position_embedding")
     if mode not in (0, 1) or x.shape[-1] % 2:
         raise ValueError(

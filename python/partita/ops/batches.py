@@ -1,7 +1,11 @@
 """Normalization by the statistics of a batch, or by moving ones."""
 
+from __future__ import annotations
+
 from partita import _trace
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.ops.elementwise import add, cast, mul, rsqrt, stop_gradient, sub
 from partita.ops.shapes import reshape
 from partita.ops.support import F, attributes, run
 
@@ -83,9 +87,28 @@ def _at_once(x, gamma, beta, of_batch, moving_mean, moving_variance, epsilon, mo
     return results[0]
 
 
-def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
+def _of_constants(x, mean, variance, weight, bias, epsilon):
+    """x, normalized by statistics that are tensors of a program, through which no gradient goes."""
+    sizes = [1, -1, *[1] * (x.ndim - 2)]
+    mean, variance = (stop_gradient(cast(one, weight.dtype)) for one in (mean, variance))
+    scale = mul(rsqrt(add(variance, epsilon)), weight)
+    centred = sub(cast(x, weight.dtype), reshape(mean, sizes))
+    return cast(add(mul(centred, reshape(scale, sizes)), reshape(bias, sizes)), x.dtype)
+
+
+def batch_norm(
+    input_x: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """x[n, c, ..], normalized per channel and scaled: by moving statistics, or with `training` by those of the batch,
-    whose share `momentum` the moving ones take. These are parameters, then."""
+    whose share `momentum` the moving ones take. These are parameters, then. The other operands are [c]. Raises
+    ValueError for other shapes, TypeError for tensors as moving statistics in training, and for integers."""
     for one in (running_mean, running_var) if training else ():
         if not isinstance(one, Parameter):
             raise TypeError(f"[batch_norm] a moving statistic is no parameter, got {type(one).__name__}, expected one")
@@ -94,6 +117,8 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
         raise ValueError(
             f"[batch_norm] the shapes do not fit, got {input_x.shape} and {weight.shape}, expected (n, c, ..) and (c,)"
         )
+    if _trace.current() is not None and not training and not isinstance(running_mean, Parameter):
+        return _of_constants(input_x, running_mean, running_var, weight, bias, float(eps))
     images = input_x if input_x.ndim in (2, 4) else reshape(input_x, [*input_x.shape[:2], -1, 1])
     options = running_mean, running_var, bool(training), float(eps), 1.0 - float(momentum)
     y = normalized(images, weight, bias, *options)

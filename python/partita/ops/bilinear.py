@@ -1,5 +1,8 @@
 """Products of two inputs with a tensor."""
 
+from __future__ import annotations
+
+from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, mul
 from partita.ops.layers import matmul
 from partita.ops.reductions import reduce_sum
@@ -9,7 +12,9 @@ from partita.ops.support import as_tensor
 __all__ = ("bidense",)
 
 
-def bidense(input1, input2, weight, bias=None):
+def bidense(
+    input1: Tensor | float, input2: Tensor | float, weight: Tensor | float, bias: Tensor | None = None
+) -> Tensor:
     """x^T weight[out] y + bias[out] of the last dimensions of x and y: [.., a], [.., b] and weight[out, a, b] give
     [.., out]."""
     x, y, w = (as_tensor(one, "bidense") for one in (input1, input2, weight))

@@ -1,7 +1,10 @@
 """Blocks of an image as channels or as images of a batch, and back."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,7 +25,9 @@ def _sizes(where, blocks, pairs):
     return blocks, pairs
 
 
-def space_to_batch_nd(input_x, block_size, paddings):
+def space_to_batch_nd(
+    input_x: Tensor | float, block_size: int | Sequence[int], paddings: Sequence[Sequence[int]]
+) -> Tensor:
     """Blocks of the last dimensions, as many as there are pairs of zeros before and after them, as images: the batch
     grows by the size of a block."""
     x = as_tensor(input_x, "space_to_batch_nd")
@@ -37,7 +42,9 @@ def space_to_batch_nd(input_x, block_size, paddings):
     return reshape(made, [x.shape[0] * math.prod(blocks), *x.shape[1:begin], *split[::2]])
 
 
-def batch_to_space_nd(input_x, block_shape, crops):
+def batch_to_space_nd(
+    input_x: Tensor | float, block_shape: int | Sequence[int], crops: Sequence[Sequence[int]]
+) -> Tensor:
     """Images of a batch as blocks of larger ones, of which `crops` elements before and after are left out."""
     x = as_tensor(input_x, "batch_to_space_nd")
     blocks, pairs = _sizes("batch_to_space_nd", block_shape, crops)
@@ -98,7 +105,7 @@ def space_to_depth(x, block_size):
     return unshuffled("SpaceToDepth", x, block_size)
 
 
-def mirror_pad(input_x, paddings, mode):
+def mirror_pad(input_x: Tensor | float, paddings: Sequence[Sequence[int]], mode: str) -> Tensor:
     """Elements before and after each dimension, by rows of two numbers, as in a mirror: "REFLECT" without the element
     at the edge, "SYMMETRIC" with it."""
     x = as_tensor(input_x, "mirror_pad")
@@ -117,7 +124,7 @@ def mirror_pad(input_x, paddings, mode):
     return x
 
 
-def padding(x, pad_dim_size=8):
+def padding(x: Tensor | float, pad_dim_size: int = 8) -> Tensor:
     """The last dimension, of one element, with zeros after it, so that it has `pad_dim_size` elements."""
     x = as_tensor(x, "padding")
     if x.ndim < 2 or x.shape[-1] != 1 or pad_dim_size < 1:

@@ -1,7 +1,10 @@
 """Boxes in images: how they overlap, what is in them, and their offsets from anchors."""
 
+from __future__ import annotations
+
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,9 +49,10 @@ def _columns(where, boxes, count=4):
     return [reshape(sliced(boxes, [(0, boxes.shape[0]), (i, i + 1)]), [-1]) for i in range(count)]
 
 
-def iou(anchor_boxes, gt_boxes, mode="iou"):
+def iou(anchor_boxes: Tensor | float, gt_boxes: Tensor | float, mode: str = "iou") -> Tensor:
     """[m, n]: the area that each of m true boxes (x0, y0, x1, y1) shares with each of n anchors, over that of both, or
-    "iof" over that of the true box. Boxes include the pixels of their ends."""
+    "iof" over that of the true box. Boxes include the pixels of their ends. Raises ValueError for other shapes, or
+    another mode."""
     if mode not in ("iou", "iof"):
         raise ValueError(f"[iou] unknown mode, got {mode!r}, expected iou or iof")
     ax0, ay0, ax1, ay1 = _columns("iou", anchor_boxes)
@@ -61,7 +65,7 @@ def iou(anchor_boxes, gt_boxes, mode="iou"):
     return div(shared, second if mode == "iof" else sub(add(first, second), shared))
 
 
-def check_valid(bboxes, img_metas):
+def check_valid(bboxes: Tensor | float, img_metas: Tensor | float) -> Tensor:
     """Whether boxes (x0, y0, x1, y1) are within an image of (height, width, factor): both sizes times the factor."""
     x0, y0, x1, y1 = _columns("check_valid", bboxes)
     metas = as_tensor(img_metas, "check_valid")
@@ -76,7 +80,12 @@ def _centres(where, boxes):
     return mul(add(x0, x1), 0.5), mul(add(y0, y1), 0.5), add(sub(x1, x0), 1.0), add(sub(y1, y0), 1.0)
 
 
-def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
+def bounding_box_encode(
+    anchor_box: Tensor | float,
+    groundtruth_box: Tensor | float,
+    means: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+) -> Tensor:
     """The offsets of true boxes from anchors: of the middles in sizes of the anchor, and logarithms of the relations of
     the sizes; less their means, over their standard deviations."""
     px, py, pw, ph = _centres("bounding_box_encode", anchor_box)
@@ -86,8 +95,13 @@ def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0),
 
 
 def bounding_box_decode(
-    anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), wh_ratio_clip=0.016
-):
+    anchor_box: Tensor | float,
+    deltas: Tensor | float,
+    max_shape: Sequence[int],
+    means: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+    wh_ratio_clip: float = 0.016,
+) -> Tensor:
     """The boxes that have offsets from anchors, within an image of (height, width). Sizes change by at most the factor
     1 / wh_ratio_clip."""
     px, py, pw, ph = _centres("bounding_box_decode", anchor_box)
@@ -174,7 +188,14 @@ def _along(first, last, count, size):
     return add(expand_dims(mul(first, float(size - 1)), 1), mul(expand_dims(step, 1), steps))
 
 
-def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0):
+def crop_and_resize(
+    image: Tensor | float,
+    boxes: Tensor | float,
+    box_indices: Tensor | float,
+    crop_size: Sequence[int],
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+) -> Tensor:
     """[k, h, w, c]: what is in boxes (y0, x0, y1, x1), whose ends are shares of the sizes, of images[n, .., .., c] of
     some numbers, resized. Points outside the image have another value. The gradient reaches images and boxes."""
     image, ids = cast(as_tensor(image, "crop_and_resize"), mstype.float32), as_tensor(box_indices, "crop_and_resize")

@@ -1,8 +1,11 @@
 """Norms over channels, dropouts of channels, and channels in another order."""
 
+from __future__ import annotations
+
 import math
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.blocks import shuffled, unshuffled
 from partita.ops.creation import ones, zeros_like
 from partita.ops.elementwise import add, cast, mul, pow, rsqrt, square, sub
@@ -29,8 +32,11 @@ def _scaled_channels(x, weight, bias):
     return x if bias is None else add(x, reshape(bias, shape))
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """Normalizes each sample of x[n, c, ..] over groups of its channels, times weight[c], plus bias[c]."""
+def group_norm(
+    input: Tensor | float, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalizes each sample of x[n, c, ..] over groups of its channels, times weight[c], plus bias[c], in the shape
+    and the type of x. Raises ValueError for channels that do not divide, or less than two dimensions."""
     x = as_tensor(input, "group_norm")
     if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ValueError(
@@ -48,7 +54,14 @@ def instance_norm(x, weight=None, bias=None, eps=1e-5):
     return _scaled_channels(reshape(rows, x.shape), weight, bias)
 
 
-def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+def lrn(
+    x: Tensor | float,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    norm_region: str = "ACROSS_CHANNELS",
+) -> Tensor:
     """x[n, c, h, w] over (bias + alpha times the sum of squares of the channels within a radius)^beta: A. Krizhevsky,
     I. Sutskever, G. Hinton, ImageNet classification with deep convolutional neural networks, 2012."""
     x = as_tensor(x, "lrn")
@@ -80,32 +93,37 @@ def _of_channels(where, x, p, training, ranks, usual):
     return mul(x, mask)
 
 
-def dropout1d(input, p=0.5, training=True):
-    """Zeros in whole channels of x[n, c, w], or of x[c, w], with probability p, the others divided by 1 - p."""
+def dropout1d(input: Tensor | float, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zeros in whole channels of x[n, c, w], or of x[c, w], with probability p, the others divided by 1 - p. Raises
+    ValueError for other shapes, or unless 0 <= p <= 1."""
     return _of_channels("dropout1d", input, p, training, (2, 3), 3)
 
 
-def dropout2d(input, p=0.5, training=True):
-    """Zeros in whole channels of x[n, c, h, w] with probability p, the others divided by 1 - p."""
+def dropout2d(input: Tensor | float, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zeros in whole channels of x[n, c, h, w] with probability p, the others divided by 1 - p. Raises ValueError for
+    other shapes, or unless 0 <= p <= 1."""
     return _of_channels("dropout2d", input, p, training, (4,), 4)
 
 
-def dropout3d(input, p=0.5, training=True):
-    """Zeros in whole channels of x[n, c, d, h, w] with probability p, the others divided by 1 - p."""
+def dropout3d(input: Tensor | float, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zeros in whole channels of x[n, c, d, h, w] with probability p, the others divided by 1 - p. Raises ValueError
+    for other shapes, or unless 0 <= p <= 1."""
     return _of_channels("dropout3d", input, p, training, (5,), 5)
 
 
-def pixel_shuffle(input, upscale_factor):
-    """x[.., c r^2, h, w] becomes x[.., c, h r, w r]."""
+def pixel_shuffle(input: Tensor | float, upscale_factor: int) -> Tensor:
+    """x[.., c r^2, h, w] becomes x[.., c, h r, w r]. Raises ValueError for channels that do not divide, or less than
+    three dimensions."""
     return shuffled("pixel_shuffle", input, upscale_factor, channel_first=True)
 
 
-def pixel_unshuffle(input, downscale_factor):
-    """x[.., c, h r, w r] becomes x[.., c r^2, h, w]."""
+def pixel_unshuffle(input: Tensor | float, downscale_factor: int) -> Tensor:
+    """x[.., c, h r, w r] becomes x[.., c r^2, h, w]. Raises ValueError for sizes that do not divide, or less than three
+    dimensions."""
     return unshuffled("pixel_unshuffle", input, downscale_factor, channel_first=True)
 
 
-def channel_shuffle(x, groups):
+def channel_shuffle(x: Tensor | float, groups: int) -> Tensor:
     """x[n, c, ..] with the channels of its groups one after the other: the first of each, then the second of each."""
     x = as_tensor(x, "channel_shuffle")
     if x.ndim < 3 or groups < 1 or x.shape[1] % groups:

@@ -1,5 +1,7 @@
 """Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
+from __future__ import annotations
+
 from partita import _trace, context
 from partita.common.tensor import NeedsSteps, Tensor
 from partita.communication import comm_func
@@ -43,10 +45,11 @@ class _Collective(Primitive):
 
 
 class AllReduce(_Collective):
-    """The elements of all ranks, combined. Within programs only sums over stages: what the last stage has there, all
-    ranks have here."""
+    """AllReduce(op, group)(x): the elements of all ranks, combined, in the shape of x. Within programs only sums over
+    stages: what the last stage has there, all ranks have here. Raises RuntimeError before communication is initialised,
+    and in `construct` of a network on several ranks."""
 
-    def __init__(self, op="sum", group=_WORLD):
+    def __init__(self, op: str = "sum", group: str = _WORLD) -> None:
         super().__init__(group)
         self.op = op
 
@@ -62,9 +65,11 @@ class AllReduce(_Collective):
 
 
 class AllGather(_Collective):
-    """The tensors of all ranks along the first dimension."""
+    """AllGather(group)(x): the tensors of all ranks along the first dimension, whose size is multiplied by their
+    number. Raises RuntimeError before communication is initialised, and in `construct` of a network on several ranks.
+    """
 
-    def __init__(self, group=_WORLD):
+    def __init__(self, group: str = _WORLD) -> None:
         super().__init__(group)
 
     def collective(self, functions, x):
@@ -72,9 +77,11 @@ class AllGather(_Collective):
 
 
 class ReduceScatter(_Collective):
-    """This rank's part of the first dimension of what is combined."""
+    """ReduceScatter(op, group)(x): this rank's part of the first dimension of what is combined; its size is divided by
+    the number of ranks. Raises RuntimeError before communication is initialised, and in `construct` of a network on
+    several ranks."""
 
-    def __init__(self, op="sum", group=_WORLD):
+    def __init__(self, op: str = "sum", group: str = _WORLD) -> None:
         super().__init__(group)
         self.op = op
 
@@ -83,9 +90,10 @@ class ReduceScatter(_Collective):
 
 
 class Broadcast(_Collective):
-    """The tensor of one rank on all; tensors may be given in a tuple."""
+    """Broadcast(root_rank, group)(x): the tensor of one rank on all, in its shape; tensors may be given in a tuple.
+    Raises RuntimeError before communication is initialised, and in `construct` of a network on several ranks."""
 
-    def __init__(self, root_rank, group=_WORLD):
+    def __init__(self, root_rank: int, group: str = _WORLD) -> None:
         super().__init__(group)
         self.root_rank = root_rank
 
@@ -162,8 +170,8 @@ class _Message(Primitive):
 
 
 class Send(_Message):
-    """Not there yet."""
+    """Not there yet: messages between two ranks, of any shape. Raises NotImplementedError when it is made."""
 
 
 class Receive(_Message):
-    """Not there yet."""
+    """Not there yet: messages between two ranks, of any shape. Raises NotImplementedError when it is made."""

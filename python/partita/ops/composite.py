@@ -1,11 +1,16 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 from partita import _later, _trace
 from partita._fresh import kept_for
 from partita._program import Program
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita.ops import creation
 
 
 def _positions(grad_position):
@@ -78,10 +83,7 @@ def _require_weights(where, weights):
     return found
 
 
-def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
-    """A function that gives (what `fn` gives, gradients) with respect to inputs by their positions, to weights, or to
-    both: (gradients of inputs, gradients of weights). The gradient of a single position is no tuple. Gradients are of
-    the sum of all that `fn` gives, with `has_aux` of the first alone."""
+def _refuse(return_ids, sens_param):
     if return_ids:
         raise NotImplementedError(
             "[value_and_grad] gradients cannot be returned with their names, got return_ids=True, expected False"
@@ -91,6 +93,22 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
             "[value_and_grad] factors of gradients cannot be inputs, got sens_param=True, expected False: see "
             "GradOperation"
         )
+
+
+def value_and_grad(
+    fn: Callable[..., object],
+    grad_position: int | Sequence[int] | None = 0,
+    weights: Parameter | Sequence[Parameter] | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., tuple]:
+    """A function that gives (what `fn` gives, gradients) with respect to inputs by their positions, to weights, or to
+    both: (gradients of inputs, gradients of weights). The gradient of a single position is no tuple. Gradients have the
+    shapes of what they are of, and are those of the sum of all that `fn` gives, with `has_aux` of the first alone.
+    Raises ValueError where there is nothing to differentiate by, TypeError for weights that are no parameters,
+    NotImplementedError for `return_ids` and `sens_param`."""
+    _refuse(return_ids, sens_param)
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
     if positions is None and parameters is None:
         raise ValueError(
@@ -152,8 +170,16 @@ def program_of(fn, key, function):
     return Program(function, kept=kept_for(fn, key))
 
 
-def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
-    """A function that gives the gradients alone, and with `has_aux` what else `fn` gives."""
+def grad(
+    fn: Callable[..., object],
+    grad_position: int | Sequence[int] | None = 0,
+    weights: Parameter | Sequence[Parameter] | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., object]:
+    """A function that gives the gradients alone, in the shapes of what they are of, and with `has_aux` what else `fn`
+    gives. See `value_and_grad`, whose arguments and errors are these: it raises ValueError where there is nothing to
+    differentiate by, and TypeError for weights that are no parameters."""
     parameters = _require_weights("grad", weights)
     weights = weights if isinstance(weights, Parameter) else parameters
     inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
@@ -166,9 +192,11 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
 
 
 class GradOperation:
-    """Makes the function of the gradients: of the first input, of all inputs, or of the parameters of a list."""
+    """Makes the function of the gradients: of the first input, of all inputs, or of the parameters of a list, in the
+    shapes of what they are of. With `sens_param` the last argument is the factor of the results, in their shape. Raises
+    TypeError for options that are no bools, ValueError where there is nothing to differentiate by."""
 
-    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
                 raise TypeError(f"[GradOperation] {name} is not a bool, got {value!r}, expected True or False")
@@ -242,6 +270,19 @@ def _times(gradients, sens):
         return gradients
     factor = sens.asnumpy().reshape(()).item() if isinstance(sens, Tensor) else float(sens)
     return gradients if factor == 1 else tuple(one * factor for one in gradients)
+
+
+def ones_like(x):
+    """Returns ones in the shape and the type of a tensor, the number 1 for an integer, True for a bool, None for None;
+    for a tuple or a list, which may have others within, a tuple of these of each element. Raises TypeError for what
+    has none."""
+    if isinstance(x, (tuple, list)):
+        return tuple(ones_like(one) for one in x)
+    if x is None or isinstance(x, int):
+        return None if x is None else type(x)(1)
+    if not isinstance(x, Tensor):
+        raise TypeError(f"[ones_like] no ones of this type, got {type(x).__name__}, expected tensors or integers")
+    return creation.ones_like(x)
 
 
 _OTHERS = (

@@ -1,5 +1,10 @@
 """Sums of products, named by their dimensions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, mul
 from partita.ops.layers import matmul
 from partita.ops.reductions import reduce_sum
@@ -11,15 +16,18 @@ __all__ = "addbmm addmm addmv addr baddbmm dot einsum inner mm mv tensor_dot".sp
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def einsum(equation, *operands):
+def einsum(equation: str, *operands: Tensor | float) -> Tensor:
     """Sums of products of operands, whose dimensions the equation names: "ij,jk->ik". `...` are the first dimensions,
-    which are broadcast. Without an arrow the result has the names that stand once, in their order.
+    which are broadcast. Without an arrow the result has the names that stand once, in their order. The operands, of
+    shapes of any number of dimensions, may be one list. Raises ValueError for another number of operands or dimensions
+    than the equation has, sizes of one name that differ, and names of the result that no operand has, TypeError for
+    products of matrices of bools or of two types.
 
     >>> x, y = ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])
     >>> ops.einsum("ij,jk->ik", x, y).asnumpy().tolist()
     [[11.0]]
     """
-    if isinstance(operands[0], (list, tuple)) and len(operands) == 1:
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     tensors = [as_tensor(one, "einsum") for one in operands]
     names, result = _read(equation, tensors)
@@ -57,9 +65,14 @@ def _read(equation, tensors):
                 f"[einsum] wrong number of dimensions, got shape {one.shape} for '{part}', expected {len(part)}"
             )
         names.append(part.replace("...", ahead[len(ahead) - count :]))
-    if arrow:
-        return names, right.replace("...", ahead)
     every = "".join(names)
+    if arrow:
+        result = right.replace("...", ahead)
+        if set(result) - set(every) or len(set(result)) < len(result):
+            raise ValueError(
+                f"[einsum] bad names of the result, got '{equation}', expected names of operands, each once"
+            )
+        return names, result
     return names, ahead + "".join(sorted(one for one in set(every) if every.count(one) == 1 and one not in ahead))
 
 
@@ -115,13 +128,15 @@ def _aligned(x, own, names):
     return reshape(x, [next(sizes) if one in own else 1 for one in names])
 
 
-def mm(input, mat2):
-    """The product of two matrices."""
+def mm(input: Tensor | float, mat2: Tensor | float) -> Tensor:
+    """The product of two matrices, [m, k] and [k, n], as [m, n]. Raises ValueError for shapes that do not fit,
+    TypeError for operands of different types, or of bools."""
     return matmul(input, mat2)
 
 
-def mv(mat, vec):
-    """The product of a matrix and a vector, as a vector."""
+def mv(mat: Tensor | float, vec: Tensor | float) -> Tensor:
+    """The product of a matrix [m, n] and a vector [n], as a vector [m]. Raises ValueError for shapes that do not fit,
+    TypeError for operands of different types."""
     column = as_tensor(vec, "mv")
     if column.ndim > 1 and column.size == column.shape[0]:
         column = reshape(column, [-1])
@@ -130,20 +145,25 @@ def mv(mat, vec):
     return matmul(mat, column)
 
 
-def inner(input, other):
-    """Sums of products over the last dimensions."""
+def inner(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """Sums of products over the last dimensions, whose sizes are equal: [.., k] and [.., k] give the other dimensions
+    of the first, then of the second. A tensor without dimensions multiplies each element. Raises ValueError for other
+    sizes."""
     a, b = as_tensor(input, "inner"), as_tensor(other, "inner")
     return mul(a, b) if a.ndim == 0 or b.ndim == 0 else tensor_dot(a, b, ([a.ndim - 1], [b.ndim - 1]))
 
 
-def dot(input, other):
-    """Sums of products over the last dimension of the first tensor and the last but one of the second."""
+def dot(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """Sums of products over the last dimension of the first tensor and the last but one of the second, or its only one,
+    of equal sizes. The result has the other dimensions of the first, then of the second. Raises ValueError for other
+    sizes."""
     a, b = as_tensor(input, "dot"), as_tensor(other, "dot")
     return tensor_dot(a, b, ([a.ndim - 1], [max(0, b.ndim - 2)]))
 
 
-def tensor_dot(x1, x2, axes):
-    """Sums of products over the given dimensions of both tensors, or over the last and first ones of a number."""
+def tensor_dot(x1: Tensor | float, x2: Tensor | float, axes: int | Sequence[int] | Sequence[Sequence[int]]) -> Tensor:
+    """Sums of products over the given dimensions of both tensors, or over the last and first ones of a number. The
+    result has the other dimensions of the first, then of the second. Raises ValueError for sizes that do not fit."""
     a, b = as_tensor(x1, "tensor_dot"), as_tensor(x2, "tensor_dot")
     if isinstance(axes, int):
         axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
@@ -157,28 +177,41 @@ def tensor_dot(x1, x2, axes):
     return einsum(f"{own},{''.join(theirs)}->{''.join(kept + others)}", a, b)
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """beta input + alpha mat1 mat2."""
+def addmm(
+    input: Tensor | float, mat1: Tensor | float, mat2: Tensor | float, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta input + alpha mat1 mat2, of mat1 [m, k], mat2 [k, n] and an input that broadcasts to [m, n]. Raises
+    ValueError for shapes that do not fit, TypeError for matrices of different types."""
     return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
 
 
-def baddbmm(input, batch1, batch2, beta=1, alpha=1):
-    """beta input + alpha batch1 batch2, of batches of matrices."""
+def baddbmm(
+    input: Tensor | float, batch1: Tensor | float, batch2: Tensor | float, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta input + alpha batch1 batch2, of batches of matrices [b, m, k] and [b, k, n] and an input that broadcasts to
+    [b, m, n]. Raises ValueError for shapes that do not fit, TypeError for batches of different types."""
     return addmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta input + alpha times the sum over the batch of batch1 batch2."""
+def addbmm(
+    input: Tensor | float, batch1: Tensor | float, batch2: Tensor | float, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta input + alpha times the sum over the batch of batch1 [b, m, k] times batch2 [b, k, n], as [m, n]. Raises
+    ValueError for shapes that do not fit, TypeError for batches of different types."""
     return add(mul(input, beta), mul(reduce_sum(matmul(batch1, batch2), 0), alpha))
 
 
-def addmv(input, mat, vec, *, beta=1, alpha=1):
-    """beta input + alpha mat vec."""
+def addmv(
+    input: Tensor | float, mat: Tensor | float, vec: Tensor | float, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta input + alpha mat vec, of a matrix [m, n], a vector [n] and an input that broadcasts to [m]. Raises
+    ValueError for shapes that do not fit, TypeError for operands of different types."""
     return add(mul(input, beta), mul(mv(mat, vec), alpha))
 
 
-def addr(x, vec1, vec2, *, beta=1, alpha=1):
-    """beta x + alpha times the products of all pairs of elements of two vectors."""
+def addr(x: Tensor | float, vec1: Tensor | float, vec2: Tensor | float, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta x + alpha times the products of all pairs of elements of two vectors, [m] and [n], and of x that broadcasts
+    to [m, n]. Raises ValueError for shapes that do not fit."""
     a, b = as_tensor(vec1, "addr"), as_tensor(vec2, "addr")
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(

@@ -1,6 +1,8 @@
 """Connectionist temporal classification: A. Graves et al., Connectionist temporal classification: labelling unsegmented
 sequence data with recurrent neural networks, 2006. NumPy computes the paths, a step of time after the other."""
 
+from __future__ import annotations
+
 import functools
 
 import numpy as np
@@ -148,12 +150,19 @@ def ctc_parts(where, log_probs, targets, input_lengths, target_lengths, blank, z
 
 @_with_digits
 def ctc_loss(
-    log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
-):
+    log_probs: Tensor | float,
+    targets: Tensor | float,
+    input_lengths: Tensor | float,
+    target_lengths: Tensor | float,
+    blank: int = 0,
+    reduction: str | None = "mean",
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]:
     """(losses, logs of probabilities): -log of the probability of each of targets[n, s] after log_probs[t, n, classes],
-    and those of the beginnings of paths, [n, t, 2 s + 1]. The mean is over the samples, each over the length of its
-    target. With `zero_infinity` targets that no path has count 0. As documented, the gradient is that by what log_probs
-    are the `log_softmax` of."""
+    and those of the beginnings of paths, [n, t, 2 s + 1]. Lengths [n] are steps and labels. The mean is over the
+    samples, each over the length of its target. With `zero_infinity` targets that no path has count 0. As documented,
+    the gradient is that by what log_probs are the `log_softmax` of. Raises ValueError for other shapes, a `blank` that
+    is no class, or another reduction."""
     reduction = reduction_of("ctc_loss", reduction)
     given = targets, input_lengths, target_lengths, blank, zero_infinity
     (losses, logs, _), lengths = ctc_parts("ctc_loss", log_probs, *given)
@@ -162,7 +171,9 @@ def ctc_loss(
     return reduced(losses, reduction), logs
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+def ctc_greedy_decoder(
+    inputs: Tensor | float, sequence_length: Tensor | float, merge_repeated: bool = True
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The likeliest class of each step of inputs[t, n, classes], without the last one, which is the blank, and without
     those equal to the one before. Returns (places [sample, number], classes, (samples, maximum length), -sums of the
     largest inputs), the first three as int64."""

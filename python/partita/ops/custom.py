@@ -1,7 +1,10 @@
 """Functions of NumPy arrays as ops."""
 
+from __future__ import annotations
+
 import functools
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,11 +21,21 @@ class Custom(Primitive):
     """`func(*arrays)` on NumPy arrays as an op: it gives an array, or a tuple of them. `out_shape` and `out_dtype` are
     those of the results, or functions of those of the operands. `bprop(*inputs, out, dout)` is made of ops and gives
     the gradients of the inputs; without it there is none. Every rank calls the function with whole operands or, by a
-    `rule` with a letter for each dimension ("nk,k->nk"), with its part of the dimensions that all results have."""
+    `rule` with a letter for each dimension ("nk,k->nk"), with its part of the dimensions that all results have. Raises
+    TypeError for what is no function, NotImplementedError for another `func_type` than "pyfunc", ValueError for shapes
+    and types that are not as many."""
 
     def __init__(
-        self, func, out_shape=None, out_dtype=None, func_type="hybrid", bprop=None, reg_info=None, rule="", name=None
-    ):
+        self,
+        func: Callable[..., object],
+        out_shape: object = None,
+        out_dtype: object = None,
+        func_type: str = "hybrid",
+        bprop: Callable[..., object] | None = None,
+        reg_info: object = None,
+        rule: str = "",
+        name: str | None = None,
+    ) -> None:
         super().__init__(name or getattr(func, "__name__", type(func).__name__))
         if not callable(func):
             raise TypeError(f"[Custom] not a function, got {type(func).__name__}, expected one of NumPy arrays")
@@ -109,7 +122,15 @@ class PyFunc(Custom):
     """A `Custom` op of a Python function with declared shapes and types of operands, if it has any, and of results. A
     call with other operands raises TypeError."""
 
-    def __init__(self, fn, in_types, in_shapes, out_types, out_shapes, stateful=True):
+    def __init__(
+        self,
+        fn: Callable[..., object],
+        in_types: Sequence[object],
+        in_shapes: Sequence[Sequence[int]],
+        out_types: Sequence[object],
+        out_shapes: Sequence[Sequence[int]],
+        stateful: bool = True,
+    ) -> None:
         shapes, types = [tuple(one) for one in out_shapes], list(out_types)
         super().__init__(fn if len(in_shapes) else _without_operand(fn), shapes, types, "pyfunc")
         self._given = [(tuple(shape), mstype.to_dtype(one)) for shape, one in zip(in_shapes, in_types)]

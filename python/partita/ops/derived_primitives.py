@@ -1,6 +1,9 @@
 """More ops that are objects: of functions that are made of others."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -71,14 +74,17 @@ for _name, _function in _PLAIN.items():
 
 
 class SigmoidCrossEntropyWithLogits(Primitive):
-    """The binary cross entropy of each logit with its label, which has no gradient."""
+    """SigmoidCrossEntropyWithLogits()(logits, label): the binary cross entropy of each logit with its label, which has
+    no gradient, in the broadcast shape. Raises ValueError for shapes that do not broadcast, TypeError where both are
+    integers."""
 
     def compute(self, logits, label):
         return F.binary_cross_entropy_with_logits(logits, F.stop_gradient(label), reduction="none")
 
 
 class Addcmul(Primitive):
-    """input + value * x1 * x2."""
+    """Addcmul()(input, x1, x2, value): input + value * x1 * x2 of each element, broadcast. Raises ValueError for shapes
+    that do not broadcast."""
 
     def __init__(self):
         super().__init__()
@@ -88,10 +94,13 @@ class Addcmul(Primitive):
 
 
 class BatchNorm(Primitive):
-    """(x[n, c, ..], gamma, beta, mean, variance) gives (normalized x, mean, variance, mean, variance): by the given
-    statistics, or with `is_training` by those of the batch, whose share `momentum` the given ones take."""
+    """(x[n, c, ..], gamma, beta, mean, variance), the last four [c], gives (normalized x, mean, variance, mean,
+    variance): by the given statistics, or with `is_training` by those of the batch, whose share `momentum` the given
+    ones take. Raises ValueError for another order of dimensions than "NCHW"."""
 
-    def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
+    def __init__(
+        self, is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1, data_format: str = "NCHW"
+    ) -> None:
         super().__init__()
         F.require_nchw("BatchNorm", data_format)
         self.is_training, self.epsilon, self.momentum = bool(is_training), float(epsilon), float(momentum)
@@ -106,21 +115,23 @@ class BatchNorm(Primitive):
 
 
 class Conv2DTranspose(Primitive):
-    """(gradient of the result, filters, shape of the images): the gradient of the images of a convolution."""
+    """(gradient of the result [n, out, rows, columns], filters [out, c / group, kh, kw], shape of the images): the
+    gradient of the images of a convolution, [n, c, h, w]. Raises ValueError for another pad_mode, or another order of
+    dimensions than "NCHW"."""
 
     def __init__(
         self,
-        out_channel,
-        kernel_size,
-        pad_mode="valid",
-        pad=0,
-        pad_list=None,
-        mode=1,
-        stride=1,
-        dilation=1,
-        group=1,
-        data_format="NCHW",
-    ):
+        out_channel: int,
+        kernel_size: int | Sequence[int],
+        pad_mode: str = "valid",
+        pad: int | Sequence[int] = 0,
+        pad_list: Sequence[int] | None = None,
+        mode: int = 1,
+        stride: int | Sequence[int] = 1,
+        dilation: int | Sequence[int] = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
         super().__init__()
         F.require_nchw(type(self).__name__, data_format)
         if pad_mode not in ("same", "valid", "pad"):
@@ -149,9 +160,10 @@ Conv2DBackpropInput = Conv2DTranspose
 
 
 class Einsum(Primitive):
-    """Sums of products of the tensors in a tuple, whose dimensions an equation names."""
+    """Einsum(equation)(tensors): sums of products of the tensors in a tuple, whose dimensions an equation names. Shapes
+    and errors are those of `ops.einsum`."""
 
-    def __init__(self, equation):
+    def __init__(self, equation: str) -> None:
         super().__init__()
         self.equation = equation
 
@@ -160,9 +172,10 @@ class Einsum(Primitive):
 
 
 class Elu(Primitive):
-    """x above 0, else exp(x) - 1."""
+    """Elu(alpha)(x): x above 0, else alpha (exp(x) - 1), of each element, in the shape of x; integers become float32.
+    Raises TypeError for what holds no numbers."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self.alpha = alpha
 
@@ -171,7 +184,8 @@ class Elu(Primitive):
 
 
 class Eye(Primitive):
-    """(rows, columns, element type): a matrix with 1 on its diagonal."""
+    """Eye()(rows, columns, element type): a matrix of this shape with 1 on its diagonal. Raises ValueError for a size
+    below 0."""
 
     def __init__(self):
         super().__init__()
@@ -181,7 +195,7 @@ class Eye(Primitive):
 
 
 class DType(Primitive):
-    """The element type of a tensor."""
+    """DType()(x): the element type of a tensor of any shape."""
 
     def __init__(self):
         super().__init__()
@@ -191,10 +205,11 @@ class DType(Primitive):
 
 
 class KLDivLoss(Primitive):
-    """target * (log(target) - x) of the elements, or ("mean", "batchmean", "sum") their mean, their sum over the rows,
-    or their sum. Elements whose target is 0 count 0."""
+    """target * (log(target) - x) of the elements, of one shape, or ("mean", "batchmean", "sum") their mean, their sum
+    over the rows, or their sum. Elements whose target is 0 count 0. Raises ValueError for another reduction, or shapes
+    that do not broadcast."""
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in ("none", "mean", "batchmean", "sum"):
             raise ValueError(
@@ -214,9 +229,10 @@ class KLDivLoss(Primitive):
 
 
 class L2Normalize(Primitive):
-    """x over the root of the sum of squares along an axis, which is at least that of epsilon."""
+    """L2Normalize(axis, epsilon)(x): x over the root of the sum of squares along an axis, which is at least that of
+    epsilon, in the shape of x. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=0, epsilon=1e-4):
+    def __init__(self, axis: int | Sequence[int] = 0, epsilon: float = 1e-4) -> None:
         super().__init__()
         self.axis = axis[0] if isinstance(axis, (tuple, list)) else axis
         self.epsilon = epsilon
@@ -227,9 +243,11 @@ class L2Normalize(Primitive):
 
 
 class LpNorm(Primitive):
-    """The root of degree p of the sum of |x|^p over dimensions, at least epsilon."""
+    """LpNorm(axis, p, keep_dims, epsilon)(x): the root of degree p of the sum of |x|^p over dimensions, at least
+    epsilon. These dimensions are left out, or with `keep_dims` of size 1. Raises TypeError for a p that is no integer,
+    ValueError for one below 1, or an axis that x has not."""
 
-    def __init__(self, axis, p=2, keep_dims=False, epsilon=1e-12):
+    def __init__(self, axis: int | Sequence[int], p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> None:
         super().__init__()
         if isinstance(p, bool) or not isinstance(p, int):
             raise TypeError(f"[LpNorm] p is not an integer, got {p!r}, expected one from 1")
@@ -248,9 +266,19 @@ class LpNorm(Primitive):
 
 class LSTM(Primitive):
     """(x[steps, n, input_size], h, c, weights in one row) gives (states of all steps, last h, last c) and two tensors
-    of one element, where the documented system keeps what its gradient needs."""
+    of one element, where the documented system keeps what its gradient needs. Raises ValueError for several layers,
+    dropouts and projections."""
 
-    def __init__(self, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        has_bias: bool,
+        bidirectional: bool,
+        dropout: float,
+        proj_size: int = 0,
+    ) -> None:
         super().__init__()
         if num_layers != 1 or dropout or proj_size:
             raise ValueError(
@@ -272,9 +300,10 @@ class LSTM(Primitive):
 
 
 class Meshgrid(Primitive):
-    """The coordinates of the points of a grid, from a tuple of those along each of its dimensions."""
+    """Meshgrid(indexing)(vectors): the coordinates of the points of a grid, from a tuple of those along each of its
+    dimensions. Shapes and errors are those of `ops.meshgrid`."""
 
-    def __init__(self, indexing="xy"):
+    def __init__(self, indexing: str = "xy") -> None:
         super().__init__()
         self.indexing = indexing
 
@@ -283,9 +312,10 @@ class Meshgrid(Primitive):
 
 
 class Pad(Primitive):
-    """Zeros around a tensor: (elements before, elements after) for each dimension, the first one first."""
+    """Pad(paddings)(x): zeros around a tensor: (elements before, elements after) for each dimension, the first one
+    first. Raises ValueError unless there is a pair for each dimension."""
 
-    def __init__(self, paddings):
+    def __init__(self, paddings: Sequence[Sequence[int]]) -> None:
         super().__init__()
         self.paddings = tuple(tuple(one) for one in paddings)
 
@@ -296,9 +326,10 @@ class Pad(Primitive):
 
 
 class NLLLoss(Primitive):
-    """(log-probabilities, classes, weights of the classes) gives (the loss, the sum of the weights that count)."""
+    """(log-probabilities [n, c], classes [n], weights of the classes [c]) gives (the loss, the sum of the weights that
+    count). Raises ValueError for other shapes, IndexError for a known class outside of the classes."""
 
-    def __init__(self, reduction="mean", ignore_index=-100):
+    def __init__(self, reduction: str = "mean", ignore_index: int = -100) -> None:
         super().__init__()
         self.reduction, self.ignore_index = reduction, ignore_index
 
@@ -310,7 +341,7 @@ class NLLLoss(Primitive):
 
 
 class Partial(Primitive):
-    """(function, first arguments): the function of the others."""
+    """Partial()(function, first arguments): the function of the other arguments, whatever their shapes."""
 
     def __init__(self):
         super().__init__()
@@ -323,7 +354,7 @@ class Partial(Primitive):
 
 
 class ScalarToTensor(Primitive):
-    """(number, element type): the number as a tensor."""
+    """ScalarToTensor()(number, element type): the number as a tensor without dimensions, of float32 without a type."""
 
     def __init__(self):
         super().__init__()
@@ -350,9 +381,10 @@ class ImageSummary(ScalarSummary):
 
 
 class Sort(Primitive):
-    """(elements in rising order along an axis, where they were, as int32)."""
+    """Sort(axis, descending)(x) gives (elements in rising order along an axis, where they were, as int32), both in the
+    shape of x. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=-1, descending=False):
+    def __init__(self, axis: int = -1, descending: bool = False) -> None:
         super().__init__()
         self.axis, self.descending = axis, descending
 
@@ -362,7 +394,8 @@ class Sort(Primitive):
 
 
 class SplitWithSize(Primitive):
-    """(x, sizes, dimension): parts of the sizes along a dimension."""
+    """SplitWithSize()(x, sizes, dimension): parts of the sizes along a dimension, in a tuple. Raises ValueError for
+    sizes that do not add up, or a dimension that x has not."""
 
     def __init__(self):
         super().__init__()
@@ -372,9 +405,10 @@ class SplitWithSize(Primitive):
 
 
 class StandardNormal(Primitive):
-    """Numbers of the standard normal distribution, of a shape."""
+    """StandardNormal()(shape): numbers of the standard normal distribution, of a shape, as float32. The seeds have no
+    effect: draws follow from `set_seed`. Raises ValueError for sizes below 1."""
 
-    def __init__(self, seed=0, seed2=0):
+    def __init__(self, seed: int = 0, seed2: int = 0) -> None:
         super().__init__()
 
     def compute(self, shape):
@@ -382,9 +416,10 @@ class StandardNormal(Primitive):
 
 
 class Tril(Primitive):
-    """The elements of matrices on and below a diagonal, and 0 above it."""
+    """Tril(diagonal)(x): the elements of matrices, the last two dimensions, on and below a diagonal, and 0 above it.
+    Raises ValueError for less than two dimensions."""
 
-    def __init__(self, diagonal=0):
+    def __init__(self, diagonal: int = 0) -> None:
         super().__init__()
         self.diagonal = diagonal
 
@@ -393,9 +428,10 @@ class Tril(Primitive):
 
 
 class UniformReal(Primitive):
-    """Numbers from 0 to 1, of a shape."""
+    """UniformReal()(shape): numbers from 0 to 1, of a shape, as float32. The seeds have no effect: draws follow from
+    `set_seed`. Raises ValueError for sizes below 1."""
 
-    def __init__(self, seed=0, seed2=0):
+    def __init__(self, seed: int = 0, seed2: int = 0) -> None:
         super().__init__()
 
     def compute(self, shape):
@@ -403,9 +439,10 @@ class UniformReal(Primitive):
 
 
 class Unstack(Primitive):
-    """The slices along a dimension, as a tuple; `num` is their number where it is said."""
+    """Unstack(axis, num)(x): the slices along a dimension, without it, as a tuple; `num` is their number where it is
+    said. Raises ValueError for another number, or an axis that x has not."""
 
-    def __init__(self, axis=0, num=None):
+    def __init__(self, axis: int = 0, num: int | None = None) -> None:
         super().__init__()
         self.axis, self.num = axis, num
 

@@ -1,6 +1,9 @@
 """Matrices by their diagonals."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,8 +27,9 @@ def _chosen(x, sources, shape, padding=None):
     return reshape(select(broadcast_to(mask, taken.shape), taken, other), [*x.shape[:-1], *shape])
 
 
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """The elements of the last dimension on a diagonal of two dimensions, with 0 elsewhere."""
+def diag_embed(input: Tensor | float, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The elements of the last dimension on a diagonal of two dimensions, with 0 elsewhere. Raises ValueError for one
+    dimension twice, or one that the result has not."""
     x = as_tensor(input, "diag_embed")
     count = x.shape[-1] if x.ndim else 1
     size, rank = count + abs(int(offset)), x.ndim + 1
@@ -41,13 +45,15 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return made if wanted == list(range(rank)) else transpose(made, wanted)
 
 
-def diagflat(input, offset=0):
-    """A matrix with the elements on a diagonal, else 0."""
+def diagflat(input: Tensor | float, offset: int = 0) -> Tensor:
+    """A matrix with all elements, of any shape, on a diagonal, `offset` places right of the main one, else 0. Raises
+    TypeError for what holds no numbers."""
     return diag_embed(reshape(as_tensor(input, "diagflat"), [-1]), offset)
 
 
-def diag(input):
-    """A tensor of shape input.shape + input.shape that has the elements where both places are the same, else 0."""
+def diag(input: Tensor | float) -> Tensor:
+    """A tensor of shape input.shape + input.shape that has the elements where both places are the same, else 0. Raises
+    ValueError for a tensor without dimensions."""
     x = as_tensor(input, "diag")
     if x.ndim == 0:
         raise ValueError("[diag] no dimension, got a number, expected at least one")
@@ -76,7 +82,7 @@ def fill_diagonal(input, fill_value, wrap=False):
     return select(Tensor(mask), full(x.shape, fill_value, dtype=x.dtype), x)
 
 
-def matrix_band_part(x, lower, upper):
+def matrix_band_part(x: Tensor | float, lower: int, upper: int) -> Tensor:
     """The elements of matrices up to `lower` places below the diagonal and `upper` above it, else 0; all of a side for
     a number below 0."""
     x = as_tensor(x, "matrix_band_part")
@@ -118,11 +124,21 @@ def _rows_of_diagonals(where, rows, columns, low, high, align):
     return found
 
 
-def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+def matrix_diag(
+    x: Tensor | float,
+    k: int | Sequence[int] = 0,
+    num_rows: int = -1,
+    num_cols: int = -1,
+    padding_value: Tensor | float = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
     """Matrices with the elements of x[.., k, n], or x[.., n] of one, on diagonals from k[0] to k[1], the highest first,
-    and the padding elsewhere. `align` says on which side shorter diagonals above and below stand in their rows."""
+    and the padding elsewhere. `align` says on which side shorter diagonals above and below stand in their rows. Raises
+    ValueError for a number of diagonals that does not fit."""
     x = as_tensor(x, "matrix_diag")
     low, high = _diagonals_of("matrix_diag", k)
+    if x.ndim == 0:
+        raise ValueError("[matrix_diag] no diagonal, got a number, expected at least one dimension")
     longest, one = x.shape[-1], low == high
     if not one and (x.ndim < 2 or x.shape[-2] != high - low + 1):
         raise ValueError(f"[matrix_diag] wrong number of diagonals, got {x.shape}, expected {high - low + 1}")
@@ -143,7 +159,9 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
     return _chosen(flat_x, sources, (rows, columns), padding)
 
 
-def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
+def matrix_diag_part(
+    x: Tensor | float, k: int | Sequence[int], padding_value: Tensor | float, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """The diagonals from k[0] to k[1] of matrices, the highest first, one a row, with padding where they are shorter
     than the longest; without this dimension for one diagonal."""
     x = as_tensor(x, "matrix_diag_part")
@@ -154,7 +172,9 @@ def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
     return _chosen(flat, places, places.shape[1:] if low == high else places.shape, padding)
 
 
-def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
+def matrix_set_diag(
+    x: Tensor | float, diagonal: Tensor | float, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """Matrices with their diagonals from k[0] to k[1], the highest first in `diagonal`, replaced."""
     x, new = as_tensor(x, "matrix_set_diag"), as_tensor(diagonal, "matrix_set_diag")
     low, high = _diagonals_of("matrix_set_diag", k)

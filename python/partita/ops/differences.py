@@ -1,5 +1,7 @@
 """Differences of neighbours, shapes as tensors, and masks of lengths."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
@@ -18,9 +20,12 @@ def _part(x, axis, begin, end):
     return sliced(x, [(begin, end) if i == axis else (0, n) for i, n in enumerate(x.shape)])
 
 
-def diff(x, n=1, axis=-1, prepend=None, append=None):
+def diff(
+    x: Tensor | float, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     """The differences of neighbours along an axis, n times; of what is put before and after, too. Of bools whether
-    neighbours differ."""
+    neighbours differ. The size of the axis shrinks by n. Raises ValueError for an n below 0, or an axis that the tensor
+    has not."""
     x = as_tensor(x, "diff")
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0 or x.ndim == 0:
         raise ValueError(f"[diff] bad operands, got n={n!r} of shape {x.shape}, expected n from 0, and a dimension")
@@ -34,12 +39,12 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     return x
 
 
-def dyn_shape(input_x):
+def dyn_shape(input_x: Tensor | float) -> Tensor:
     """The shape as a tensor of int64."""
     return Tensor(np.array(as_tensor(input_x, "dyn_shape").shape, np.int64))
 
 
-def sequence_mask(lengths, maxlen=None):
+def sequence_mask(lengths: Tensor | float, maxlen: int | None = None) -> Tensor:
     """Whether places are below lengths: [.., maxlen], as many as the longest without `maxlen`, which is read."""
     lengths = as_tensor(lengths, "sequence_mask")
     if maxlen is None:

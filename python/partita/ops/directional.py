@@ -1,5 +1,9 @@
 """Derivatives of functions along directions, forward and backward."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 from partita.common.tensor import Tensor
 from partita.ops.composite import grad
 from partita.ops.creation import ones_like
@@ -49,7 +53,7 @@ def _gradients(fn, count, args):
     return found if isinstance(found, tuple) else (found,)
 
 
-def vjp(fn, *inputs, weights=None, has_aux=False):
+def vjp(fn: Callable[..., object], *inputs: Tensor, weights: object | None = None, has_aux: bool = False) -> tuple:
     """(what fn(*inputs) gives, the function of directions of its results that gives the gradients of the inputs as a
     tuple). With `weights`, parameters, it gives (gradients of the inputs, of the parameters). With `has_aux` only the
     first result is differentiated, and the others come last."""
@@ -74,7 +78,9 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
     return value, along, others[0] if len(others) == 1 else others
 
 
-def jvp(fn, inputs, v, has_aux=False):
+def jvp(
+    fn: Callable[..., object], inputs: Tensor | Sequence[Tensor], v: Tensor | Sequence[Tensor], has_aux: bool = False
+) -> tuple:
     """(what fn(*inputs) gives, its derivatives along the directions `v` of the inputs), by two reverse passes. With
     `has_aux` only the first result is differentiated, and the others come last."""
     inputs, directions = _several("jvp", "inputs", inputs), _several("jvp", "v", v)
@@ -97,7 +103,7 @@ def jvp(fn, inputs, v, has_aux=False):
     return value, tangent, others[0] if len(others) == 1 else others
 
 
-def linearize(fn, inputs):
+def linearize(fn: Callable[..., object], inputs: Tensor | Sequence[Tensor]) -> tuple[object, Callable[..., object]]:
     """(what fn(*inputs) gives, the function of directions of the inputs that gives its derivatives along them)."""
     given = _several("linearize", "inputs", inputs)
     return fn(*given), lambda *v: jvp(fn, given, v[0] if len(v) == 1 else v)[1]

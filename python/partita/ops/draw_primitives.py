@@ -134,7 +134,8 @@ class RandomCategorical(Primitive):
 
 
 class RandomChoiceWithMask(Primitive):
-    """(places of `count` elements that are True, drawn; whether each of these is one)."""
+    """RandomChoiceWithMask(count)(mask): (places [count, dimensions] of `count` elements that are True, drawn; whether
+    each of these is one). Raises TypeError for a mask of numbers."""
 
     def __init__(self, count=256, seed=0, seed2=0):
         super().__init__()
@@ -156,7 +157,8 @@ class RandomPoisson(Primitive):
 
 
 class Randperm(Primitive):
-    """(n): the integers below n in an order that is drawn, then `pad` up to `max_length` elements."""
+    """Randperm(max_length, pad)(n): the integers below n in an order that is drawn, then `pad` up to `max_length`
+    elements, in one dimension. Raises ValueError for an n below 1 or above `max_length`."""
 
     def __init__(self, max_length=1, pad=-1, dtype=mstype.int32):
         super().__init__()
@@ -171,7 +173,8 @@ class Randperm(Primitive):
 
 
 class RandpermV2(Primitive):
-    """(n): the integers below n in an order that is drawn."""
+    """RandpermV2(seed, offset, dtype)(n): the integers below n in an order that is drawn, in one dimension. Raises
+    ValueError for an n below 1."""
 
     def __init__(self, seed=0, offset=0, dtype=mstype.int64):
         super().__init__()

@@ -17,12 +17,14 @@ _OF_TENSORS = {
     "FillV2": None,
     "Fills": F.fills,
     "Gelu": None,
+    "Imag": F.imag,
     "Inv": F.inv,
     "Invert": F.invert,
     "IsInf": F.isinf,
     "IsNan": F.isnan,
     "PReLU": F.prelu,
     "PopulationCount": F.population_count,
+    "Real": F.real,
     "Rint": F.rint,
     "Sinc": F.sinc,
     "SquareSumAll": F.square_sum_all,
@@ -79,6 +81,11 @@ for _functions in (_OF_TENSORS, _OF_NUMBERS):
 
 
 _DTYPE = {"dtype": mstype.float32}
+def _hamming(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+    """The window in the given element type, also of one element."""
+    return F.cast(F.hamming_window(window_length, periodic, alpha, beta, dtype=dtype), dtype or mstype.float32)
+
+
 _OPTIONS_LAST = {  # (function, parameters of the class, which follow the operands; a dtype is given by its name)
     "ApproximateEqual": (F.approximate_equal, {"tolerance": 1e-05}),
     "BartlettWindow": (F.bartlett_window, {"periodic": True} | _DTYPE),
@@ -86,7 +93,7 @@ _OPTIONS_LAST = {  # (function, parameters of the class, which follow the operan
     "CeLU": (F.celu, {"alpha": 1.0}),
     "GLU": (F.glu, {"axis": -1}),
     "HShrink": (F.hardshrink, {"lambd": 0.5}),
-    "HammingWindow": (F.hamming_window, {"periodic": True, "alpha": 0.54, "beta": 0.46} | _DTYPE),
+    "HammingWindow": (_hamming, {"periodic": True, "alpha": 0.54, "beta": 0.46} | _DTYPE),
     "InplaceAdd": (F.inplace_add, {"indices": MUST}),
     "InplaceSub": (F.inplace_sub, {"indices": MUST}),
     "InplaceUpdate": (F.inplace_update, {"indices": MUST}),
@@ -137,7 +144,8 @@ class FillV2(Primitive):
 
 
 class LinSpace(Primitive):
-    """(start, end, count): numbers at equal distances, both ends included, in the type of the start."""
+    """LinSpace()(start, end, count): numbers at equal distances, both ends included, in one dimension, in the type of
+    the start. Raises ValueError for a count below 1."""
 
     def __init__(self):
         super().__init__()
@@ -152,7 +160,8 @@ class LinSpace(Primitive):
 
 
 class FloatStatus(Primitive):
-    """1 if an element is no number or infinite, else 0, as a vector of one float32."""
+    """FloatStatus()(x): 1 if an element is no number or infinite, else 0, as a vector of one float32; x has any shape.
+    """
 
     def __init__(self):
         super().__init__()
@@ -176,7 +185,8 @@ class CheckNumerics(Primitive):
 
 
 class L2Loss(Primitive):
-    """Half of the sum of squares."""
+    """L2Loss()(x): half of the sum of squares of all elements, without dimensions. Raises TypeError for what holds no
+    numbers."""
 
     def __init__(self):
         super().__init__()

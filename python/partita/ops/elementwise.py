@@ -1,5 +1,7 @@
 """Ops of each element by itself, broadcast."""
 
+from __future__ import annotations
+
 import builtins
 import numbers
 
@@ -11,11 +13,12 @@ from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, is_number, number, number_dtype, run
 
 
-def unary(name, of_integers=None):
-    """An op of floats; integers become float32, or go through `of_integers` and stay integers."""
+def unary(name, text, of_integers=None):
+    """An op of the elements of floats, which a text says; integers become float32, or go through `of_integers` and stay
+    integers."""
     function = getattr(F, name)
 
-    def call(input):
+    def call(input: Tensor | float) -> Tensor:
         x = as_tensor(input, name)
         if not mstype.is_float(x.dtype):
             if of_integers is not None and x.dtype != mstype.bool_:
@@ -24,6 +27,9 @@ def unary(name, of_integers=None):
         return run(lambda trace, a: function(a), x)
 
     call.__name__ = name
+    numbers_become = "bools become" if of_integers else "integers and bools become"
+    call.__doc__ = f"""{text} `input` has any shape, which the result has, and {numbers_become} float32. Raises
+    TypeError for what holds no numbers."""
     return call
 
 
@@ -36,26 +42,24 @@ for _name, _text in {
     "silu": "x / (1 + exp(-x)) of each element.",
     "erf": "The error function of each element.",
 }.items():
-    globals()[_name] = unary(_name)
-    globals()[_name].__doc__ = _text
-_sqrt, _softplus = unary("sqrt"), unary("softplus")
-_relu = unary("relu", lambda x: larger(x, 0))
-
-neg = unary("neg", lambda x: sub(0, x))
-neg.__doc__ = "Each element with the other sign; of bools as float32."
-square = unary("square", lambda x: mul(x, x))
-square.__doc__ = "Each element times itself; of bools as float32."
-_abs = unary("abs", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
+    globals()[_name] = unary(_name, _text)
+_sqrt, _softplus = unary("sqrt", "The square root."), unary("softplus", "log(1 + exp(x)).")
+_relu = unary("relu", "max(x, 0).", lambda x: larger(x, 0))
+neg = unary("neg", "Each element with the other sign.", lambda x: sub(0, x))
+square = unary("square", "Each element times itself.", lambda x: mul(x, x))
+_abs = unary("abs", "The magnitude.", lambda x: larger(x, neg(x)) if x.dtype in mstype.int_type else x)
 
 
-def abs(input):
-    """The magnitude of each element; bools stay as they are."""
+def abs(input: Tensor | float) -> Tensor:
+    """The magnitude of each element, in the shape and the element type of `input`; bools stay as they are. Raises
+    TypeError for what holds no numbers."""
     x = as_tensor(input, "abs")
     return x if x.dtype == mstype.bool_ else _abs(x)
 
 
-def sqrt(x):
-    """The square root of each element; NaN below 0.
+def sqrt(x: Tensor | float) -> Tensor:
+    """The square root of each element; NaN below 0. `x` has any shape, which the result has; integers and bools become
+    float32. Raises TypeError for what holds no numbers.
 
     >>> ops.sqrt(ms.Tensor([4.0, 9.0])).asnumpy().tolist()
     [2.0, 3.0]
@@ -63,23 +67,27 @@ def sqrt(x):
     return _sqrt(x)
 
 
-def relu(input, inplace=False):
-    """max(x, 0)."""
+def relu(input: Tensor | float, inplace: bool = False) -> Tensor:
+    """max(x, 0) of each element, in the shape and the element type of `input`. Raises NotImplementedError for
+    `inplace=True`, TypeError for what holds no numbers."""
     if inplace:
         raise NotImplementedError("[relu] tensors cannot be changed in place, got inplace=True, expected False")
     x = as_tensor(input, "relu")
     return x if x.dtype == mstype.bool_ else _relu(x)
 
 
-def softplus(input, beta=1, threshold=20):
-    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold. Above 20 float32 has the same number."""
+def softplus(input: Tensor | float, beta: float = 1, threshold: float = 20) -> Tensor:
+    """log(1 + exp(beta x)) / beta of each element; x where beta x is above `threshold`. Above 20 float32 has the same
+    number. `input` has any shape, which the result has; integers and bools become float32. Raises TypeError for what
+    holds no numbers."""
     scaled = input if beta == 1 else mul(input, beta)
     made = _softplus(scaled) if beta == 1 else div(_softplus(scaled), beta)
     return made if threshold >= 20 else select(greater(scaled, threshold), cast(input, made.dtype), made)
 
 
-def logical_not(input):
-    """Whether an element is 0, or False."""
+def logical_not(input: Tensor | float) -> Tensor:
+    """Whether each element is 0, or False: bools in the shape of `input`, which holds numbers of any type. Raises
+    TypeError for what holds none."""
     return run(lambda trace, a: F.logical_not(a), cast(input, mstype.bool_))
 
 
@@ -91,7 +99,7 @@ def _has_digits(number, dtype):
 def _binary(name):
     function = getattr(F, name)
 
-    def call(input, other):
+    def call(input: Tensor | float, other: Tensor | float) -> Tensor:
         if isinstance(input, Tensor) and isinstance(other, Tensor):
             return run(lambda trace, a, b: function(a, b), input, other)
         if is_number(input) and is_number(other):
@@ -123,19 +131,23 @@ for _name, _text in {
     "greater_equal": "is at least the second; False of NaN",
 }.items():
     globals()[_name] = _binary(_name)
-    globals()[_name].__doc__ = f"Whether the first of each pair of elements, broadcast, {_text}."
+    globals()[_name].__doc__ = f"""Whether the first of each pair of elements {_text}: bools in the shape to which those
+    of the operands broadcast, of numbers of any types. Raises ValueError for shapes that do not, TypeError for what
+    holds no numbers."""
 
 
 _logical_and, _logical_or = _binary("logical_and"), _binary("logical_or")
 
 
-def logical_and(input, other):
-    """Whether both elements are other than 0, or True."""
+def logical_and(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """Whether both elements are other than 0, or True: bools in the shape to which those of the operands broadcast.
+    Raises ValueError for shapes that do not, TypeError for what holds no numbers."""
     return _logical_and(_truth(input), _truth(other))
 
 
-def logical_or(input, other):
-    """Whether one of two elements is other than 0, or True."""
+def logical_or(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """Whether one of two elements is other than 0, or True: bools in the shape to which those of the operands
+    broadcast. Raises ValueError for shapes that do not, TypeError for what holds no numbers."""
     return _logical_or(_truth(input), _truth(other))
 
 
@@ -150,13 +162,17 @@ larger, smaller = _binary("maximum"), _binary("minimum")
 _shared_maximum, _shared_minimum = _binary("shared_maximum"), _binary("shared_minimum")
 
 
-def maximum(input, other):
-    """The larger of each pair, broadcast; equal ones share the gradient."""
+def maximum(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The larger of each pair of elements, NaN if one of them is; equal ones share the gradient. Shapes and element
+    types are those of `add`. Raises ValueError for shapes that do not broadcast, TypeError for what holds no numbers.
+    """
     return _shared_maximum(input, other)
 
 
-def minimum(input, other):
-    """The smaller of each pair, broadcast; equal ones share the gradient."""
+def minimum(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The smaller of each pair of elements, NaN if one of them is; equal ones share the gradient. Shapes and element
+    types are those of `add`. Raises ValueError for shapes that do not broadcast, TypeError for what holds no numbers.
+    """
     return _shared_minimum(input, other)
 
 
@@ -178,8 +194,11 @@ def _scales(x, number):
     return not isinstance(number, Tensor) and is_number(number) and isinstance(x, Tensor) and mstype.is_float(x.dtype)
 
 
-def add(input, other):
-    """The sum of each pair of elements, broadcast."""
+def add(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The sum of each pair of elements, in the shape to which those of the operands broadcast. Of two tensors the
+    result has the wider type, of float16 and bfloat16 float32. A number does not widen the type of a tensor, but
+    integers meet a float as float32, and bools an integer as int64. Raises ValueError for shapes that do not broadcast,
+    TypeError for what holds no numbers."""
     if _scales(input, other):
         return _scaled(input, 1.0, float(other))
     if _scales(other, input):
@@ -187,8 +206,9 @@ def add(input, other):
     return _add(input, other)
 
 
-def sub(input, other):
-    """The difference of each pair of elements, broadcast."""
+def sub(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The difference of each pair of elements, `input` less `other`. Shapes and element types are those of `add`.
+    Raises ValueError for shapes that do not broadcast, TypeError for what holds no numbers."""
     if _scales(input, other):
         return _scaled(input, 1.0, -float(other))
     if _scales(other, input):
@@ -196,8 +216,10 @@ def sub(input, other):
     return _sub(input, other)
 
 
-def mul(input, other):
-    """The product of each pair of elements, broadcast."""
+def mul(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The product of each pair of elements. Shapes and element types are those of `add`, but a tensor without
+    dimensions takes the type of one with dimensions where both hold floats, or both integers. Raises ValueError for
+    shapes that do not broadcast, TypeError for what holds no numbers."""
     if _scales(input, other):
         return _scaled(input, float(other), 0.0)
     if _scales(other, input):
@@ -219,9 +241,11 @@ def _kind(dtype):
     return "float" if mstype.is_float(dtype) else "bool" if dtype == mstype.bool_ else "integer"
 
 
-def div(input, other, *, rounding_mode=None):
-    """Quotient, broadcast; of integers as float32. With the rounding mode "floor" it is `floor_div`, with "trunc" it is
-    rounded towards 0; of integers both are integers."""
+def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
+    """The quotient of each pair of elements, broadcast as in `add`; of integers as float32. A float over 0 is infinite
+    or NaN. With `rounding_mode` "floor" it is `floor_div`, with "trunc" it is rounded towards 0; of integers both are
+    integers. Raises ValueError for another mode or shapes that do not broadcast, TypeError for what holds no numbers
+    and, with a mode, for bools."""
     if rounding_mode == "floor":
         return floor_div(input, other)
     if rounding_mode == "trunc":
@@ -238,8 +262,9 @@ def div(input, other, *, rounding_mode=None):
     return _div(*_kept_types(a, b))
 
 
-def real_div(input, other):
-    """Quotient, broadcast; of integers an integer, rounded towards 0."""
+def real_div(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The quotient of each pair of elements, broadcast as in `add`; of integers an integer, rounded towards 0. Raises
+    ValueError for shapes that do not broadcast, TypeError for what holds no numbers."""
     a, b = _both(input, other, "real_div")
     if mstype.is_float(a.dtype) or mstype.is_float(b.dtype):
         return _div(a, b)
@@ -255,8 +280,10 @@ def as_float(x):
     return x if mstype.is_float(x.dtype) else cast(x, mstype.float32)
 
 
-def pow(input, exponent):
-    """A power, broadcast; of integers exact, and without the fraction that a negative exponent makes."""
+def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """Each element of `input` to the power of one of `exponent`, broadcast as in `add`. Of integers it is exact, and
+    without the fraction that a negative exponent makes; of a negative number to a fraction NaN. Raises ValueError for
+    shapes that do not broadcast, TypeError for two tensors of bools."""
     if is_number(exponent):
         input = as_tensor(input, "pow")
         if mstype.is_float(input.dtype) or not isinstance(exponent, (numbers.Integral, np.bool_)):
@@ -264,8 +291,9 @@ def pow(input, exponent):
     return _power(input, exponent)
 
 
-def bias_add(input_x, bias):
-    """x[n, c, ..] + bias[c]."""
+def bias_add(input_x: Tensor | float, bias: Tensor | float) -> Tensor:
+    """x[n, c, ..] + bias[c], in the shape of `input_x`, of floats. Raises ValueError unless `bias` has one element for
+    each of dimension 1, TypeError for integers, bools and operands of two types."""
     return run(
         lambda trace, x, b: F.apply(trace, "bias_add", [x, b], attributes(axis=1))[0],
         as_tensor(input_x, "bias_add"),
@@ -273,8 +301,10 @@ def bias_add(input_x, bias):
     )
 
 
-def cast(input, dtype):
-    """The same values in another element type.
+def cast(input: Tensor | float, dtype: mstype.DType | str | type) -> Tensor:
+    """The same values in another element type and the same shape. Towards integers fractions are cut off, NaN is 0, and
+    what is beyond the type becomes its nearest number; towards bools it is whether they differ from 0. Raises TypeError
+    for an unknown type, and for what holds no numbers.
 
     >>> ops.cast(ms.Tensor([1.7, -1.7]), ms.int32).asnumpy().tolist()
     [1, -1]
@@ -283,21 +313,25 @@ def cast(input, dtype):
     return run(lambda trace, x: F.cast(x, dtype.core), as_tensor(input, "cast"))
 
 
-def duplicate(input):
-    """The same values as another tensor: an assignment of items of one does not reach the other."""
+def duplicate(input: Tensor) -> Tensor:
+    """The same values, in the same shape and type, as another tensor: an assignment of items of one does not reach the
+    other."""
     shape = list(input.shape)
     return run(lambda trace, x: F.reshape(x, shape), input)
 
 
-def gelu(input, approximate="none"):
-    """x times the normal distribution function of x, or ("tanh") GPT-2's form of it."""
+def gelu(input: Tensor | float, approximate: str = "none") -> Tensor:
+    """x times the normal distribution function of x, or ("tanh") GPT-2's form of it, of each element, in the shape and
+    the type of `input`. Raises ValueError for another form, TypeError for integers and bools."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f"[gelu] unknown form, got '{approximate}', expected none or tanh")
     return run(lambda trace, a: F.gelu(a, approximate == "tanh"), as_tensor(input, "gelu"))
 
 
-def leaky_relu(input, alpha=0.2):
-    """x, or of negative numbers alpha x; alpha is an integer, rounded towards 0, for integers."""
+def leaky_relu(input: Tensor | float, alpha: float = 0.2) -> Tensor:
+    """x, or of negative numbers alpha x, of each element, in the shape and the type of `input`; `alpha` is an integer,
+    rounded towards 0, for integers. Raises ValueError for an `alpha` that is no number, TypeError for what holds none.
+    """
     x = as_tensor(input, "leaky_relu")
     if x.dtype == mstype.bool_:
         return x
@@ -306,8 +340,10 @@ def leaky_relu(input, alpha=0.2):
     return run(lambda trace, a: F.apply(trace, "leaky_relu", [a], attributes(slope=alpha))[0], x)
 
 
-def select(condition, input, other):
-    """`input` where the condition holds, else `other`.
+def select(condition: Tensor | float, input: Tensor | float, other: Tensor | float) -> Tensor:
+    """`input` where the condition holds, else `other`, in the shape to which the three broadcast, and in the type in
+    which `input` and `other` meet. Raises ValueError for shapes that do not broadcast, TypeError for a condition that
+    is not of bools.
 
     >>> ops.where(ms.Tensor([True, False]), ms.Tensor([1, 2]), ms.Tensor([3, 4])).asnumpy().tolist()
     [1, 4]
@@ -328,26 +364,33 @@ def _both(a, b, where):
 where = select
 
 
-def masked_fill(input_x, mask, value):
-    """`value`, in the element type of the tensor, where the mask holds, else its elements."""
+def masked_fill(input_x: Tensor | float, mask: Tensor | float, value: Tensor | float) -> Tensor:
+    """`value`, in the element type of `input_x`, where the mask of bools holds, else the elements of `input_x`; the
+    three broadcast. Raises ValueError for shapes that do not, TypeError for a mask of other types, and for a number
+    with a fraction among integers."""
     x = as_tensor(input_x, "masked_fill")
     if isinstance(value, float) and not mstype.is_float(x.dtype):
         raise TypeError(f"[masked_fill] the value has the wrong type, got {value} for {x.dtype}, expected an integer")
     return select(mask, Tensor(value, x.dtype) if is_number(value) else cast(value, x.dtype), x)
 
 
-def clip(input, min=None, max=None):
-    """Elements below `min` become it, those above `max` that; elements that are a bound have their gradient."""
+def clip(input: Tensor | float, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+    """Elements below `min` become it, those above `max` that, of `max` last; elements that are a bound have their
+    gradient. Bounds are numbers, or tensors that broadcast with `input`; element types are those of `add`. Raises
+    ValueError for no bound at all, or shapes that do not broadcast."""
     return _clipped("clip", larger, smaller, input, min, max)
 
 
 clamp = clip
 
 
-def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+def clip_by_value(
+    x: Tensor | float, clip_value_min: Tensor | float | None = None, clip_value_max: Tensor | float | None = None
+) -> Tensor:
     """Elements below the one value become it, those above the other that; bounds share the gradient of elements that
-    are equal to them. The result has the element type of `x`: integers stay integers, without the fractions of bounds.
-    """
+    are equal to them. They are numbers, or tensors that broadcast with `x`. The result has the element type of `x`:
+    integers stay integers, without the fractions of bounds. A tuple or list of tensors gives a tuple. Raises ValueError
+    for no bound at all or shapes that do not broadcast, TypeError for bools."""
     if isinstance(x, (tuple, list)):
         return tuple(clip_by_value(one, clip_value_min, clip_value_max) for one in x)
     x = as_tensor(x, "clip_by_value")
@@ -365,23 +408,24 @@ def _clipped(where, at_least, at_most, x, low, high):
     return x if high is None else at_most(x, high)
 
 
-def isfinite(input):
-    """Whether each element is a number, and neither infinite nor NaN."""
+def isfinite(input: Tensor | float) -> Tensor:
+    """Whether each element is a number, and neither infinite nor NaN: bools in the shape of `input`. Raises TypeError
+    for what holds no numbers."""
     x = as_tensor(input, "isfinite")
     return equal(sub(x, x), 0.0)
 
 
-def stop_gradient(value):
-    """The tensor as one that has no gradient."""
+def stop_gradient(value: Tensor | float) -> Tensor:
+    """The tensor, in its shape and type, as one that has no gradient. Raises TypeError for what holds no numbers."""
     x, build = as_tensor(value, "stop_gradient"), _trace.current()
     if build is None or not mstype.is_float(x.dtype):
         return x
     return build.with_gradient("stop_gradient", lambda a: a, lambda a, out, dout: (None,), [x])
 
 
-def floor(input):
-    """The largest integers that are not above, as floats, without a gradient. Elements beyond 2^62 are integers
-    already; NaN stays."""
+def floor(input: Tensor | float) -> Tensor:
+    """The largest integers that are not above the elements, in the shape and the type of `input`, without a gradient.
+    Elements beyond 2^62 are integers already; NaN stays. Raises TypeError for what holds no numbers."""
     x = as_tensor(input, "floor")
     if not mstype.is_float(x.dtype):
         return x
@@ -390,13 +434,16 @@ def floor(input):
     return stop_gradient(select(usual, sub(whole, cast(greater(whole, x), x.dtype)), x))
 
 
-def floor_div(input, other):
-    """The largest integers that are not above input / other, broadcast; of integers as integers."""
+def floor_div(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """The largest integers that are not above input / other; of integers as integers, and their largest or smallest
+    number over 0. Shapes and element types are those of `add`. Raises ValueError for shapes that do not broadcast,
+    TypeError for two tensors of bools."""
     return _floor_div(input, other)
 
 
-def floor_mod(input, other):
-    """input - floor_div(input, other) * other, broadcast: with the sign of `other`."""
+def floor_mod(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """input - floor_div(input, other) * other: with the sign of `other`. Shapes and element types are those of `add`.
+    Raises ValueError for shapes that do not broadcast, TypeError for two tensors of bools."""
     return _remainder(input, other)
 
 

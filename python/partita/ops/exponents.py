@@ -1,6 +1,9 @@
 """Logarithms and powers of other bases, and products with them."""
 
+from __future__ import annotations
+
 import math
+import numbers
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -41,46 +44,52 @@ def _float(input, where):
     return as_float(as_tensor(input, where))
 
 
-def log2(input):
-    """The logarithm of base 2, of integers as float32."""
+def log2(input: Tensor | float) -> Tensor:
+    """The logarithm of base 2 of each element, in the shape of `input`; of integers as float32, and NaN below 0. Raises
+    TypeError for what holds no numbers."""
     x = _float(input, "log2")
     return typed(div(log(wide(x)), math.log(2.0)), x.dtype)
 
 
-def log10(input):
-    """The logarithm of base 10, of integers as float32."""
+def log10(input: Tensor | float) -> Tensor:
+    """The logarithm of base 10 of each element, in the shape of `input`; of integers as float32, and NaN below 0.
+    Raises TypeError for what holds no numbers."""
     x = _float(input, "log10")
     return typed(div(log(wide(x)), math.log(10.0)), x.dtype)
 
 
-def exp2(input):
-    """2 to the power of each element, of integers as float32."""
+def exp2(input: Tensor | float) -> Tensor:
+    """2 to the power of each element, in the shape of `input`; of integers as float32. Raises TypeError for what holds
+    no numbers."""
     x = _float(input, "exp2")
     return typed(pow(2.0, wide(x)), x.dtype)
 
 
-def logaddexp(input, other):
-    """log(exp(a) + exp(b)), broadcast, without overflow."""
+def logaddexp(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """log(exp(a) + exp(b)) of each pair of elements, broadcast, without overflow. Raises ValueError for shapes that do
+    not broadcast."""
     a, b = floats("logaddexp", input, other)
-    return typed(_logaddexp(wide(a), wide(b)), a.dtype)
+    return typed(log_of_sum(wide(a), wide(b)), a.dtype)
 
 
-def logaddexp2(input, other):
-    """log2(2^a + 2^b), broadcast, without overflow."""
+def logaddexp2(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """log2(2^a + 2^b) of each pair of elements, broadcast, without overflow. Raises ValueError for shapes that do not
+    broadcast."""
     a, b = floats("logaddexp2", input, other)
     base = math.log(2.0)
-    return typed(div(_logaddexp(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
+    return typed(div(log_of_sum(mul(wide(a), base), mul(wide(b), base)), base), a.dtype)
 
 
-def _logaddexp(a, b):
-    """max(a, b) + log(1 + exp(-|a - b|)); of equal infinities these."""
+def log_of_sum(a, b):
+    """max(a, b) + log(1 + exp(-|a - b|)); of equal infinities these, with finite gradients."""
     same = equal(a, b)
     gap = select(same, Tensor(0.0, a.dtype), sub(a, b))
     return add(maximum(a, b), softplus(neg(abs(gap))))
 
 
-def float_power(input, exponent):
-    """A power, broadcast, computed in float64 and given as it."""
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """A power of each pair of elements, broadcast, computed in float64 and given as it. Raises ValueError for shapes
+    that do not broadcast, TypeError for two numbers."""
     if is_number(input) and is_number(exponent):
         raise TypeError(f"[float_power] no tensor, got {input!r} and {exponent!r}, expected one")
     base = float(input) if is_number(input) else cast(as_tensor(input, "float_power"), mstype.float64)
@@ -91,15 +100,18 @@ def float_power(input, exponent):
 float_power_ext = float_power
 
 
-def ldexp(x, other):
-    """x times 2 to the power of `other`, broadcast, of integers as float32."""
+def ldexp(x: Tensor | float, other: Tensor | float) -> Tensor:
+    """x times 2 to the power of `other`, of each pair of elements, broadcast, of integers as float32. Raises ValueError
+    for shapes that do not broadcast."""
     power = pow(2.0, other if is_number(other) else _float(other, "ldexp"))
     return mul(x if is_number(x) else _float(x, "ldexp"), power)
 
 
-def xlogy(input, other):
-    """input log(other), broadcast, of integers as float32; 0 where `input` is 0 and `other` is a number."""
-    a, b = floats("xlogy", input, other)
+def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """input log(other) of each pair of elements, broadcast, of integers and numbers as float32; 0 where `input` is 0
+    and `other` is a number. Raises ValueError for shapes that do not broadcast."""
+    given = (Tensor(one, mstype.float32) if isinstance(one, numbers.Number) else one for one in (input, other))
+    a, b = floats("xlogy", *given)
     usual = logical_and(greater(b, 0.0), less(b, math.inf))
     return mul(a, log(_or_one(logical_and(equal(a, 0.0), logical_not(usual)), b)))
 
@@ -109,16 +121,18 @@ def _or_one(where, x):
     return select(where, select(equal(x, x), Tensor(1.0, x.dtype), x), x)
 
 
-def xdivy(x, y):
-    """x / y, broadcast; 0 where x is 0 and y is a number, with a gradient of 0."""
+def xdivy(x: Tensor | float, y: Tensor | float) -> Tensor:
+    """x / y of each pair of elements, broadcast; 0 where x is 0 and y is a number, with a gradient of 0. Raises
+    ValueError for shapes that do not broadcast."""
     a, b = floats("xdivy", x, y)
     none = equal(a, 0.0)
     return div(select(none, Tensor(0.0, a.dtype), a), _or_one(none, b))
 
 
-def logit(input, eps=None):
+def logit(input: Tensor | float, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)) of elements from 0 to 1, which are first moved between `eps` and 1 - eps if it is given; of
-    others NaN."""
+    others NaN. The result has the shape of `input`; integers become float32. Raises TypeError for what holds no
+    numbers."""
     x = _float(input, "logit")
     z = wide(x)
     if eps is not None and eps >= 0:
@@ -129,8 +143,9 @@ def logit(input, eps=None):
     return typed(mul(sub(log(z), log(sub(1.0, z))), valid), x.dtype)
 
 
-def hypot(input, other):
-    """sqrt(a^2 + b^2), broadcast, without overflow, of integers as float32."""
+def hypot(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """sqrt(a^2 + b^2) of each pair of elements, broadcast, without overflow, of integers as float32. Raises ValueError
+    for shapes that do not broadcast."""
     a, b = floats("hypot", input, other)
     wide_a, wide_b = wide(a), wide(b)
     largest = maximum(abs(wide_a), abs(wide_b))
@@ -141,11 +156,11 @@ def hypot(input, other):
     return typed(select(infinite, Tensor(math.inf, found.dtype), found), a.dtype)
 
 
-def deg2rad(x):
-    """Degrees as radians."""
+def deg2rad(x: Tensor | float) -> Tensor:
+    """Degrees as radians, in the shape of `x`; integers become float32. Raises TypeError for what holds no numbers."""
     return mul(_float(x, "deg2rad"), math.pi / 180)
 
 
-def rad2deg(x):
-    """Radians as degrees."""
+def rad2deg(x: Tensor | float) -> Tensor:
+    """Radians as degrees, in the shape of `x`; integers become float32. Raises TypeError for what holds no numbers."""
     return mul(_float(x, "rad2deg"), 180 / math.pi)

@@ -1,6 +1,9 @@
 """Largest and smallest elements so far, and those in the middle of an order."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,14 +13,11 @@ from partita.ops.arranged import argsort, sort
 from partita.ops.creation import full, zeros_like
 from partita.ops.derived import isnan, stop_gradient
 from partita.ops.elementwise import (
-    abs,
     add,
     cast,
     div,
-    exp,
     greater,
     less,
-    log,
     logical_and,
     logical_not,
     logical_or,
@@ -26,6 +26,7 @@ from partita.ops.elementwise import (
     select,
     sub,
 )
+from partita.ops.exponents import log_of_sum
 from partita.ops.picked import gather_elements
 from partita.ops.reductions import amax, amin, argmax, reduce_sum
 from partita.ops.reductions import any as any_of
@@ -69,26 +70,26 @@ def _so_far(where, beyond, input, axis, kind):
     return gather_elements(x, axis, places), cast(places, kind)
 
 
-def cummax(input, axis):
-    """(largest elements up to each one along an axis, where they are as int64, the last of equal ones)."""
+def cummax(input: Tensor | float, axis: int) -> tuple[Tensor, Tensor]:
+    """(largest elements up to each one along an axis, where they are as int64, the last of equal ones), both in the
+    shape of `input`. Raises ValueError for an axis that the tensor has not."""
     return _so_far("cummax", greater, input, axis, mstype.int64)
 
 
-def cummin(input, axis):
-    """(smallest elements up to each one along an axis, where they are as int32, the last of equal ones)."""
+def cummin(input: Tensor | float, axis: int) -> tuple[Tensor, Tensor]:
+    """(smallest elements up to each one along an axis, where they are as int32, the last of equal ones), both in the
+    shape of `input`. Raises ValueError for an axis that the tensor has not."""
     return _so_far("cummin", less, input, axis, mstype.int32)
 
 
-def logcumsumexp(input, axis):
-    """log(sum(exp(x))) of the elements up to each one along an axis, without overflow."""
+def logcumsumexp(input: Tensor | float, axis: int) -> Tensor:
+    """log(sum(exp(x))) of the elements up to each one along an axis, without overflow. Raises ValueError for an axis
+    that the tensor has not."""
     x = as_tensor(input, "logcumsumexp")
     axis = axis_of("logcumsumexp", int(axis), x.ndim)
 
     def join(before, here):
-        a, b = before[0], here[0]
-        largest = stop_gradient(maximum(a, b))
-        shift = select(less(abs(largest), math.inf), largest, zeros_like(largest))
-        return [add(log(add(exp(sub(a, shift)), exp(sub(b, shift)))), shift)]
+        return [log_of_sum(before[0], here[0])]
 
     wide = cast(x, mstype.float32) if x.dtype in (mstype.float16, mstype.bfloat16) else x
     return cast(_doubled(join, [wide], axis)[0], x.dtype)
@@ -111,9 +112,10 @@ def _picked(x, axis, places, keepdims):
     return (found, places) if keepdims else (squeeze(found, axis), squeeze(places, axis))
 
 
-def median(input, axis=-1, keepdims=False):
+def median(input: Tensor | float, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the element in the middle of the order along an axis, the lower of two, where it is as int64): NaN where there
-    is one."""
+    is one. Both have the shape without the axis, or with `keepdims` with size 1 there. Raises ValueError for an axis
+    that the tensor has not."""
     x = as_tensor(input, "median")
     if x.ndim == 0:
         return x, full([], 0, dtype=mstype.int64)
@@ -136,9 +138,9 @@ def _count(x, axis, keepdims):
     return reduce_sum(cast(logical_not(isnan(x)), mstype.int64), axis, keepdims)
 
 
-def nanmedian(input, axis=-1, keepdims=False):
+def nanmedian(input: Tensor | float, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the element in the middle of the order along an axis, the lower of two, where it is as int64), without NaN; NaN
-    where there is nothing else."""
+    where there is nothing else. Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input, "nanmedian")
     if x.ndim == 0 or not mstype.is_float(x.dtype):
         return median(x, axis, keepdims)
@@ -183,26 +185,42 @@ def _slices(x, axis):
     ]
 
 
-def quantile(input, q, axis=None, keepdims=False):
+def quantile(input: Tensor | float, q: Tensor | float, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The q-quantiles along an axis, or of all elements, between two elements on the line between them; for a row of q
-    as a first dimension. NaN where there is one."""
+    as a first dimension. NaN where there is one. Raises ValueError for a q outside of 0 to 1, or an axis that the
+    tensor has not, TypeError for other than float32 and float64."""
     return _quantile("quantile", input, q, axis, keepdims, ignores=False)
 
 
-def nanquantile(input, q, axis=None, keepdims=False):
+def nanquantile(input: Tensor | float, q: Tensor | float, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The q-quantiles along an axis, or of all elements, without NaN: see quantile."""
     return _quantile("nanquantile", input, q, axis, keepdims, ignores=True)
 
 
-def nansum(input, axis=None, keepdims=False, *, dtype=None):
-    """The sum over dimensions, or of all elements, without NaN."""
+def nansum(
+    input: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
+    """The sum over dimensions, or of all elements, without NaN. The result has the shape without these dimensions, or
+    with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor has not."""
     x = _without_nan(as_tensor(input, "nansum"), 0.0)
     x = x if dtype is None else cast(x, dtype)
     return reduce_sum(x, () if axis is None else axis, keepdims)
 
 
-def nanmean(input, axis=None, keepdims=False, *, dtype=None):
-    """The mean over dimensions, or of all elements, without NaN; NaN where there is nothing else."""
+def nanmean(
+    input: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
+    """The mean over dimensions, or of all elements, without NaN; NaN where there is nothing else. The result has the
+    shape without these dimensions, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor
+    has not."""
     x = as_tensor(input, "nanmean")
     if not mstype.is_float(x.dtype):
         raise TypeError(f"[nanmean] bad element type, got {x.dtype}, expected floating-point numbers")
@@ -210,11 +228,11 @@ def nanmean(input, axis=None, keepdims=False, *, dtype=None):
     return made if dtype is None else cast(made, dtype)
 
 
-def aminmax(input, *, axis=0, keepdims=False):
+def aminmax(input: Tensor | float, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(smallest, largest) elements along an axis, or of all for None."""
     return amin(input, axis, keepdims), amax(input, axis, keepdims)
 
 
-def msort(input):
-    """The elements in rising order along the first dimension."""
+def msort(input: Tensor | float) -> Tensor:
+    """The elements in rising order along the first dimension. Raises ValueError for a tensor without dimensions."""
     return sort(input, 0)[0]

@@ -1,5 +1,7 @@
 """Elements in the stead of those along an axis, of a slice, a diagonal or a mask; and parts in reverse."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
@@ -16,7 +18,7 @@ from partita.ops.reductions import cumsum
 from partita.ops.scattered import added_at
 from partita.ops.segments import combined, counted
 from partita.ops.shapes import broadcast_to, gather, reshape, stack, swapaxes
-from partita.ops.support import F, as_tensor, attributes, axis_of, is_number, run
+from partita.ops.support import F, as_tensor, attributes, axis_of, broadcast_shape, is_number, run
 
 __all__ = (
     "diagonal_scatter gather_d index_fill inplace_index_add put_ reverse_sequence scatter select_scatter"
@@ -44,8 +46,9 @@ def _number_of(where, value, dtype):
     return cast(as_tensor(value, where), dtype)
 
 
-def index_fill(x, axis, index, value):
-    """The tensor with its slices at places along an axis filled with a number, or a tensor of one."""
+def index_fill(x: Tensor | float, axis: int, index: Tensor | float, value: Tensor | float) -> Tensor:
+    """The tensor with its slices at places along an axis filled with a number, or a tensor of one. Raises ValueError
+    for an axis that the tensor has not, IndexError for a known place outside."""
     x, ids = as_tensor(x, "index_fill"), _row("index_fill", index)
     axis = axis_of("index_fill", int(axis), x.ndim)
     hit = greater(counted(_from_front(ids, x.shape[axis]), x.shape[axis]), 0)
@@ -73,7 +76,7 @@ def masked_scatter(input, mask, source):
     return select(mask, reshape(gather(reshape(source, [-1]), numbers_of, 0), x.shape), x)
 
 
-def put_(input, index, source, accumulate=False):
+def put_(input: Tensor, index: Tensor | float, source: Tensor | float, accumulate: bool = False) -> Tensor:
     """The tensor itself, after elements of the source were written to, or added at, places of all elements in one
     row."""
     x, new = as_tensor(input, "put_"), as_tensor(source, "put_")
@@ -97,27 +100,36 @@ def index_put(input, indices, values, accumulate=False):
         parts += nonzero(one, as_tuple=True) if one.dtype == mstype.bool_ else [one]
     if not 0 < len(parts) <= x.ndim:
         raise ValueError(f"[index_put] bad number of indices, got {len(parts)}, expected 1 to {x.ndim}")
-    shape = np.broadcast_shapes(*(one.shape for one in parts))
+    shape = broadcast_shape("index_put", *(one.shape for one in parts))
     ids = [cast(broadcast_to(_from_front(one, n), shape), mstype.int64) for one, n in zip(parts, x.shape)]
     wide = broadcast_to(cast(values, x.dtype), (*shape, *x.shape[len(parts) :]))
     return placed("index_put", "add" if accumulate else "update", x, stack(ids, -1), wide)
 
 
-def select_scatter(input, src, axis, index):
+def select_scatter(input: Tensor | float, src: Tensor | float, axis: int, index: Tensor | float) -> Tensor:
     """The tensor with one slice along an axis replaced."""
     x = as_tensor(input, "select_scatter")
     axis = axis_of("select_scatter", axis, x.ndim)
     return assigned(x, (slice(None),) * axis + (int(index),), as_tensor(src, "select_scatter"))
 
 
-def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
+def slice_scatter(
+    input: Tensor | float,
+    src: Tensor | float,
+    axis: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
     """The tensor with the slices from `start` to `end` along an axis, or each step-th of them, replaced."""
     x = as_tensor(input, "slice_scatter")
     axis = axis_of("slice_scatter", axis, x.ndim)
     return assigned(x, (slice(None),) * axis + (slice(start, end, step),), as_tensor(src, "slice_scatter"))
 
 
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+def diagonal_scatter(
+    input: Tensor | float, src: Tensor | float, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
     """The tensor with a diagonal of two dimensions, which `src` has last, replaced."""
     x, new = as_tensor(input, "diagonal_scatter"), as_tensor(src, "diagonal_scatter")
     places = np.diagonal(np.arange(x.size).reshape(x.shape), offset, dim1, dim2)
@@ -126,7 +138,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return reshape(assigned(reshape(x, [-1]), np.array(places), new), x.shape)
 
 
-def inplace_index_add(var, indices, updates, axis):
+def inplace_index_add(var: Tensor, indices: Tensor | float, updates: Tensor | float, axis: int) -> Tensor:
     """The parameter or tensor with slices along an axis added at places: it has these values from then on."""
     made = added_at(var, indices, updates, axis)
     if isinstance(var, Parameter):
@@ -165,17 +177,22 @@ def scatter_along(where, kind, input, axis, index, src):
     return swapaxes(made, axis, last) if axis != last else made
 
 
-def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none"):
+def tensor_scatter_elements(
+    input_x: Tensor | float, indices: Tensor | float, updates: Tensor | float, axis: int = 0, reduction: str = "none"
+) -> Tensor:
     """The tensor with elements at places along an axis replaced by updates, the last one where places are equal, or
-    ("add") with the updates added."""
+    ("add") with the updates added. Indices and updates have one shape, which is within that of `input_x`. Raises
+    ValueError for other shapes, or another reduction, TypeError for updates of another type, IndexError for a known
+    place outside."""
     if reduction not in ("none", "add"):
         raise ValueError(f"[tensor_scatter_elements] unknown reduction, got {reduction!r}, expected none or add")
     kind = "add" if reduction == "add" else "update"
     return _of_equal_shapes("tensor_scatter_elements", kind, input_x, axis, indices, updates)
 
 
-def scatter(input, axis, index, src):
-    """The tensor with elements at places along an axis replaced by others, or by a number."""
+def scatter(input: Tensor | float, axis: int, index: Tensor | float, src: Tensor | float) -> Tensor:
+    """The tensor with elements at places along an axis replaced by others, or by a number. Raises ValueError for shapes
+    that do not fit, IndexError for a known place outside."""
     return _of_equal_shapes("scatter", "update", input, axis, index, src)
 
 
@@ -198,14 +215,15 @@ def _along_last(where, kind, x, ids, new):
     return reshape(made, x.shape)
 
 
-def gather_d(x, dim, index):
-    """The elements at places along a dimension: the result has the shape of the indices."""
+def gather_d(x: Tensor | float, dim: int, index: Tensor | float) -> Tensor:
+    """The elements at places along a dimension: the result has the shape of the indices. Shapes and errors are those of
+    `gather_elements`."""
     return gather_elements(x, dim, index)
 
 
-def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
-    """The tensor whose first seq_lengths[b] slices along `seq_dim` are in reverse order, for each b along
-    `batch_dim`."""
+def reverse_sequence(x: Tensor | float, seq_lengths: Tensor | float, seq_dim: int, batch_dim: int = 0) -> Tensor:
+    """The tensor, in its shape, whose first seq_lengths[b] slices along `seq_dim` are in reverse order, for each b
+    along `batch_dim`. Raises ValueError unless there is one length for each, and for one dimension twice."""
     x, lengths = as_tensor(x, "reverse_sequence"), as_tensor(seq_lengths, "reverse_sequence")
     seq, batch = (axis_of("reverse_sequence", one, x.ndim) for one in (seq_dim, batch_dim))
     if seq == batch or lengths.ndim != 1 or lengths.shape[0] != x.shape[batch]:

@@ -1,6 +1,9 @@
 """Images from the columns of their windows."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -41,9 +44,16 @@ def _options(where, kernel_size, dilation, padding, stride):
     )
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(
+    input: Tensor | float,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
     """Images x[n, c, *output_size] from the columns of their windows, [n, c * kh * kw, windows], as `unfold` makes
-    them; elements of several windows are added."""
+    them; elements of several windows are added. Raises ValueError for other shapes."""
     x, options = as_tensor(input, "fold"), _options("fold", kernel_size, dilation, padding, stride)
     count = math.prod(options[0])
     if x.ndim != 3 or x.shape[1] % count:
@@ -52,7 +62,14 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return _summed("fold", parts, output_size, *options)
 
 
-def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
+def col2im(
+    input_x: Tensor | float,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int],
+    padding_value: int | Sequence[int],
+    stride: int | Sequence[int],
+) -> Tensor:
     """Images x[n, c, *output_size] from the columns of their windows, [n, c, kh * kw, windows]; elements of several
     windows are added."""
     x, options = as_tensor(input_x, "col2im"), _options("col2im", kernel_size, dilation, padding_value, stride)

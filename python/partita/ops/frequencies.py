@@ -1,6 +1,9 @@
 """Frequencies of Fourier transforms. The transforms themselves are complex: they are refused."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,12 +31,12 @@ def _frequencies(name, n, d, dtype):
     return Tensor(getattr(np.fft, name)(int(n), float(d)), dtype or mstype.float32)
 
 
-def fftfreq(n, d=1.0, dtype=None):
+def fftfreq(n: int, d: float = 1.0, dtype: mstype.DType | str | type | None = None) -> Tensor:
     """The frequencies of a Fourier transform of n places, d apart, as float32."""
     return _frequencies("fftfreq", n, d, dtype)
 
 
-def rfftfreq(n, d=1.0, dtype=None):
+def rfftfreq(n: int, d: float = 1.0, dtype: mstype.DType | str | type | None = None) -> Tensor:
     """The frequencies from 0 on of a Fourier transform of n places, d apart, as float32."""
     return _frequencies("rfftfreq", n, d, dtype)
 
@@ -44,11 +47,11 @@ def _shifted(name, input, dim, back):
     return roll(x, tuple((x.shape[i] + 1) // 2 if back else x.shape[i] // 2 for i in axes), tuple(axes))
 
 
-def fftshift(input, dim=None):
+def fftshift(input: Tensor | float, dim: int | Sequence[int] | None = None) -> Tensor:
     """The elements moved by half of each dimension, or of some, so that frequency 0 is in the middle."""
     return _shifted("fftshift", input, dim, False)
 
 
-def ifftshift(input, dim=None):
+def ifftshift(input: Tensor | float, dim: int | Sequence[int] | None = None) -> Tensor:
     """The elements moved back by half of each dimension, or of some: it undoes `fftshift`."""
     return _shifted("ifftshift", input, dim, True)

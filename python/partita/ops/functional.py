@@ -33,5 +33,7 @@ from partita.ops.angles import *  # noqa: F401,F403
 from partita.ops.searched import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401
 
+for _name in ("Sequence", "annotations"):  # of the modules, for their annotations
+    del globals()[_name]
 LATER = _later.places_of(later.FUNCTIONS, "partita.ops")
 __getattr__, __dir__ = _later.names_later(globals(), LATER | _later.places_of(later.INNER, "partita.ops"))

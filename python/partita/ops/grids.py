@@ -1,6 +1,9 @@
 """Images and volumes at places between their elements."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,9 +34,10 @@ __all__ = ("affine_grid", "grid_sample")
 _MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 
 
-def affine_grid(theta, size, align_corners=False):
+def affine_grid(theta: Tensor | float, size: Sequence[int], align_corners: bool = False) -> Tensor:
     """The places of the elements of images or volumes of a size, [n, h, w, 2] or [n, d, h, w, 3], after the affine map
-    theta[n, 2, 3] or theta[n, 3, 4]. Places are from -1 to 1 and have x first."""
+    theta[n, 2, 3] or theta[n, 3, 4]. Places are from -1 to 1 and have x first. Raises ValueError for shapes that do not
+    fit."""
     maps, sizes = as_tensor(theta, "affine_grid"), [int(one) for one in size]
     count = len(sizes) - 2
     if count not in (2, 3) or maps.shape != (sizes[0], count, count + 1):
@@ -108,10 +112,17 @@ def _whole(place):
     return stop_gradient(floor(place))
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(
+    input: Tensor | float,
+    grid: Tensor | float,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
     """x[n, c, h, w] at the places grid[n, rows, columns, 2], or x[n, c, d, h, w] at grid[n, .., 3]: the nearest
     elements, or the weighted ones around each place. Places are from -1 to 1 and have x first. Beyond the edges there
-    are zeros, the edge ("border") or what mirrors ("reflection")."""
+    are zeros, the edge ("border") or what mirrors ("reflection"). Raises ValueError for shapes that do not fit, or
+    another mode."""
     x, points = as_tensor(input, "grid_sample"), as_tensor(grid, "grid_sample")
     for name, value, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
         if value not in known:

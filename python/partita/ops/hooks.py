@@ -1,5 +1,7 @@
 """Functions of users that gradients pass through: hooks of tensors and cells, and ops that insert them."""
 
+from collections.abc import Callable
+
 from partita import _trace
 from partita.common.tensor import Tensor
 from partita.ops.primitive import Primitive
@@ -60,7 +62,7 @@ class _Hooks(list):
         return found
 
 
-def register_hook(tensor, hook):
+def register_hook(tensor: Tensor, hook: Callable) -> TensorHook:
     """Makes the gradient of a tensor pass through `hook(gradient)`, which returns another one or None. Returns a handle
     whose `remove` ends it. Hooks of a tensor are called in their order. Within a step the first counts for what uses
     the tensor from here on, and the others where the first does. Raises NotImplementedError for a parameter."""

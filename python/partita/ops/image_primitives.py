@@ -1,5 +1,9 @@
 """Ops of images as objects: other sizes, windows as columns, channels."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
@@ -118,6 +122,8 @@ def _resized(where, align_corners, half_pixel_centers, resize):
 
     def call(image, size):
         wanted = several(where, "size", _known(size), 2)
+        if image.ndim != 4:
+            raise ValueError(f"[{where}] wrong number of dimensions, got {image.shape}, expected 4")
         for axis, one in enumerate(wanted, 2):
             image = resize(image, axis, image.shape[axis], one)
         return image
@@ -171,9 +177,10 @@ def ResizeNearestNeighborV2(align_corners=False, half_pixel_centers=False):
 
 
 @op
-def ResizeNearestNeighbor(size, align_corners=False, half_pixel_centers=False):
-    """Images x[n, c, h, w] of another size, of the nearest elements. With `align_corners` the corners of both are the
-    same, with `half_pixel_centers` the middles."""
+def ResizeNearestNeighbor(size: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False):
+    """ResizeNearestNeighbor(size)(x): images x[n, c, h, w] of another size, (rows, columns), of the nearest elements.
+    With `align_corners` the corners of both are the same, with `half_pixel_centers` the middles. Raises ValueError for
+    both of them, or other shapes."""
     resize = _nearest(align_corners, half_pixel_centers)
     call = _resized("ResizeNearestNeighbor", align_corners, half_pixel_centers, resize)
     return lambda input_x: call(input_x, size)

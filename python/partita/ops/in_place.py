@@ -1,10 +1,15 @@
 """Methods of tensors of elements, and those that change a tensor and return it; the same as functions."""
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.generator import Generator, by_generator
+from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item
 from partita.ops.support import is_number
@@ -17,7 +22,7 @@ def _written(tensor, values):
 
 
 def _of_one(function):
-    def call(self):
+    def call(self) -> Tensor:
         return _written(self, function(self))
 
     call.__doc__ = f"Writes `{function.__name__}` of the elements into the tensor, and returns it."
@@ -40,7 +45,7 @@ _CASTS = {"bfloat16": mstype.bfloat16, "byte": mstype.uint8, "double": mstype.fl
 
 
 def _cast_to(dtype):
-    def call(self):
+    def call(self) -> Tensor:
         return F.cast(self, dtype)
 
     call.__doc__ = f"The elements as {dtype}."
@@ -50,83 +55,92 @@ def _cast_to(dtype):
 class Elements:
     """Methods whose parameters are not those of a function, and those that change a tensor."""
 
-    def bernoulli(self, *, generator=None):
+    @by_generator
+    def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability of each element, else 0."""
         return F.bernoulli_ext(self)
 
-    def is_signed(self):
+    def is_signed(self) -> bool:
         """Whether the element type has numbers below 0."""
         return self.dtype not in (*mstype.uint_type, mstype.bool_)
 
-    def new_empty(self, size, *, dtype=None, device=None):
+    def new_empty(
+        self, size: int | Sequence[int], *, dtype: mstype.DType | str | type | None = None, device: str | None = None
+    ) -> Tensor:
         """A tensor of a shape, of this element type unless another one is given; it holds zeros."""
         return F.full(size, 0, dtype=dtype or self.dtype)
 
-    def float_power(self, other):
+    def float_power(self, other: Tensor | float) -> Tensor:
         """A power, broadcast, computed in float64 and given as it."""
         return F.float_power(self, other)
 
-    def uniform(self, from_=0.0, to=1.0, generator=None):
+    @by_generator
+    def uniform(self, from_: float = 0.0, to: float = 1.0, generator: Generator | None = None) -> Tensor:
         """Numbers between two others, in this shape and element type."""
         return F.cast(_between(self, from_, to), self.dtype)
 
-    def log_normal(self, mean=1.0, std=2.0):
+    def log_normal(self, mean: float = 1.0, std: float = 2.0) -> Tensor:
         """Powers of e whose exponents are normal, in this shape and element type."""
         return F.cast(F.exp(F.normal(self.shape, mean, std)), self.dtype)
 
-    def cauchy(self, median=0.0, sigma=1.0):
+    def cauchy(self, median: float = 0.0, sigma: float = 1.0) -> Tensor:
         """Numbers of the distribution of Cauchy, in this shape and element type."""
         return F.cast(F.cauchy(self.shape, median, sigma), self.dtype)
 
-    def inplace_update(self, v, indices):
+    def inplace_update(self, v: Tensor, indices: int | Sequence[int]) -> Tensor:
         """The tensor with rows in place of those of these numbers."""
         return F.inplace_update(self, v, indices)
 
-    def add_(self, other, *, alpha=1):
+    def add_(self, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         """Adds a tensor or a number, times alpha."""
         return _written(self, F.add(self, other if alpha == 1 else F.mul(other, alpha)))
 
-    def sub_(self, other, *, alpha=1):
+    def sub_(self, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         """Subtracts a tensor or a number, times alpha."""
         return _written(self, F.sub(self, other if alpha == 1 else F.mul(other, alpha)))
 
-    def div_(self, other, *, rounding_mode=None):
+    def div_(self, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
         """Divides by a tensor or a number; see `ops.div`."""
         return _written(self, F.div(self, other, rounding_mode=rounding_mode))
 
-    def floor_divide_(self, other):
+    def floor_divide_(self, other: Tensor | float) -> Tensor:
         """Divides by a tensor or a number, rounded down."""
         return _written(self, F.floor_div(self, other))
 
-    def remainder_(self, other):
+    def remainder_(self, other: Tensor | float) -> Tensor:
         """Takes the remainders of a division that rounds down."""
         return _written(self, F.remainder(self, other))
 
-    def clamp_(self, min=None, max=None):
+    def clamp_(self, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
         """Moves elements below `min` to it, and those above `max` to that."""
         return _written(self, F.clamp(self, min, max))
 
-    def bernoulli_(self, p=0.5, *, generator=None):
+    @by_generator
+    def bernoulli_(self, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Writes 1 with probability p, else 0."""
         return _written(self, F.bernoulli(self, p))
 
-    def normal_(self, mean=0, std=1, *, generator=None):
+    @by_generator
+    def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Writes numbers of a normal distribution."""
         if is_number(std) and std < 0:
             raise ValueError(f"[normal_] bad std, got {std}, expected a number from 0")
         return _written(self, F.normal(self.shape, mean, std))
 
-    def uniform_(self, from_=0, to=1, *, generator=None):
+    @by_generator
+    def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Writes numbers between two others."""
         return _written(self, _between(self, from_, to))
 
-    def exponential_(self, lambd=1, *, generator=None):
+    @by_generator
+    def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Writes numbers of the exponential distribution of a rate."""
         if lambd <= 0:
             raise ValueError(f"[exponential_] bad rate, got {lambd}, expected a positive number")
         return _written(self, F.div(F.neg(F.log(_between(self, 0.0, 1.0))), float(lambd)))
 
-    def random_(self, from_=0, to=None, *, generator=None):
+    @by_generator
+    def random_(self, from_: float = 0, to: float | None = None, *, generator: Generator | None = None) -> Tensor:
         """Writes integers from `from_` to below `to`: without it up to the largest that the element type has, of floats
         up to the largest below which it has all. With one number this is `to`."""
         limit = _limit(self.dtype) if to is None and from_ == 0 else to
@@ -164,7 +178,8 @@ def _function(name):
         return method(input, *args, **kwargs)
 
     first, *others = inspect.signature(method).parameters.values()
-    call.__signature__ = inspect.Signature([first.replace(name="input"), *others])
+    first = first.replace(name="input", annotation="Tensor")
+    call.__signature__ = inspect.Signature([first, *others], return_annotation="Tensor")
     call.__name__ = call.__qualname__ = name
     call.__doc__ = method.__doc__
     return call
@@ -176,7 +191,7 @@ for _name in _OF_METHODS:
     globals()[_name] = _function(_name)
 
 
-def zero_(input):
+def zero_(input: Tensor) -> Tensor:
     """Writes 0 everywhere, and returns the tensor."""
     return _written(input, 0)
 

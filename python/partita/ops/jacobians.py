@@ -1,8 +1,11 @@
 """Jacobians: the gradients of each element of a result, or the derivatives by each element of an input, as slices of
 one computation."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Callable, Sequence
 
 from partita import _core, _trace
 from partita._mapping import Mapping
@@ -17,7 +20,9 @@ from partita.ops.support import F, attributes, run
 __all__ = ("jacfwd", "jacrev")
 
 
-def jacrev(fn, grad_position=0, has_aux=False):
+def jacrev(
+    fn: Callable[..., object], grad_position: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., object]:
     """A function that gives the Jacobian of `fn` by the inputs at these positions: a tensor whose shape is that of the
     result, then that of the input. Several results or positions give a tuple, several of both a tuple for each result.
     With `has_aux` it gives (the Jacobian of the first result, the other results).
@@ -28,7 +33,9 @@ def jacrev(fn, grad_position=0, has_aux=False):
     return _jacobian_of("jacrev", _by_results, fn, grad_position, has_aux)
 
 
-def jacfwd(fn, grad_position=0, has_aux=False):
+def jacfwd(
+    fn: Callable[..., object], grad_position: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., object]:
     """A function that gives the Jacobian of `fn`, as `jacrev` does. It computes the derivatives by each element of the
     inputs, all at once as one batch, each by two reverse passes. So it costs less than `jacrev` where inputs have far
     fewer elements than results."""

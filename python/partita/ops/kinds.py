@@ -9,7 +9,7 @@ from partita.common.tensor import Tensor
 from partita.ops.elementwise import as_float, cast
 from partita.ops.hosted import Hosted
 from partita.ops.shapes import broadcast_to
-from partita.ops.support import as_tensor, is_number, number_dtype
+from partita.ops.support import as_tensor, broadcast_shape, is_number, number_dtype
 
 
 def typed(x, dtype):
@@ -70,6 +70,6 @@ def by_numpy(name, function, *operands, dtype=None, bprop=None):
     ranks. Without `bprop`, whose
     operands and gradients have the shape of the result, it has no gradient. The result has the element type of the
     operands, or `dtype`."""
-    shape = np.broadcast_shapes(*[one.shape for one in operands])
+    shape = broadcast_shape(name, *[one.shape for one in operands])
     spread = [one if one.shape == shape else broadcast_to(one, shape) for one in operands]
     return _op_of(name, function, len(shape), len(spread), dtype, bprop)(*spread)

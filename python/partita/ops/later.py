@@ -49,7 +49,7 @@ FUNCTIONS = {
         "batch_dot block_diag cdist cond cov dist einsum_ext ger histc kron matrix_norm pdist renorm trapz vecdot "
         "vector_norm"
     ),
-    "normalized_sums": "add_layer_norm add_rms_norm embedding",
+    "normalized_sums": "add_layer_norm add_rms_norm rms_norm",
     "placed": (
         "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd scatter_nd_add scatter_nd_div "
         "scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_update "
@@ -72,8 +72,9 @@ FUNCTIONS = {
     "segments": "unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum",
     "signs": (
         "absolute allclose approximate_equal conj copysign div_no_nan divide eps fix floordiv floormod fmax fmin fmod "
-        "frac heaviside inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num negative "
-        "positive real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div truncate_mod"
+        "frac heaviside imag inv is_complex is_nonzero isnan_ext isneginf isposinf isreal mul_no_nan nan_to_num "
+        "negative positive real rint sgn signbit sinc square_sum_all squared_difference subtract truncate_div "
+        "truncate_mod"
     ),
     "sparse_names": (
         "coo2csr coo_abs coo_acos coo_acosh coo_add coo_asin coo_asinh coo_atan coo_atanh coo_ceil coo_concat coo_cos "
@@ -92,6 +93,7 @@ FUNCTIONS = {
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e "
         "bessel_y0 bessel_y1 i0 igamma igammac mvlgamma zeta"
     ),
+    "tables": "embedding",
     "thresholds": "gumbel_softmax hardshrink rrelu soft_shrink softshrink swiglu threshold",
     "transposed_volumes": "conv3d_transpose conv_transpose2d deformable_conv2d",
     "updates_of_rows": "inplace_add inplace_sub inplace_update",
@@ -124,8 +126,12 @@ OBJECTS = {
         "FusedWeightScaleApplyMomentum LARSUpdate SGD SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradV2 "
         "SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp"
     ),
-    "attention_primitives": "FlashAttentionScore",
+    "attention_primitives": "FlashAttentionScore PromptFlashAttention",
     "colors": "HSVToRGB InstanceNorm RGBToHSV",
+    "convolution_primitives": (
+        "BasicLSTMCell Conv3D Conv3DTranspose DeformableOffsets DepthwiseConv2dNative DropoutDoMask DynamicGRUV2 "
+        "DynamicRNN FractionalAvgPool FractionalMaxPool RNNTLoss"
+    ),
     "draw_primitives": (
         "Bernoulli Cauchy ComplexAbs Gamma LogNormalReverse Multinomial MultinomialWithReplacement "
         "NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus NonDeterministicInts Poisson Polar "
@@ -136,10 +142,10 @@ OBJECTS = {
         "AccumulateNV2 Addcdiv ApproximateEqual AssignAdd AssignSub BartlettWindow BesselI0 BesselI0e BesselI1 "
         "BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 BitwiseAnd BitwiseOr "
         "BitwiseXor BlackmanWindow CeLU CheckNumerics DivNoNan Eps FastGelu FillV2 Fills FloatStatus Fmax Fmin GLU "
-        "Gcd Gelu HShrink HammingWindow Heaviside Hypot Igamma Igammac InplaceAdd InplaceSub InplaceUpdate "
+        "Gcd Gelu HShrink HammingWindow Heaviside Hypot Igamma Igammac Imag InplaceAdd InplaceSub InplaceUpdate "
         "InplaceUpdateV2 Inv Invert IsClose IsInf IsNan L2Loss Lcm LeftShift Lerp LerpScalar LinSpace LogSpace Logit "
-        "MulNoNan Mvlgamma NanToNum NextAfter PReLU PopulationCount Range RightShift Rint ScalarCast Sinc SoftShrink "
-        "SquareSumAll SquaredDifference TrilIndices TriuIndices TruncateDiv TruncateMod Xdivy Xlogy Zeta"
+        "MulNoNan Mvlgamma NanToNum NextAfter PReLU PopulationCount Range Real RightShift Rint ScalarCast Sinc "
+        "SoftShrink SquareSumAll SquaredDifference TrilIndices TriuIndices TruncateDiv TruncateMod Xdivy Xlogy Zeta"
     ),
     "image_primitives": (
         "AffineGrid ChannelShuffle Col2Im Dropout2D Dropout3D ExtractImagePatches GridSampler2D GridSampler3D Im2Col "
@@ -155,10 +161,6 @@ OBJECTS = {
     "loss_primitives": (
         "BCEWithLogitsLoss BinaryCrossEntropy CTCGreedyDecoder CTCLoss CTCLossV2 MultiMarginLoss MultilabelMarginLoss "
         "SmoothL1Loss SoftMarginLoss TripletMarginLoss"
-    ),
-    "more_primitives": (
-        "BasicLSTMCell Conv3D Conv3DTranspose DeformableOffsets DepthwiseConv2dNative DropoutDoMask DynamicGRUV2 "
-        "DynamicRNN FractionalAvgPool FractionalMaxPool RNNTLoss"
     ),
     "order_primitives": (
         "ArgMaxWithValue ArgMinWithValue Argmin BatchToSpace BatchToSpaceND BoundingBoxDecode BoundingBoxEncode "

@@ -1,7 +1,10 @@
 """Ops that layers call."""
 
+from __future__ import annotations
+
 import builtins
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,9 +13,19 @@ from partita._precision import is_half
 from partita.common import dtype as mstype
 from partita.common import seed as seeds
 from partita.common.tensor import Tensor
-from partita.ops.elementwise import add, bias_add, cast, duplicate, floor_div, greater_equal, mul, remainder, sub
+from partita.ops.elementwise import (
+    add,
+    bias_add,
+    cast,
+    duplicate,
+    floor_div,
+    greater_equal,
+    mul,
+    remainder,
+    sub,
+)
 from partita.ops.shapes import broadcast_to, flatten, reshape
-from partita.ops.support import F, as_tensor, attributes, run
+from partita.ops.support import F, as_tensor, attributes, broadcast_shape, run
 from partita.ops.pool_windows import window_maxima
 
 
@@ -22,9 +35,13 @@ def _rounds_operands():
     return build is not None and is_half(build.here.precision)
 
 
-def matmul(input, other, transpose_a=False, transpose_b=False):
-    """Products of matrices, the last two dimensions; the dimensions before them are broadcast. A tensor of one
-    dimension is a row before a matrix, and a column after one.
+def matmul(
+    input: Tensor | float, other: Tensor | float, transpose_a: bool = False, transpose_b: bool = False
+) -> Tensor:
+    """Products of matrices, the last two dimensions: [.., m, k] and [.., k, n] give [.., m, n], and the dimensions
+    before them are broadcast. A tensor of one dimension is a row before a matrix, and a column after one. `transpose_a`
+    and `transpose_b` exchange these two dimensions first. Raises ValueError for shapes that do not fit, TypeError for
+    operands of different types, or of bools.
 
     >>> ops.matmul(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])).asnumpy().tolist()
     [[11.0]]
@@ -45,7 +62,7 @@ def matmul(input, other, transpose_a=False, transpose_b=False):
     if not mstype.is_float(a.dtype):
         return _matmul_of_integers(a, b, transpose_a, transpose_b)
     if a.ndim > 2 and b.ndim > 2 and a.shape[:-2] != b.shape[:-2]:
-        around = list(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+        around = list(broadcast_shape("matmul", a.shape[:-2], b.shape[:-2]))
         a, b = (broadcast_to(one, around + list(one.shape[-2:])) for one in (a, b))
     return run(lambda trace, x, y: F.matmul(x, y, transpose_a, transpose_b), a, b)
 
@@ -78,8 +95,20 @@ def _parts_of_16_bits(x, count):
     return [*parts, cast(rest, mstype.float64)]
 
 
-def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """Convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw]."""
+def conv2d(
+    input: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    pad_mode: str = "valid",
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw], as [n, out, rows, columns]; `bias` has `out`
+    elements. Stride and dilation are pixels, or (rows, columns). `padding` is that of the mode "pad": pixels around,
+    (rows, columns), or those at the top, bottom, left and right. Raises ValueError for shapes that do not fit and
+    another mode, TypeError for integers, operands of two types, and sizes that are no integers."""
     x, w = as_tensor(input, "conv2d"), as_tensor(weight, "conv2d")
     strides, dilations = pair("conv2d", "stride", stride), pair("conv2d", "dilation", dilation)
     kernel, groups = list(w.shape[2:]), int(groups)
@@ -175,9 +204,20 @@ def _counts(where, x, kernel_size, stride, padding, pads, count_include_pad):
 
 
 def max_pool2d(
-    x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, *, pad_mode=None
-):
-    """The largest element of each window of x[n, c, h, w]. With `return_indices` also its place in the image."""
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+    *,
+    pad_mode: str | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window of x[n, c, h, w], as [n, c, rows, columns]. With `return_indices` also its
+    place in the image, as int64. Sizes are pixels, or (rows, columns); the stride is the size of the window without
+    one. Raises ValueError for other shapes, a window larger than the padded image, or padding that is not below its
+    size, TypeError for integers, and sizes that are no integers."""
     stride = kernel_size if stride is None else stride
     if return_indices or pair("max_pool2d", "dilation", dilation) != [1, 1]:
         windows = [pair("max_pool2d", *one) for one in (("kernel_size", kernel_size), ("stride", stride))]
@@ -190,9 +230,19 @@ def max_pool2d(
 
 
 def avg_pool2d(
-    x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0, *, pad_mode=None
-):
-    """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
+    x: Tensor | float,
+    kernel_size: int | Sequence[int] = 1,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    pad_mode: str | None = None,
+) -> Tensor:
+    """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`, as [n, c, rows, columns]. Sizes are
+    pixels, or (rows, columns); zeros around the image count unless `count_include_pad` is False. Raises ValueError for
+    other shapes, or a window larger than the padded image, TypeError for integers, and sizes that are no integers."""
     if ceil_mode and pad_mode in (None, "pad", "valid"):
         return _mean_of_last_windows(x, kernel_size, stride, padding, count_include_pad, divisor_override)
     mode = pad_mode or ("pad" if padding else "valid")
@@ -216,8 +266,10 @@ def _mean_of_last_windows(x, kernel_size, stride, padding, count_include_pad, di
     return mul(means, Tensor((height * width / counts).astype(np.float32), x.dtype))
 
 
-def dropout(input, p=0.5, training=True, seed=None):
-    """Zeros with probability p, the others divided by 1 - p; the same bits on any number of ranks.
+def dropout(input: Tensor | float, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
+    """Zeros with probability p, the others divided by 1 - p; the same bits on any number of ranks. `input` has any
+    shape, which the result has; integers become float32, unless nothing is dropped, as without `training`. `seed` has
+    no effect: draws follow from `set_seed`. Raises ValueError unless 0 <= p < 1.
 
     >>> ops.dropout(ms.Tensor([1.0, 2.0]), p=0.5, training=False).asnumpy().tolist()
     [1.0, 2.0]
@@ -251,9 +303,18 @@ def _signed(key):
     return key - 2**64 if key >= 2**63 else key
 
 
-def layer_norm(input_x, normalized_shape, gamma, beta, eps=1e-5):
-    """(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimensions."""
+def layer_norm(
+    input_x: Tensor | float,
+    normalized_shape: Sequence[int],
+    gamma: Tensor | float,
+    beta: Tensor | float,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimensions, whose sizes `normalized_shape`,
+    `gamma` and `beta` have; in the shape and the type of `input_x`. Raises ValueError for other sizes, TypeError for
+    integers."""
     x = as_tensor(input_x, "layer_norm")
+    require_floats("layer_norm", x)
     count = len(normalized_shape)
     if tuple(normalized_shape) != x.shape[x.ndim - count :]:
         raise ValueError(
@@ -281,7 +342,13 @@ def of_one_type(*operands):
     return [cast(one, wide) for one in tensors]
 
 
-def rms_norm(x, gamma, epsilon=1e-6):
+def require_floats(where, x):
+    """Raises TypeError for integers and bools."""
+    if not mstype.is_float(x.dtype):
+        raise TypeError(f"[{where}] operand 0 is not a float, got {x.dtype}, expected floating-point numbers")
+
+
+def over_rms(x, gamma, epsilon):
     """x / sqrt(mean(x^2) + epsilon) gamma over the last dimension (Zhang and Sennrich, 2019), in the type of x."""
     y = run(
         lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],

@@ -237,7 +237,7 @@ class HistogramFixedWidth(Primitive):
         if isinstance(nbins, bool) or not isinstance(nbins, numbers.Integral) or nbins < 1:
             raise ValueError(f"[HistogramFixedWidth] bad number of parts, got {nbins!r}, expected one or more")
         if dtype != "int32":
-            raise ValueError(f"[HistogramFixedWidth] bad dtype, got {dtype!r}, expected int32")
+            raise ValueError(f"[HistogramFixedWidth] bad dtype, got {dtype}, expected int32")
         self.nbins = int(nbins)
 
     def compute(self, x, range):

@@ -5,16 +5,19 @@ collection of matrix derivative results for forward and reverse mode algorithmic
 variables separate" (1973), and that of `cholesky` by I. Murray, "Differentiation of the Cholesky decomposition"
 (2016)."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, log, mul, neg, sub
 from partita.ops.hosted import hosted, matrices
 from partita.ops.layers import matmul
 from partita.ops.shapes import broadcast_to, concat, expand_dims, sliced, swapaxes
-from partita.ops.support import as_tensor
+from partita.ops.support import as_tensor, broadcast_shape
 from partita.ops.triangles import eye, tril, triu
 
 __all__ = (
@@ -28,8 +31,9 @@ def turned(x):
     return swapaxes(x, -1, -2)
 
 
-def adjoint(x):
-    """The matrices with rows and columns exchanged."""
+def adjoint(x: Tensor | float) -> Tensor:
+    """The matrices, the last two dimensions, with rows and columns exchanged. Raises ValueError for less than two
+    dimensions."""
     return turned(as_tensor(x, "adjoint"))
 
 
@@ -69,33 +73,37 @@ _slogdet = hosted(
 )
 
 
-def inverse(input):
-    """The inverses of matrices x[.., n, n]. Raises ValueError for a matrix that has none."""
+def inverse(input: Tensor | float) -> Tensor:
+    """The inverses of matrices x[.., n, n], in this shape. Raises ValueError for a matrix that has none, or other
+    shapes, TypeError for integers."""
     return _inverse(matrices("inverse", input, square=[0]))
 
 
-def det(input):
-    """The determinants of matrices x[.., n, n]. The gradient needs the inverses."""
+def det(input: Tensor | float) -> Tensor:
+    """The determinants of matrices x[.., n, n], of shape [..]. The gradient needs the inverses. Raises ValueError for
+    other shapes, TypeError for integers."""
     return _det(matrices("det", input, square=[0]))
 
 
-def slogdet(input):
-    """(signs, logarithms of the magnitudes) of the determinants of matrices x[.., n, n]."""
+def slogdet(input: Tensor | float) -> tuple[Tensor, Tensor]:
+    """(signs, logarithms of the magnitudes) of the determinants of matrices x[.., n, n], both of shape [..]. Raises
+    ValueError for other shapes, TypeError for integers."""
     return _slogdet(matrices("slogdet", input, square=[0]))
 
 
-def matrix_determinant(input):
+def matrix_determinant(input: Tensor | float) -> Tensor:
     """The determinants of matrices x[.., n, n]: `det`."""
     return det(input)
 
 
-def log_matrix_determinant(input):
+def log_matrix_determinant(input: Tensor | float) -> tuple[Tensor, Tensor]:
     """(signs, logarithms of the magnitudes) of the determinants of matrices: `slogdet`."""
     return slogdet(input)
 
 
-def logdet(input):
-    """The logarithms of the determinants of matrices x[.., n, n], NaN where they are negative."""
+def logdet(input: Tensor | float) -> Tensor:
+    """The logarithms of the determinants of matrices x[.., n, n], of shape [..], NaN where they are negative. Raises
+    ValueError for other shapes, TypeError for integers."""
     signs, logs = slogdet(input)
     return add(logs, log(signs))  # the logarithm of a sign is 0, -inf or NaN
 
@@ -113,7 +121,7 @@ def _of_solve(a, b, out, dout, adjoint):
 _solve = hosted("matrix_solve", _solve_values, lambda a, b, adjoint: b, _of_solve, [2, 2], [2])
 
 
-def matrix_solve(matrix, rhs, adjoint=False):
+def matrix_solve(matrix: Tensor | float, rhs: Tensor | float, adjoint: bool = False) -> Tensor:
     """The solutions X[.., n, k] of A X = B, for A[.., n, n] and B[.., n, k]; with `adjoint` those of A^T X = B."""
     a, b = matrices("matrix_solve", matrix, rhs, square=[0])
     if a.shape[:-1] != b.shape[:-1]:
@@ -130,7 +138,7 @@ def _triangle(a, lower, unit):
 def solve_triangle(a, b, lower=True, transposed=False, unit=False):
     """The solutions of A X = B, or A^T X = B, where A is a triangle of the matrices `a`; `unit`: with ones on its
     diagonal. The dimensions before those of the matrices are broadcast."""
-    around = list(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+    around = list(broadcast_shape("solve", a.shape[:-2], b.shape[:-2]))
     a, b = (broadcast_to(one, around + list(one.shape[-2:])) for one in (a, b))
     return _solve(_triangle(a, lower, unit), b, bool(transposed))
 
@@ -158,21 +166,22 @@ def _of_cholesky(a, out, dout):
 _cholesky = hosted("cholesky", _cholesky_values, lambda a: a, _of_cholesky, [2], [2])
 
 
-def cholesky(input_x, upper=False):
+def cholesky(input_x: Tensor | float, upper: bool = False) -> Tensor:
     """The lower triangles L with L L^T = A of symmetric positive definite matrices A[.., n, n], or with `upper` their
     transposes. The lower triangles of A are read. Raises ValueError for other matrices."""
     found = _cholesky(matrices("cholesky", input_x, square=[0]))
     return turned(found) if upper else found
 
 
-def cholesky_solve(input, input2, upper=False):
-    """The solutions of A X = B, for B[.., n, k] and the triangle of A[.., n, n] that `cholesky` gives."""
+def cholesky_solve(input: Tensor | float, input2: Tensor | float, upper: bool = False) -> Tensor:
+    """The solutions of A X = B, for B[.., n, k] and the triangle of A[.., n, n] that `cholesky` gives. Raises
+    ValueError for shapes that do not fit."""
     b, factor = matrices("cholesky_solve", input, input2, square=[1])
     first = solve_triangle(factor, b, not upper, upper)
     return solve_triangle(factor, first, not upper, not upper)
 
 
-def cholesky_inverse(input_x, upper=False):
+def cholesky_inverse(input_x: Tensor | float, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose triangle `cholesky` gives: (L L^T)^-1, or with `upper` (U^T U)^-1. All elements
     are read."""
     found = inverse(matrices("cholesky_inverse", input_x, square=[0]))
@@ -200,19 +209,21 @@ _pinv = hosted(
 )
 
 
-def pinv(x, *, atol=None, rtol=None, hermitian=False):
+def pinv(x: Tensor | float, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverses of matrices x[.., n, m], of shape [.., m, n]. Singular values that are at most the larger of
     `atol` and `rtol` times the largest one count as 0; `rtol` is the larger size times the rounding of the type unless
-    one of both is given. The gradient holds where the rank does not change. `hermitian`: the matrices are symmetric."""
+    one of both is given. The gradient holds where the rank does not change. `hermitian`: the matrices are symmetric.
+    Raises ValueError for less than two dimensions, TypeError for integers."""
     x = matrices("pinv", x, square=[0] if hermitian else [])
     if rtol is None:
         rtol = 0.0 if atol is not None else max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy).eps)
     return _pinv(x, float(rtol), 0.0 if atol is None else float(atol), bool(hermitian))
 
 
-def lstsq(input, A):
+def lstsq(input: Tensor | float, A: Tensor | float) -> Tensor:
     """The X[n, k] for which the sums of squares of input X - A are least, for matrices input[m, n] of full rank, m at
-    least n, and A[m, k] or A[m]. If m is below n, the shortest of the solutions."""
+    least n, and A[m, k] or A[m]. If m is below n, the shortest of the solutions. Raises ValueError for another number
+    of rows."""
     a = as_tensor(A, "lstsq")
     x, b = matrices("lstsq", input, expand_dims(a, 1) if a.ndim == 1 else a)
     if x.shape[0] != b.shape[0]:
@@ -220,9 +231,9 @@ def lstsq(input, A):
     return matmul(pinv(x), b)
 
 
-def matrix_power(input, n):
+def matrix_power(input: Tensor | float, n: int) -> Tensor:
     """The product of n equal matrices x[.., m, m]: the inverse of it if n is negative, and ones on the diagonal if it
-    is 0."""
+    is 0. Raises ValueError for other shapes, TypeError for an n that is no integer."""
     x = as_tensor(input, "matrix_power")
     if isinstance(n, bool) or not isinstance(n, numbers.Integral):
         raise TypeError(f"[matrix_power] n is not an integer, got {n!r}, expected one")
@@ -274,6 +285,7 @@ def _of_exp(a, out, dout):
 _exp = hosted("matrix_exp", _exp_values, lambda a: a, _of_exp, [2], [2])
 
 
-def matrix_exp(input):
-    """The exponentials of matrices x[.., n, n]: sums of their powers x^k / k!."""
+def matrix_exp(input: Tensor | float) -> Tensor:
+    """The exponentials of matrices x[.., n, n]: sums of their powers x^k / k!. Raises ValueError for other shapes,
+    TypeError for integers."""
     return _exp(matrices("matrix_exp", input, square=[0]))

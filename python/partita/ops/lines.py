@@ -1,7 +1,11 @@
 """Convolutions and means over windows of lines: x[n, c, w], as images of one row."""
 
-import numbers
+from __future__ import annotations
 
+import numbers
+from collections.abc import Sequence
+
+from partita.common.tensor import Tensor
 from partita.ops.layers import avg_pool2d, conv2d, max_pool2d
 from partita.ops.shapes import expand_dims, squeeze
 from partita.ops.support import as_tensor
@@ -29,8 +33,20 @@ def _line(where, value):
     return expand_dims(x, 2)
 
 
-def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """Convolution of x[n, c, w] with weight[out, c / groups, k]."""
+def conv1d(
+    input: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    pad_mode: str = "valid",
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of x[n, c, w] with weight[out, c / groups, k], as [n, out, places]; `bias` has `out` elements.
+    `padding`, of the mode "pad", is the number of zeros at both ends. Raises ValueError for shapes that do not fit and
+    another mode, TypeError for integers, operands of two types, and a stride, padding or dilation that is no integer.
+    """
     x, filters = _line("conv1d", input), _line("conv1d", weight)
     around = _one("conv1d", "padding", padding)
     options = (1, _one("conv1d", "stride", stride)), pad_mode, (0, 0, around, around)
@@ -38,8 +54,17 @@ def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     return squeeze(y, 2)
 
 
-def avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True):
-    """The mean of each window of x[n, c, w]."""
+def avg_pool1d(
+    input_x: Tensor | float,
+    kernel_size: int | Sequence[int] = 1,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of x[n, c, w], as [n, c, places]; zeros at the ends count unless `count_include_pad` is
+    False. Raises ValueError for other shapes, or a window larger than the line, TypeError for integers, and sizes that
+    are no integers."""
     x, where = _line("avg_pool1d", input_x), "avg_pool1d"
     kernel, step, around = (
         _one(where, name, value)
@@ -56,14 +81,15 @@ def _parts(where, input, output_size):
     return x, x.shape[-1] // count
 
 
-def adaptive_avg_pool1d(input, output_size):
-    """Means over equal parts of lines. Raises ValueError if the size is not divisible by the number of parts."""
+def adaptive_avg_pool1d(input: Tensor | float, output_size: int) -> Tensor:
+    """Means over equal parts of lines: x[n, c, w] becomes [n, c, output_size]. Raises ValueError for other shapes, and
+    if the size is not divisible by the number of parts, TypeError for integers."""
     x, size = _parts("adaptive_avg_pool1d", input, output_size)
     return squeeze(avg_pool2d(x, (1, size), (1, size)), 2)
 
 
-def adaptive_max_pool1d(input, output_size):
-    """The largest elements of equal parts of lines. Raises ValueError if the size is not divisible by the number of
-    parts."""
+def adaptive_max_pool1d(input: Tensor | float, output_size: int) -> Tensor:
+    """The largest elements of equal parts of lines: x[n, c, w] becomes [n, c, output_size]. Raises ValueError for other
+    shapes, and if the size is not divisible by the number of parts, TypeError for integers."""
     x, size = _parts("adaptive_max_pool1d", input, output_size)
     return squeeze(max_pool2d(x, (1, size), (1, size)), 2)

@@ -25,7 +25,8 @@ def BCEWithLogitsLoss(reduction="mean"):
 
 @op
 def BinaryCrossEntropy(reduction="mean"):
-    """(probabilities, labels, weight) gives the binary cross entropy."""
+    """(probabilities, labels, weight), which broadcast, gives the binary cross entropy: its mean, or by `reduction` its
+    sum, or that of each element. Raises ValueError for another reduction, or shapes that do not broadcast."""
     reduction_of("BinaryCrossEntropy", reduction)
     return lambda input, target, weight=None: F.binary_cross_entropy(input, target, weight, reduction)
 
@@ -61,7 +62,8 @@ def CTCLossV2(blank=0, reduction="none", zero_infinity=False):
 
 @op
 def MultiMarginLoss(p=1, margin=1.0, reduction="mean"):
-    """(x, classes, weight) gives the loss: see `multi_margin_loss`."""
+    """(x[n, classes], classes [n], weight [classes]) gives the loss: see `multi_margin_loss`. Raises ValueError for
+    shapes that do not fit."""
     return lambda x, target, weight=None: F.multi_margin_loss(x, target, p, margin, weight, reduction)
 
 
@@ -73,7 +75,8 @@ def MultilabelMarginLoss(reduction="mean"):
 
 @op
 def SmoothL1Loss(beta=1.0, reduction="none"):
-    """Squares of small differences, sizes of large ones; they meet at beta."""
+    """Squares of small differences of two tensors of one shape, sizes of large ones; they meet at beta. Raises
+    ValueError for shapes that differ."""
     return lambda prediction, target: F.smooth_l1_loss(prediction, target, beta, reduction)
 
 

@@ -1,5 +1,7 @@
 """Losses of logits with labels. The cells of `nn.loss` are made of them."""
 
+from __future__ import annotations
+
 import functools
 
 from partita import _trace
@@ -32,6 +34,7 @@ __all__ = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_en
 
 
 _FULL = FullPrecision()
+_UP_TO_32_BITS = {mstype.bfloat16, mstype.float16, mstype.float32}
 
 
 def _with_digits(function):
@@ -100,6 +103,12 @@ def binary_losses(logits, labels, pos_weight=None):
         return run(lambda trace, a, b: F.binary_cross_entropy(a, b), logits, labels)
     factor = add(mul(labels, sub(pos_weight, 1.0)), 1.0)
     return add(mul(sub(1.0, labels), logits), mul(factor, softplus(neg(logits))))
+
+
+def of_labels(found, logits, labels):
+    """A binary cross entropy, of 16 or 32 bits in the type of the labels."""
+    kinds = {getattr(one, "dtype", None) for one in (logits, labels)}
+    return cast(found, labels.dtype) if kinds <= _UP_TO_32_BITS else found
 
 
 def mean_of_sparse(logits, labels, ignore_index=None):
@@ -177,8 +186,19 @@ def _of_probabilities(logits, labels, weight, smooth):
 
 
 @_with_digits
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss.
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str | None = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Softmax cross entropy of logits [n, c], [n, c, d..] or [c] with classes [n], [n, d..] or [], or with
+    probabilities in the shape of the logits; see nn.CrossEntropyLoss. `weight` has a number for each class. The result
+    has no dimensions, or with the reduction "none" the shape of the classes. Raises IndexError for a class outside of 0
+    to c - 1, where it is known, ValueError for shapes that do not fit, another reduction, or smoothing outside of 0 to
+    1, TypeError for logits of integers with classes.
 
     >>> round(float(ops.cross_entropy(ms.Tensor([[0.0, 0.0], [0.0, 0.0]]), ms.Tensor([0, 1], ms.int32))), 4)
     0.6931
@@ -202,9 +222,13 @@ def _require_probabilities(x):
 
 
 @_with_digits
-def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
-    """Binary cross entropy of probabilities with labels in [0, 1]; logarithms are at least -100. Raises ValueError for
-    known numbers outside of 0 to 1; within a program their loss is NaN."""
+def binary_cross_entropy(
+    logits: Tensor, labels: Tensor, weight: Tensor | float | None = None, reduction: str | None = "mean"
+) -> Tensor:
+    """Binary cross entropy of probabilities with labels in [0, 1], which broadcast with them and with `weight`;
+    logarithms are at least -100. The result has no dimensions, or with the reduction "none" those of all. Raises
+    ValueError for known numbers outside of 0 to 1, within a program their loss is NaN, for shapes that do not
+    broadcast, and another reduction."""
     reduction = reduction_of("binary_cross_entropy", reduction)
     _require_probabilities(logits)
     logs = larger(log(logits), -100.0), larger(log(sub(1.0, logits)), -100.0)
@@ -213,20 +237,31 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
 
 
 @_with_digits
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss.
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | float | None = None,
+    pos_weight: Tensor | float | None = None,
+    reduction: str | None = "mean",
+) -> Tensor:
+    """Binary cross entropy of logits with labels in [0, 1], of 16 or 32 bits in the type of the labels; see
+    nn.BCEWithLogitsLoss. Both weights broadcast with them. The result has no dimensions, or with the reduction "none"
+    the broadcast shape. Raises ValueError for shapes that do not broadcast, or another reduction, TypeError where both
+    are integers and there is no `pos_weight`.
 
     >>> logits, labels, weight = ms.Tensor([0.0, 0.0]), ms.Tensor([0.0, 1.0]), ops.ones((2,))
     >>> round(float(ops.binary_cross_entropy_with_logits(logits, labels, weight, weight)), 4)
     0.6931
     """
     reduction = reduction_of("binary_cross_entropy_with_logits", reduction)
-    return reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
+    found = reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
+    return of_labels(found, input, target)
 
 
 @_with_digits
-def mse_loss(input, target, reduction="mean"):
-    """(input - target)^2, broadcast: their mean, or by `reduction` their sum ("sum") or all of them ("none").
+def mse_loss(input: Tensor, target: Tensor | float, reduction: str | None = "mean") -> Tensor:
+    """(input - target)^2, broadcast: their mean, or by `reduction` their sum ("sum") or all of them ("none"), in the
+    broadcast shape. Raises ValueError for shapes that do not broadcast, or another reduction.
 
     >>> float(ops.mse_loss(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 4.0])))
     2.0
@@ -236,7 +271,8 @@ def mse_loss(input, target, reduction="mean"):
 
 
 @_with_digits
-def l1_loss(input, target, reduction="mean"):
-    """|input - target|."""
+def l1_loss(input: Tensor, target: Tensor | float, reduction: str | None = "mean") -> Tensor:
+    """|input - target|, broadcast: their mean, or by `reduction` their sum ("sum") or all of them ("none"), in the
+    broadcast shape. Raises ValueError for shapes that do not broadcast, or another reduction."""
     reduction = reduction_of("l1_loss", reduction)
     return reduced(absolute_errors(input, target), reduction)

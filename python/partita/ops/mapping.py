@@ -1,6 +1,9 @@
 """`vmap`: a function of slices as a function of whole tensors."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable
 
 from partita import _trace
 from partita._mapping import Mapping
@@ -12,7 +15,7 @@ from partita.ops.support import is_number
 __all__ = ("vmap",)
 
 
-def vmap(fn, in_axes=0, out_axes=0):
+def vmap(fn: Callable[..., object], in_axes: object = 0, out_axes: object = 0) -> Callable[..., object]:
     """A function that calls `fn` once, with tensors that stand for one slice each, and gives the results of all slices.
     `in_axes` are the axes along which arguments are cut, an integer or None for each, or one for all; `out_axes` are
     those of results. What `fn` draws is the same for all slices. A value that differs between slices cannot be read.

@@ -1,5 +1,7 @@
 """Losses of margins, of distances between rows, and of distributions."""
 
+from __future__ import annotations
+
 import math
 import numbers
 
@@ -51,10 +53,20 @@ def _distance(a, b, p, eps):
 
 
 @_with_digits
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean"):
+def triplet_margin_loss(
+    anchor: Tensor | float,
+    positive: Tensor | float,
+    negative: Tensor | float,
+    margin: float = 1.0,
+    p: int = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str | None = "mean",
+) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), of distances of degree p over the last dimension.
     With `swap` the negative counts by its distance from the positive where that is smaller: V. Balntas et al., Learning
-    local feature descriptors with triplets and shallow convolutional neural networks, 2016."""
+    local feature descriptors with triplets and shallow convolutional neural networks, 2016. Raises ValueError for
+    shapes that do not broadcast."""
     where, reduction = "triplet_margin_loss", reduction_of("triplet_margin_loss", reduction)
     a, good, bad = (as_tensor(one, where) for one in (anchor, positive, negative))
     if isinstance(margin, Tensor):
@@ -68,9 +80,17 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
 
 
 @_with_digits
-def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
-    """(log(v) + (x - target)^2 / v) / 2 with v, the variance, at least eps. With `full`
-    also the constant log(2 pi) / 2."""
+def gaussian_nll_loss(
+    x: Tensor | float,
+    target: Tensor | float,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str | None = "mean",
+) -> Tensor:
+    """(log(v) + (x - target)^2 / v) / 2 with v, the variance, at least eps. With `full` also the constant log(2 pi) /
+    2. The operands broadcast; the result is their mean, or by `reduction` their sum, or all of them. Raises ValueError
+    for shapes that do not broadcast, or an eps that is not above 0."""
     where, reduction = "gaussian_nll_loss", reduction_of("gaussian_nll_loss", reduction)
     eps = require_number(where, "eps", eps, 0)
     mean, wanted = as_tensor(x, where), as_tensor(target, where)
@@ -83,7 +103,14 @@ def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
 
 
 @_with_digits
-def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean"):
+def multi_margin_loss(
+    input: Tensor | float,
+    target: Tensor | float,
+    p: int = 1,
+    margin: float = 1,
+    weight: Tensor | None = None,
+    reduction: str | None = "mean",
+) -> Tensor:
     """The mean over classes of max(0, margin - x[target] + x[other])^p of x[n, classes], or of x[classes], times the
     weight of the target."""
     where, reduction = "multi_margin_loss", reduction_of("multi_margin_loss", reduction)
@@ -102,10 +129,10 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
 
 
 @_with_digits
-def multilabel_margin_loss(input, target, reduction="mean"):
+def multilabel_margin_loss(input: Tensor | float, target: Tensor | float, reduction: str | None = "mean") -> Tensor:
     """The sum of max(0, 1 - x[label] + x[other]) over the labels of a sample of x[n, classes], or of x[classes], and
     the classes that are none of them, over the number of classes. A row of the target has the labels, which end before
-    the first -1."""
+    the first -1. Raises ValueError for shapes that differ, TypeError for a target of floats."""
     return multilabel_margins("multilabel_margin_loss", input, target, reduction)[0]
 
 
@@ -128,9 +155,11 @@ def multilabel_margins(where, input, target, reduction):
 
 
 @_with_digits
-def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor | float, target: Tensor | float, weight: Tensor | None = None, reduction: str | None = "mean"
+) -> Tensor:
     """The mean over classes of the binary cross entropy of logits x[.., classes] with targets, times the weights of the
-    classes."""
+    classes. Raises ValueError for shapes that differ."""
     where, reduction = "multilabel_soft_margin_loss", reduction_of("multilabel_soft_margin_loss", reduction)
     x, wanted = _alike(where, input, target)
     losses = neg(add(mul(wanted, logsigmoid(x)), mul(sub(1.0, wanted), logsigmoid(neg(x)))))

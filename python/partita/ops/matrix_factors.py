@@ -5,8 +5,11 @@ The gradients of QR are by H.-J. Liao and others, "Differentiable programming te
 Axelsson and others as in "Differentiation of matrix factorizations" of M. Giles (2008), of singular values by J.
 Townsend, "Differentiating the singular value decomposition" (2016)."""
 
+from __future__ import annotations
+
 import numpy as np
 
+from partita.common.tensor import Tensor
 from partita.ops.creation import zeros_like
 from partita.ops.elementwise import add, cast, div, equal, mul, select, sub
 from partita.ops.hosted import hosted, matrices
@@ -53,9 +56,10 @@ def _of_tall_qr(q, r, dq, dr):
 _qr = hosted("qr", lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_shapes, _of_qr, [2], [2, 2])
 
 
-def qr(input, mode="reduced"):
+def qr(input: Tensor | float, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(Q, R) of matrices x[.., m, n]: x = Q R, Q has orthonormal columns, R is an upper triangle. With "complete" Q has
-    m columns, else the smaller of m and n. The gradient needs the first columns to be independent."""
+    m columns, else the smaller of m and n. The gradient needs the first columns to be independent. Raises ValueError
+    for less than two dimensions, TypeError for integers, or another mode."""
     if mode not in ("reduced", "complete"):
         raise TypeError(f"[qr] unknown mode, got {mode!r}, expected reduced or complete")
     return _qr(matrices("qr", input), mode)
@@ -124,10 +128,13 @@ _sizes = hosted(
 )
 
 
-def svd(input, full_matrices=False, compute_uv=True):
+def svd(
+    input: Tensor | float, full_matrices: bool = False, compute_uv: bool = True
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
     """(s, U, V) of matrices x[.., m, n]: x = U diag(s) V^T, the singular values s falling, or s alone without
     `compute_uv`. Columns of U and V may have the other sign. With `full_matrices` they have m and n columns. The
-    gradients of U and V need different singular values."""
+    gradients of U and V need different singular values. Raises ValueError for less than two dimensions, TypeError for
+    integers and bools."""
     x = matrices("svd", input)
     return _svd(x, bool(full_matrices)) if compute_uv else _sizes(x)
 
@@ -163,7 +170,7 @@ def symmetric_eigen(x, lower=True):
 
 
 def _no_complex(name):
-    def call(A):
+    def call(A: Tensor) -> None:
         raise NotImplementedError(
             f"[{name}] complex numbers are not supported, got a call, expected scipy.linalg.eigh of symmetric "
             "matrices, or numpy.linalg.eig on asnumpy()"
@@ -191,9 +198,10 @@ _geqrf = hosted(
 )
 
 
-def geqrf(input):
+def geqrf(input: Tensor | float) -> tuple[Tensor, Tensor]:
     """(reflections below R, factors) of matrices x[.., m, n], as LAPACK has them: column i below the diagonal is the
-    vector v of I - tau v v^T, whose first element is 1. `orgqr` gives Q."""
+    vector v of I - tau v v^T, whose first element is 1. `orgqr` gives Q. Raises ValueError for less than two
+    dimensions, TypeError for integers."""
     return _geqrf(matrices("geqrf", input))
 
 
@@ -217,16 +225,19 @@ def _reflections(where, vectors, tau):
     return vectors, tau
 
 
-def orgqr(input, input2):
-    """The first n columns of the product of the reflections x[.., m, n] with factors tau[.., k] that `geqrf` gives."""
+def orgqr(input: Tensor | float, input2: Tensor | float) -> Tensor:
+    """The first n columns of the product of the reflections x[.., m, n] with factors tau[.., k] that `geqrf` gives.
+    Raises ValueError for shapes that do not fit."""
     vectors, tau = _reflections("orgqr", input, input2)
     first = broadcast_to(eye(*vectors.shape[-2:], dtype=vectors.dtype), vectors.shape)
     return _reflected(vectors, tau, first, False)
 
 
-def ormqr(input, tau, other, left=True, transpose=False):
+def ormqr(
+    input: Tensor | float, tau: Tensor | float, other: Tensor | float, left: bool = True, transpose: bool = False
+) -> Tensor:
     """The product of Q, all reflections that `geqrf` gives, and a matrix: Q other, or other Q unless `left`; with
-    `transpose` of Q^T."""
+    `transpose` of Q^T. `other` is [.., m, k], or [.., k, m]. Raises ValueError for shapes that do not fit."""
     vectors, tau = _reflections("ormqr", input, tau)
     other = matrices("ormqr", other)
     if left:
@@ -316,17 +327,19 @@ def upper_factor(packed):
     return triu(sliced(packed, [*((0, n) for n in packed.shape[:-2]), (0, min(rows, columns)), (0, columns)]))
 
 
-def lu_solve(b, LU_data, LU_pivots):
+def lu_solve(b: Tensor | float, LU_data: Tensor | float, LU_pivots: Tensor | float) -> Tensor:
     """The solutions of A X = B, for B[.., n, k] and the factors of A[.., n, n] in one matrix. The pivots are the rows,
-    counted from 1, with which rows were exchanged, in order."""
+    counted from 1, with which rows were exchanged, in order. Raises ValueError for shapes that do not fit."""
     packed, change = _exchanges("lu_solve", LU_data, LU_pivots)
     found = matmul(turned(change), matrices("lu_solve", b))
     return solve_triangle(packed, solve_triangle(packed, found, True, unit=True), False)
 
 
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+def lu_unpack(
+    LU_data: Tensor | float, LU_pivots: Tensor | float, unpack_data: bool = True, unpack_pivots: bool = True
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """(P, L, U) with A = P L U, of the factors in one matrix and the rows, counted from 1, that were exchanged. What is
-    not unpacked is None."""
+    not unpacked is None. Raises ValueError for less than two dimensions."""
     packed, change = _exchanges("lu_unpack", LU_data, LU_pivots)
     factors = (lower_factor(packed), upper_factor(packed)) if unpack_data else (None, None)
     return (change if unpack_pivots else None, *factors)

@@ -1,7 +1,10 @@
 """Norms of matrices and vectors, distances, and products of batches."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,16 +30,30 @@ __all__ = (
 _OF_MATRICES = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
-def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
+def matrix_norm(
+    A: Tensor | float,
+    ord: float | str | None = "fro",
+    axis: tuple[int, int] = (-2, -1),
+    keepdims: bool = False,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
     """The norms of matrices, whose rows and columns are two dimensions: the root of the sum of squares ("fro"), the sum
     of the singular values ("nuc"), the largest or the smallest of these (2, -2), of the sums of magnitudes of columns
-    (1, -1) or of rows (inf, -inf)."""
+    (1, -1) or of rows (inf, -inf). Raises ValueError for another norm, or dimensions that the tensor has not."""
     if ord not in _OF_MATRICES:
         raise ValueError(f"[matrix_norm] unknown norm, got {ord!r}, expected one of {_OF_MATRICES}")
     return norm(A, ord, tuple(axis), keepdims, dtype=dtype)
 
 
-def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
+def vector_norm(
+    x: Tensor | float,
+    ord: float = 2,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
     """The norm of all elements, or of those along dimensions: see `norm`."""
     x = as_float(as_tensor(x, "vector_norm"))
     axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, numbers.Integral) else axis
@@ -47,9 +64,9 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
     return reshape(made, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else made
 
 
-def cond(A, p=None):
+def cond(A: Tensor | float, p: float | str | None = None) -> Tensor:
     """The condition numbers of matrices x[.., n, n]: the norm times the norm of the inverse. None is the norm 2, for
-    which x may be no square."""
+    which x may be no square. Raises ValueError for less than two dimensions."""
     x = matrices("cond", A, square=[] if p in (None, 2, -2) else [0])
     if p in (None, 2, -2):
         ends = norm(x, 2, (-2, -1)), norm(x, -2, (-2, -1))
@@ -63,26 +80,27 @@ def _distances(where, difference, p):
     return norm(difference, p if p in (0, 1, 2, math.inf) else float(p), -1)
 
 
-def cdist(x1, x2, p=2.0):
-    """The distances of all rows of x1[.., n, k] and x2[.., m, k]: norms of degree p of their differences, of shape
-    [.., n, m]."""
+def cdist(x1: Tensor | float, x2: Tensor | float, p: float = 2.0) -> Tensor:
+    """The distances of all rows of x1[.., n, k] and x2[.., m, k]: norms of degree p of their differences, of shape [..,
+    n, m]. Raises ValueError for rows of different lengths, or a p below 0."""
     a, b = matrices("cdist", x1, x2)
     if a.ndim != b.ndim or a.shape[-1] != b.shape[-1]:
         raise ValueError(f"[cdist] the shapes do not fit, got {a.shape} and {b.shape}, expected rows of one length")
     return _distances("cdist", sub(expand_dims(a, -2), expand_dims(b, -3)), p)
 
 
-def pdist(input, p=2.0):
+def pdist(input: Tensor | float, p: float = 2.0) -> Tensor:
     """The distances of each row of x[.., n, k] from those after it: norms of degree p of their differences, in one row
-    of n (n - 1) / 2."""
+    of n (n - 1) / 2. Raises ValueError for less than two dimensions."""
     x = matrices("pdist", input)
     first, second = (Tensor(one.astype(np.int32)) for one in np.triu_indices(x.shape[-2], 1))
     axis = x.ndim - 2
     return _distances("pdist", sub(gather(x, first, axis), gather(x, second, axis)), p)
 
 
-def dist(input, other, p=2):
-    """The norm of degree p of all elements of the difference of two tensors."""
+def dist(input: Tensor | float, other: Tensor | float, p: float = 2) -> Tensor:
+    """The norm of degree p of all elements of the difference of two tensors, which broadcast, without dimensions.
+    Raises ValueError for shapes that do not broadcast."""
     return _distances("dist", reshape(as_float(sub(input, other)), [-1]), p)
 
 
@@ -93,10 +111,12 @@ def _weights(x, given, where):
     return cast(weights, x.dtype)
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariances of variables, the rows of x[n, k], with observations as columns; of one, as of x[k], a
+def cov(
+    input: Tensor | float, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of variables, the rows of x[n, k], with observations as columns, as [n, n]; of one, as of x[k], a
     number. Each observation counts `fweights` times and with a share `aweights`. Sums are divided by the number of
-    observations less `correction`."""
+    observations less `correction`. Raises ValueError for more than two dimensions."""
     x = as_float(as_tensor(input, "cov"))
     if x.ndim > 2:
         raise ValueError(f"[cov] too many dimensions, got {x.shape}, expected at most two")
@@ -118,7 +138,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     return reshape(made, []) if made.size == 1 else made
 
 
-def batch_dot(x1, x2, axes=None):
+def batch_dot(x1: Tensor | float, x2: Tensor | float, axes: int | Sequence[int] | None = None) -> Tensor:
     """Sums of products over a dimension of each of two batches: over the last one of x1 and, unless `axes` says
     otherwise, the last but one of x2, or its last one if it has two dimensions. The result has the batch, the other
     dimensions of x1, and those of x2; of matrices it has two dimensions."""
@@ -139,24 +159,25 @@ def batch_dot(x1, x2, axes=None):
     return expand_dims(made, 1) if made.ndim == 1 else made
 
 
-def vecdot(x, y, *, axis=-1):
+def vecdot(x: Tensor | float, y: Tensor | float, *, axis: int = -1) -> Tensor:
     """The sums of products along a dimension, broadcast."""
     return reduce_sum(mul(x, y), axis)
 
 
-def einsum_ext(equation, *operands):
+def einsum_ext(equation: str, *operands: Tensor) -> Tensor:
     """Sums of products of tensors, whose dimensions an equation names: `einsum`."""
     return einsum(equation, *operands)
 
 
-def ger(input, vec2):
-    """The products of all pairs of elements of two vectors: `outer`."""
+def ger(input: Tensor | float, vec2: Tensor | float) -> Tensor:
+    """The products of all pairs of elements of two vectors: `outer`, of [m] and [n] as [m, n]. Raises ValueError for
+    other than one dimension."""
     return outer(input, vec2)
 
 
-def kron(input, other):
+def kron(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The Kronecker product: blocks that are the second tensor times each element of the first one. The tensor of fewer
-    dimensions has ones in front."""
+    dimensions has ones in front. Raises TypeError for what holds no numbers."""
     a, b = as_tensor(input, "kron"), as_tensor(other, "kron")
     rank = max(a.ndim, b.ndim)
     sizes, others = ([1] * (rank - one.ndim) + list(one.shape) for one in (a, b))
@@ -165,11 +186,14 @@ def kron(input, other):
     return reshape(made, [n * m for n, m in zip(sizes, others)])
 
 
-def block_diag(*inputs):
-    """The matrix that has matrices along its diagonal, else 0. Vectors are rows, and numbers have one element."""
+def block_diag(*inputs: Tensor) -> Tensor:
+    """The matrix that has matrices along its diagonal, else 0. Vectors are rows, and numbers have one element. Raises
+    ValueError for none of them, or more than two dimensions."""
     if not inputs:
         raise ValueError("[block_diag] no matrices, got none, expected one or more")
     blocks = [reshape(one, [1, -1]) if one.ndim < 2 else one for one in map(as_tensor, inputs)]
+    if any(one.ndim > 2 for one in blocks):
+        raise ValueError(f"[block_diag] no matrices, got {[one.shape for one in blocks]}, expected two dimensions")
     before, rows = 0, []
     columns = sum(one.shape[1] for one in blocks)
     for one in blocks:
@@ -181,8 +205,9 @@ def block_diag(*inputs):
     return concat(rows, 0) if len(rows) > 1 else rows[0]
 
 
-def renorm(input, p, axis, maxnorm):
-    """The slices along a dimension, those whose norm of degree p is above `maxnorm` scaled down to it."""
+def renorm(input: Tensor | float, p: float, axis: int, maxnorm: float) -> Tensor:
+    """The slices along a dimension, those whose norm of degree p is above `maxnorm` scaled down to it, in the shape of
+    `input`. Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input, "renorm")
     axis = axis_of("renorm", axis, x.ndim)
     if isinstance(p, bool) or not isinstance(p, numbers.Integral):
@@ -204,9 +229,10 @@ def _counts(x, bins, low, high):
 _histc = hosted("histc", _counts, lambda x, bins, low, high: [bins], None, [1], [1])
 
 
-def histc(input, bins=100, min=0.0, max=0.0):
-    """How many elements are in each of `bins` parts of equal width from `min` to `max`, or between the smallest and the
-    largest element where both are 0: of the type of the elements, of 16 bits float32. Others are not counted."""
+def histc(input: Tensor | float, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
+    """How many elements, of any shape, are in each of `bins` parts of equal width from `min` to `max`, or between the
+    smallest and the largest element where both are 0: [bins], of the type of the elements, of 16 bits float32. Others
+    are not counted. Raises ValueError for less than one part."""
     x = as_tensor(input, "histc")
     if x.dtype not in (mstype.float16, mstype.float32, mstype.int32):
         raise TypeError(f"[histc] bad element type, got {x.dtype}, expected float16, float32 or int32")
@@ -223,8 +249,9 @@ def _neighbours(x, axis):
     )
 
 
-def trapz(y, x=None, *, dx=1.0, dim=-1):
-    """The integral along a dimension by the trapezoidal rule, over places x, or in steps of dx."""
+def trapz(y: Tensor | float, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, over places x, or in steps of dx. Raises ValueError for a
+    dimension that the tensor has not."""
     y = as_float(as_tensor(y, "trapz"))
     axis = axis_of("trapz", dim, y.ndim)
     steps = dx

@@ -4,10 +4,12 @@ import builtins
 import numbers
 import types
 import weakref
+from collections.abc import Sequence
 
 from partita import _later
 from partita._current import current
 from partita.common import dtype as mstype
+from partita.common._types import DType, Ints, Number
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 from partita.ops.assignment import assign_item, is_basic
@@ -51,7 +53,7 @@ _NAMED_AS_FUNCTIONS = """
     expm1 log1p erfc erfinv lgamma digamma
     absolute addcdiv allclose approximate_equal bitwise_left_shift bitwise_not bitwise_right_shift conj copysign
     deg2rad divide fills floor_divide fmax fmin fmod frac gcd hardshrink heaviside hypot inv invert i0
-    igamma igammac mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
+    igamma igammac imag mvlgamma is_complex isneginf isposinf isreal lcm ldexp log10 log2 logaddexp logaddexp2 logit
     multinomial nan_to_num negative nextafter positive rad2deg random_categorical real sgn signbit sinc soft_shrink
     subtract xdivy xlogy
     cholesky cholesky_inverse cholesky_solve cov cross det eigvals geqrf ger histc inverse log_matrix_determinant logdet
@@ -66,15 +68,71 @@ _CALLS.update({"sum": "total", "mean": "average", "trace": "diagonal_sum"})
 _CALLS.update({f"scatter_{kind}": f"tensor_scatter_{kind}" for kind in ("sub", "mul", "div", "max", "min")})
 
 
-def _of_extreme(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+def _of_extreme(
+    self,
+    axis: Ints | None = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Tensor | bool = True,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Shows the parameters of the largest and the smallest element."""
+
+
+def _gathered(self, input_indices: Tensor, axis: int, batch_dims: int = 0) -> Tensor:
+    """Shows the parameters of `gather`."""
+
+
+def _added(self, indices: Tensor, y: Tensor, axis: int) -> Tensor:
+    """Shows the parameters of `index_add`."""
+
+
+def _sum(
+    self,
+    axis: Ints | None = None,
+    dtype: DType | str | type | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    *,
+    dim: Ints | None = None,
+    keepdim: bool | None = None,
+) -> Tensor:
+    """The sum over dimensions, or of all elements; of integers and bools as int64. The second place is `dtype` after
+    `axis`, and `keepdim` after `dim`. The result has the shape without the dimensions, or with `keepdims` with size 1
+    there, and `initial` is added to it. Raises ValueError for a dimension that the tensor has not.
+
+    >>> ms.Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0).asnumpy().tolist()
+    [4.0, 6.0]
+    """
+
+
+def _mean(
+    self,
+    axis: Ints | None = None,
+    keep_dims: bool = False,
+    *,
+    dtype: DType | str | type | None = None,
+    dim: Ints | None = None,
+    keepdim: bool | None = None,
+) -> Tensor:
+    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0, and of bools float32.
+    The result has the shape without the dimensions, or with `keep_dims` with size 1 there. Raises ValueError for a
+    dimension that the tensor has not.
+
+    >>> ms.Tensor([[1.0, 2.0], [3.0, 4.0]]).mean(1, True).shape
+    (2, 1)
+    """
+
+
+_SHOWN = {"sum": _sum, "mean": _mean}  # methods whose functions have no name in ops, and what they say
 
 
 class _Methods:
     """Methods whose parameters are not those of the function."""
 
     @property
-    def T(self):
+    def T(self) -> Tensor:
         return F.transpose(self, tuple(reversed(range(self.ndim))))
 
     def _item(self, index):
@@ -100,105 +158,129 @@ class _Methods:
         itself what an index of another gave, the other one changes."""
         assign_item(self, index, value)
 
-    def astype(self, dtype, copy=True):
-        """The elements in another element type."""
+    def astype(self, dtype: DType | str | type, copy: builtins.bool = True) -> Tensor:
+        """The elements in another element type, in this shape. Raises TypeError for what is no element type."""
         return F.cast(self, dtype)
 
-    def to(self, dtype):
-        """The elements in another element type. The name of a kind of device leaves them where they are."""
+    def to(self, dtype: DType | str | type) -> Tensor:
+        """The elements in another element type. The name of a kind of device ("CPU", "GPU", "Ascend") leaves them where
+        they are. Raises TypeError for what is neither."""
         return self if isinstance(dtype, str) and dtype in ("CPU", "GPU", "Ascend") else self.astype(dtype)
 
-    def float(self):
-        """The elements as float32."""
+    def float(self) -> Tensor:
+        """The elements as float32, in this shape."""
         return self.astype(mstype.float32)
 
-    def int(self):
-        """The elements as int32."""
+    def int(self) -> Tensor:
+        """The elements as int32, in this shape; fractions are cut off."""
         return self.astype(mstype.int32)
 
-    def bool(self):
+    def bool(self) -> Tensor:
         """The elements as bools: whether each is other than 0."""
         return self.astype(mstype.bool_)
 
-    def half(self):
+    def half(self) -> Tensor:
         """The elements as float16."""
         return self.astype(mstype.float16)
 
-    def long(self):
-        """The elements as int64."""
+    def long(self) -> Tensor:
+        """The elements as int64, in this shape; fractions are cut off."""
         return self.astype(mstype.int64)
 
-    def reshape(self, *shape):
-        """The elements in another shape, of which one size may be -1: it is computed from the others."""
+    def reshape(self, *shape: Ints) -> Tensor:
+        """The elements in another shape, given as numbers or as one tuple, of which one size may be -1: it is computed
+        from the others. Raises ValueError for another number of elements."""
         return F.reshape(self, _shape_of(shape))
 
-    def view(self, *shape):
-        """The elements in another shape; see `reshape`."""
+    def view(self, *shape: Ints) -> Tensor:
+        """The elements in another shape, with as many elements; see `reshape`."""
         return self.reshape(*shape)
 
-    def permute(self, *axes):
-        """The dimensions in another order: dimension i of the result is dimension `axes[i]` of this tensor."""
+    def permute(self, *axes: Ints) -> Tensor:
+        """The dimensions in another order, given as numbers or as one tuple: dimension i of the result is dimension
+        `axes[i]` of this tensor. Raises ValueError unless each stands once."""
         return F.transpose(self, _shape_of(axes))
 
-    def transpose(self, *axes):
+    def transpose(self, *axes: Ints) -> Tensor:
         """Two dimensions exchanged, or all of them in another order: in that of a tuple, or of three and more numbers;
-        without any reversed."""
+        without any reversed. Raises ValueError for dimensions that the tensor has not."""
         if len(axes) == 2:
             return F.swapaxes(self, *axes)
         return F.transpose(self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
 
-    def flatten(self, order="C", *, start_dim=0, end_dim=-1):
-        """The dimensions from `start_dim` to `end_dim` as one; all of them without these."""
+    def flatten(self, order: str = "C", *, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """The dimensions from `start_dim` to `end_dim` as one; all of them without these, in one row."""
         return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
     @shown(_of_extreme)
-    def max(self, *args, **kwargs):
-        """The largest element, or those along `axis`; (largest, where) along a number that stands first, or with
-        `return_indices`."""
+    def max(self, *args, **kwargs) -> Tensor | tuple[Tensor, Tensor]:
+        """The largest element, or those along `axis`, in the shape without it, or with `keepdims` with size 1 there;
+        (largest, where) along a number that stands first, or with `return_indices`. Raises ValueError for an axis that
+        the tensor has not."""
         return _extreme(F.largest, self, args, kwargs)
 
     @shown(_of_extreme)
-    def min(self, *args, **kwargs):
-        """The smallest element, or those along `axis`; (smallest, where) along a number that stands first, or with
-        `return_indices`."""
+    def min(self, *args, **kwargs) -> Tensor | tuple[Tensor, Tensor]:
+        """The smallest element, or those along `axis`, in the shape without it, or with `keepdims` with size 1 there;
+        (smallest, where) along a number that stands first, or with `return_indices`. Raises ValueError for an axis that
+        the tensor has not."""
         return _extreme(F.smallest, self, args, kwargs)
 
-    def argmax(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
-        """Where the largest element is; the first of equal ones."""
+    def argmax(
+        self,
+        axis: builtins.int | None = None,
+        keepdims: builtins.bool = False,
+        *,
+        dim: builtins.int | None = None,
+        keepdim: builtins.bool | None = None,
+    ) -> Tensor:
+        """Where the largest element is, as int64; the first of equal ones. Of all elements in one row, or along `axis`
+        in the shape without it, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor has
+        not."""
         keeps = keepdims if keepdim is None else keepdim
         return F.argmax(self, axis if dim is None else dim, keeps)
 
-    def cumsum(self, axis=None, dtype=None, *, dim=None):
-        """Sums of the elements up to each one, of all in one row without an axis; of bytes and bools as int32."""
+    def cumsum(
+        self,
+        axis: builtins.int | None = None,
+        dtype: DType | str | type | None = None,
+        *,
+        dim: builtins.int | None = None,
+    ) -> Tensor:
+        """Sums of the elements up to each one along an axis, in this shape; of all in one row without an axis; of bytes
+        and bools as int32."""
         x = F.cast(self, mstype.int32) if self.dtype in (mstype.uint8, mstype.bool_) and dtype is None else self
         axis = axis if dim is None else dim
         return F.cumsum(F.reshape(x, [-1]) if axis is None else x, axis or 0, dtype)
 
-    def masked_fill(self, mask, value):
-        """A number in place of the elements where the mask holds; of integers without its fraction."""
+    def masked_fill(self, mask: Tensor, value: Number) -> Tensor:
+        """A number in place of the elements where the mask, bools of a shape that broadcasts, holds; of integers
+        without its fraction."""
         if isinstance(value, numbers.Real) and not mstype.is_float(self.dtype):
             value = bool(value) if self.dtype == mstype.bool_ else int(value)
         return F.masked_fill(self, mask, value)
 
-    def select(self, condition, y):
+    def select(self, condition: Tensor, y: Tensor | Number) -> Tensor:
         """These elements where the condition holds, else those of `y`."""
         return F.select(condition, self, y)
 
-    def where(self, condition, y):
-        """These elements where the condition holds, else those of `y`."""
+    def where(self, condition: Tensor, y: Tensor | Number) -> Tensor:
+        """These elements where the condition, bools of a shape that broadcasts, holds, else those of `y`."""
         return F.select(condition, self, y)
 
-    def expand_as(self, other):
+    def expand_as(self, other: Tensor) -> Tensor:
         """The elements repeated along dimensions of one element, so that the shape is that of another tensor."""
         return F.broadcast_to(self, other.shape)
 
-    def expand(self, *size):
-        """The elements repeated along dimensions of one element, and along new ones in front; -1 keeps a size."""
+    def expand(self, *size: Ints) -> Tensor:
+        """The elements repeated along dimensions of one element, and along new ones in front; -1 keeps a size. The
+        sizes are given as numbers or as one tuple. Raises ValueError for a size that is neither."""
         return F.broadcast_to(self, _shape_of(size))
 
-    def repeat(self, *repeats, axis=None):
-        """The tensor several times along each dimension, and along new ones in front. With `axis` each slice along it
-        several times, as in earlier versions of the documented system."""
+    def repeat(self, *repeats: Ints, axis: builtins.int | None = None) -> Tensor:
+        """The tensor several times along each dimension, and along new ones in front: sizes are multiplied by
+        `repeats`. With `axis` each slice along it several times, as in earlier versions of the documented system.
+        Raises ValueError for fewer numbers than dimensions."""
         if axis is not None:
             return F.repeat_interleave(self, *repeats, axis)
         counts = _shape_of(repeats)
@@ -210,7 +292,7 @@ class _Methods:
         return F.tile(self, tuple(counts))
 
     @property
-    def strides(self):
+    def strides(self) -> tuple[builtins.int, ...]:
         """By how many bytes each dimension advances."""
         found, step = [], self.itemsize
         for size in reversed(self.shape):
@@ -222,15 +304,17 @@ class _Methods:
         """Whether an element is equal to the value."""
         return builtins.bool(F.any(F.equal(self, value)))
 
-    @shown(lambda self, input_indices, axis, batch_dims=0: None)
-    def gather(self, *args, **kwargs):
-        """(places, axis): the slices at these places. (axis, places): the elements at places along an axis."""
+    @shown(_gathered)
+    def gather(self, *args, **kwargs) -> Tensor:
+        """(places, axis): the slices at these places, so that the shape of these stands in place of the axis. (axis,
+        places): the elements at places along an axis, in the shape of the places. Raises IndexError for places
+        outside."""
         if "dim" in kwargs or "index" in kwargs or (args and isinstance(args[0], builtins.int)):
             return F.gather_elements(self, *args, **kwargs)
         return F.gather(self, *args, **kwargs)
 
-    @shown(lambda self, indices, y, axis: None)
-    def index_add(self, *args, alpha=1, **kwargs):
+    @shown(_added)
+    def index_add(self, *args, alpha: Number = 1, **kwargs) -> Tensor:
         """(axis, places, slices) or (places, slices, axis): the tensor with slices, times alpha, added at places."""
         names = ("dim", "index", "source") if args and isinstance(args[0], builtins.int) else ("indices", "y", "axis")
         given = dict(zip(names, args)) | kwargs
@@ -239,9 +323,10 @@ class _Methods:
         source = given["source"] if "source" in given else given["y"]
         return added_at(self, index, source if alpha == 1 else F.mul(source, alpha), axis)
 
-    def take(self, indices, axis=None, mode="clip"):
-        """The elements at places of all in one row, or of an axis, below 0 from its end. Places outside are moved to
-        the ends, or with "wrap" counted around."""
+    def take(self, indices: Tensor, axis: builtins.int | None = None, mode: str = "clip") -> Tensor:
+        """The elements at places of all in one row, or of an axis, below 0 from its end: their shape stands in place of
+        the axis. Places outside are moved to the ends, or with "wrap" counted around. Raises ValueError for another
+        mode."""
         if mode not in ("clip", "wrap"):
             raise ValueError(f"[Tensor.take] unknown mode, got {mode!r}, expected clip or wrap")
         x, ids = (self.reshape(-1), 0) if axis is None else (self, axis), Tensor(indices)
@@ -250,36 +335,44 @@ class _Methods:
             return F.gather(x, F.floor_mod(ids, size), axis)
         return F.gather(x, F.clamp(F.select(ids < 0, ids + size, ids), 0, size - 1), axis)
 
-    def movedim(self, source, destination):
+    def movedim(self, source: Ints, destination: Ints) -> Tensor:
         """The dimensions in another order: some of them at other places."""
         return F.moveaxis(self, source, destination)
 
-    def repeat_interleave(self, repeats, dim=None):
+    def repeat_interleave(
+        self, repeats: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int | None = None
+    ) -> Tensor:
         """Each element, along a dimension each slice, several times."""
         return F.repeat_interleave(self, repeats, dim)
 
 
-    def qr(self, some=True):
+    def qr(self, some: builtins.bool = True) -> tuple[Tensor, Tensor]:
         """(Q, R) of matrices; unless `some`, Q is square."""
         return F.qr(self, "reduced" if some else "complete")
 
-    def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    def triangular_solve(
+        self,
+        A: Tensor,
+        upper: builtins.bool = True,
+        transpose: builtins.bool = False,
+        unitriangular: builtins.bool = False,
+    ) -> tuple[Tensor, Tensor]:
         """(X, A) with A X = this tensor, where A is a triangle; see mint.triangular_solve."""
         solved = _later.imported("partita.ops.linear_solutions").triangular_solve
         return solved(self, A, upper, transpose, unitriangular)
 
-    def adjoint(self):
+    def adjoint(self) -> Tensor:
         """The matrices with rows and columns exchanged."""
         return F.swapaxes(self, -1, -2)
 
     @property
-    def mT(self):
+    def mT(self) -> Tensor:
         return F.swapaxes(self, -1, -2)
 
     mH = mT
 
     @property
-    def H(self):
+    def H(self) -> Tensor:
         if self.ndim != 2:
             raise ValueError(f"[Tensor.H] no matrix, got {self.ndim} dimensions, expected two")
         return F.swapaxes(self, 0, 1)
@@ -354,7 +447,9 @@ def _copied(function):
         function.__defaults__,
         function.__closure__,
     )
-    made.__kwdefaults__, made.__doc__, made.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    made.__kwdefaults__, made.__module__ = function.__kwdefaults__, function.__module__
+    made.__doc__ = function.__doc__ and function.__doc__.replace(f"`{first}`", "`self`")
+    made.__annotations__ = {name: one for name, one in function.__annotations__.items() if name != first}
     return made
 
 
@@ -374,6 +469,8 @@ def _install():
         found[f"__{name}__"] = _operator(getattr(F, function))
     for name, function in _ARITHMETIC.items():
         found[f"__r{name}__"] = _operator(getattr(F, function), swapped=True)
+    for name, one in _SHOWN.items():
+        found[name].__doc__, found[name].__annotations__ = one.__doc__, one.__annotations__
     for module, names in later.METHODS.items():
         found.update((name, _of_module(module)) for name in names.split())
     for name, one in found.items():

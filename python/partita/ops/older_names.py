@@ -1,5 +1,9 @@
 """Functions under the names that client libraries import from the module of functions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import add, cast, div, floor_div, mul, pow, sub
@@ -12,8 +16,9 @@ __all__ = (
 ).split()
 
 
-def addn(x):
-    """The sum of the tensors of a tuple or list, or the only one. Raises ValueError without one."""
+def addn(x: Sequence[Tensor]) -> Tensor:
+    """The sum of the tensors of a tuple or list, of one shape, or the only one. Raises ValueError without one, and for
+    shapes that do not broadcast."""
     parts = list(x) if isinstance(x, (tuple, list)) else [x]
     if not parts:
         raise ValueError("[addn] nothing to add, got no tensors, expected one or more")
@@ -23,15 +28,17 @@ def addn(x):
     return total
 
 
-def mixed_precision_cast(dst_type, x):
-    """A tensor of floating-point numbers in another element type, also in tuples and lists; others as they are."""
+def mixed_precision_cast(dst_type: mstype.DType | str | type, x: object) -> object:
+    """A tensor of floating-point numbers in another element type, in its shape, also in tuples and lists; others as
+    they are. Raises TypeError for an unknown type."""
     if isinstance(x, (tuple, list)):
         return type(x)(mixed_precision_cast(dst_type, one) for one in x)
     return cast(x, dst_type) if isinstance(x, Tensor) and mstype.is_float(x.dtype) else x
 
 
-def t(input):
-    """A matrix with its dimensions exchanged; a vector or a number as it is. Raises ValueError for more dimensions."""
+def t(input: Tensor | float) -> Tensor:
+    """A matrix with its dimensions exchanged; a vector or a number as it is. Raises ValueError for more than two
+    dimensions."""
     x = as_tensor(input, "t")
     if x.ndim > 2:
         raise ValueError(f"[t] not a matrix, got shape {x.shape}, expected at most two dimensions")
@@ -42,24 +49,26 @@ floor_divide, multiply, true_divide = floor_div, mul, div
 tensor_add, tensor_mul, tensor_pow, tensor_sub = add, mul, pow, sub
 
 
-def atleast_1d(inputs):
-    """A tensor of at least one dimension, or each of a list or tuple."""
+def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+    """A tensor of at least one dimension, or each of a list or tuple. Raises TypeError for what holds no numbers."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_1d(one) for one in inputs)
     x = as_tensor(inputs, "atleast_1d")
     return x if x.ndim else reshape(x, [1])
 
 
-def atleast_2d(inputs):
-    """A tensor of at least two dimensions, the first of one element, or each of a list or tuple."""
+def atleast_2d(inputs: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+    """A tensor of at least two dimensions, the first of one element, or each of a list or tuple. Raises TypeError for
+    what holds no numbers."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_2d(one) for one in inputs)
     x = as_tensor(inputs, "atleast_2d")
     return x if x.ndim > 1 else reshape(x, [1, -1])
 
 
-def cross(input, other, dim=None):
-    """The products of vectors of three elements along a dimension: the first one of this size where none is given."""
+def cross(input: Tensor | float, other: Tensor | float, dim: int | None = None) -> Tensor:
+    """The products of vectors of three elements along a dimension, in the shape of both: the first one of this size
+    where none is given. Raises ValueError for a dimension of another size, or none of this one."""
     a, b = as_tensor(input, "cross"), as_tensor(other, "cross")
     sizes = list(a.shape)
     if a.shape != b.shape or 3 not in sizes:

@@ -123,7 +123,8 @@ def _bucket(op, x):
 
 
 def _counted(op, x):
-    """How many elements over dimensions, or of all, are other than 0."""
+    """How many elements over dimensions, or of all, are other than 0; the result has the shape without these
+    dimensions."""
     return F.count_nonzero(x, () if op.dims is None else op.dims)
 
 
@@ -189,7 +190,10 @@ def _orders():
     _options("CumProd", _product, exclusive=False, reverse=False)
     _options("Median", _median, global_median=False, axis=0, keep_dims=False, ignore_nan=False)
     _options("Quantile", _quantile, dim=None, keep_dims=False, ignore_nan=False)
-    at = "(where, {} element) along an axis; the first of equal ones.".format
+    at = (
+        "(where, {} element) along an axis; the first of equal ones. Both have the shape without the axis, or with "
+        "`keep_dims` with size 1 there. Raises ValueError for an axis that x has not."
+    ).format
     _options("ArgMaxWithValue", _with_value(F.max), at("largest"), axis=0, keep_dims=False)
     _options("ArgMinWithValue", _with_value(F.min), at("smallest"), axis=0, keep_dims=False)
     _options(

@@ -1,5 +1,7 @@
 """More losses of two tensors. The cells of `nn.other_losses` are made of them."""
 
+from __future__ import annotations
+
 import math
 import numbers
 
@@ -28,7 +30,7 @@ from partita.ops.elementwise import (
 )
 from partita.ops.losses import _with_digits, reduced, reduction_of, require_cross_entropy
 from partita.ops.reductions import reduce_sum
-from partita.ops.shapes import gather, transpose
+from partita.ops.shapes import _counted, gather, transpose
 from partita.ops.support import as_tensor
 
 __all__ = (
@@ -59,8 +61,12 @@ def _zero(x):
 
 
 @_with_digits
-def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
-    """(input - target)^2 / (2 beta) where the difference is below beta, else its size less beta / 2."""
+def smooth_l1_loss(
+    input: Tensor | float, target: Tensor | float, beta: float = 1.0, reduction: str | None = "none"
+) -> Tensor:
+    """(input - target)^2 / (2 beta) where the difference is below beta, else its size less beta / 2: all of them, in
+    the shape of both, or by `reduction` their mean or sum. Raises ValueError for shapes that differ, another reduction,
+    or a beta below 0."""
     where, reduction = "smooth_l1_loss", reduction_of("smooth_l1_loss", reduction)
     x, y = _alike(where, input, target)
     if require_number(where, "beta", beta) == 0:
@@ -71,8 +77,12 @@ def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
 
 
 @_with_digits
-def huber_loss(input, target, reduction="mean", delta=1.0):
-    """(input - target)^2 / 2 where the difference is below delta, else delta times its size less delta / 2."""
+def huber_loss(
+    input: Tensor | float, target: Tensor | float, reduction: str | None = "mean", delta: float = 1.0
+) -> Tensor:
+    """(input - target)^2 / 2 where the difference is below delta, else delta times its size less delta / 2, broadcast:
+    their mean, or by `reduction` their sum, or all of them. Raises ValueError for shapes that do not broadcast, another
+    reduction, or a delta that is not above 0."""
     where, reduction = "huber_loss", reduction_of("huber_loss", reduction)
     delta = require_number(where, "delta", delta, 0)
     size = abs(sub(as_tensor(input, where), as_tensor(target, where)))
@@ -81,9 +91,10 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
 
 
 @_with_digits
-def kl_div(logits, labels, reduction="mean"):
-    """labels (log labels - logits), of logits that are logarithms; 0 where labels are not above 0. Labels have no
-    gradient. `batchmean` is the sum over the number of rows."""
+def kl_div(logits: Tensor | float, labels: Tensor | float, reduction: str | None = "mean") -> Tensor:
+    """labels (log labels - logits), of logits that are logarithms, in one shape; 0 where labels are not above 0. Labels
+    have no gradient. `batchmean` is the sum over the number of rows, the first dimension. Raises ValueError for shapes
+    that differ, or another reduction."""
     x, y = _alike("kl_div", logits, labels)
     y = stop_gradient(y)
     by_rows = reduction == "batchmean"
@@ -96,9 +107,18 @@ def kl_div(logits, labels, reduction="mean"):
 
 
 @_with_digits
-def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """-inputs[class] of logarithms of probabilities, times the weight of the class; the mean is over the weights of the
-    samples whose class is not `ignore_index`. With `label_smoothing` all classes have this share of a sample."""
+def nll_loss(
+    inputs: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str | None = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """-inputs[class] of logarithms of probabilities [n, c, ..] or [c], times the weight [c] of the class [n, ..]; the
+    mean is over the weights of the samples whose class is not `ignore_index`. Classes below 0 count from the end. With
+    `label_smoothing` all classes have this share of a sample. Raises IndexError for a known class outside, ValueError
+    for other shapes, another reduction, or smoothing outside of 0 to 1, TypeError for classes that are no integers."""
     where, reduction = "nll_loss", reduction_of("nll_loss", reduction)
     require_cross_entropy(where, None, label_smoothing)
     x, classes = as_tensor(inputs, where), as_tensor(target, where)
@@ -111,7 +131,7 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
         raise ValueError(f"[{where}] wrong number of weights, got {weight.shape}, expected ({x.shape[axis]},)")
     x = transpose(x, [*range(axis), *range(axis + 1, x.ndim), axis])
     counts = not_equal(classes, int(ignore_index))
-    classes = select(counts, classes, Tensor(0, classes.dtype))
+    classes = _counted(where, select(counts, classes, Tensor(0, classes.dtype)), x.shape[-1], axis, classes.dtype)
     shares = cast(counts, x.dtype)
     if weight is not None:
         shares = mul(shares, gather(as_tensor(weight), classes, 0))
@@ -133,8 +153,16 @@ def _mean_over(losses, shares):
 
 
 @_with_digits
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
-    """1 - cos of two rows whose target is 1; what their cos is above the margin if it is -1."""
+def cosine_embedding_loss(
+    input1: Tensor | float,
+    input2: Tensor | float,
+    target: Tensor | float,
+    margin: float = 0.0,
+    reduction: str | None = "mean",
+) -> Tensor:
+    """1 - cos of two rows, the last dimension of both, whose target is 1; what their cos is above the margin if it is
+    -1. The mean, or by `reduction` the sum, or all of them. Raises ValueError for a margin outside of -1 to 1, another
+    reduction, or shapes that do not broadcast."""
     where, reduction = "cosine_embedding_loss", reduction_of("cosine_embedding_loss", reduction)
     margin = require_number(where, "margin", margin)
     if not -1 <= margin <= 1:
@@ -148,16 +176,25 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
 
 
 @_with_digits
-def soft_margin_loss(input, target, reduction="mean"):
-    """log(1 + exp(-target input)) of targets that are 1 or -1."""
+def soft_margin_loss(input: Tensor | float, target: Tensor | float, reduction: str | None = "mean") -> Tensor:
+    """log(1 + exp(-target input)) of targets that are 1 or -1, in the shape of the inputs: the mean, or by `reduction`
+    the sum, or all of them. Raises ValueError for shapes that differ, or another reduction."""
     reduction = reduction_of("soft_margin_loss", reduction)
     x, y = _alike("soft_margin_loss", input, target)
     return reduced(neg(logsigmoid(mul(x, y))), reduction)
 
 
 @_with_digits
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
-    """max(0, -target (input1 - input2) + margin): with a target of 1 the first is to be larger."""
+def margin_ranking_loss(
+    input1: Tensor | float,
+    input2: Tensor | float,
+    target: Tensor | float,
+    margin: float = 0.0,
+    reduction: str | None = "mean",
+) -> Tensor:
+    """max(0, -target (input1 - input2) + margin) of inputs of one shape: with a target of 1 the first is to be larger.
+    The mean, or by `reduction` the sum, or all of them. Raises ValueError for shapes that differ, or another reduction,
+    TypeError for a margin that is no number."""
     where, reduction = "margin_ranking_loss", reduction_of("margin_ranking_loss", reduction)
     margin = require_number(where, "margin", margin)
     a, b = _alike(where, input1, input2)
@@ -165,8 +202,12 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
 
 
 @_with_digits
-def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
-    """The input where the target is 1, max(0, margin - input) where it is -1."""
+def hinge_embedding_loss(
+    inputs: Tensor | float, targets: Tensor | float, margin: float = 1.0, reduction: str | None = "mean"
+) -> Tensor:
+    """The input where the target is 1, max(0, margin - input) where it is -1, broadcast: the mean, or by `reduction`
+    the sum, or all of them. Raises ValueError for shapes that do not broadcast, or another reduction, TypeError for a
+    margin that is no number."""
     where, reduction = "hinge_embedding_loss", reduction_of("hinge_embedding_loss", reduction)
     margin = require_number(where, "margin", margin)
     x, y = as_tensor(inputs, where), as_tensor(targets, where)

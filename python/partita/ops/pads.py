@@ -1,6 +1,9 @@
 """Tensors with more elements at their edges."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
@@ -75,10 +78,14 @@ def _edges(x, axis, before, after, mode):
     return made
 
 
-def pad(input_x, padding, mode="constant", value=None):
-    """More elements around the last dimensions. `padding` has the numbers before and after each of them, the last one
-    first; numbers below zero take elements away. They are `value`, or ("reflect", "replicate", "circular") those that
-    mirror, repeat or go round.
+def pad(
+    input_x: Tensor | float, padding: int | Sequence[int] | Tensor, mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """More elements around the last dimensions, in the type of `input_x`. `padding` has the numbers before and after
+    each of them, the last one first; numbers below zero take elements away. They are `value` (0 without one), or
+    ("reflect", "symmetric", "replicate", "circular") those that mirror without and with the edge, repeat or go round.
+    Raises ValueError for an odd number of them, more than two for each dimension, another mode, a `value` with it, and
+    more than can be mirrored.
 
     >>> ops.pad(ms.Tensor([[1.0, 2.0]]), [1, 0], value=9.0).asnumpy().tolist()
     [[9.0, 1.0, 2.0]]

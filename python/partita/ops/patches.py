@@ -1,5 +1,9 @@
 """Windows of images, and convolutions of volumes."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common.tensor import Tensor
@@ -35,9 +39,16 @@ def windows(where, x, kernel, strides, gaps):
     return gather(pixels, Tensor(places.astype(np.int32)), 2)
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The elements of each window of x[n, c, h, w], as columns: [n, c * kh * kw, windows]. `padding` is the number of
-    zeros around the image, (rows, columns). Raises ValueError where no window is within it."""
+def unfold(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
+    """The elements of each window of x[n, c, h, w], as columns: [n, c * kh * kw, windows]. Sizes are pixels, or (rows,
+    columns); `padding` is the number of zeros around the image. Raises ValueError for other shapes, sizes below 1, or
+    where no window is within the image, TypeError for sizes that are no integers."""
     x = as_tensor(input, "unfold")
     if x.ndim != 4:
         raise ValueError(f"[unfold] wrong number of dimensions, got {x.shape}, expected 4")
@@ -80,9 +91,20 @@ def _around(where, pad_mode, padding, sizes, kernel, strides, gaps):
     return [tuple(given[i : i + 2]) for i in (0, 2, 4)]
 
 
-def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """Convolution of x[n, c, d, h, w] with weight[out, c / groups, kd, kh, kw], as a sum of convolutions of images.
-    `padding` is the number of zeros at both ends of the dimensions, or one number for each of them."""
+def conv3d(
+    input: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    pad_mode: str = "valid",
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution of x[n, c, d, h, w] with weight[out, c / groups, kd, kh, kw], as a sum of convolutions of images: [n,
+    out, depth, rows, columns]. `padding`, of the mode "pad", is the number of zeros at both ends of the dimensions, or
+    one number for each of them. Raises ValueError for shapes that do not fit and another mode, TypeError for integers,
+    operands of two types, and sizes that are no integers."""
     if not isinstance(padding, int) and (not isinstance(padding, (tuple, list)) or len(padding) != 3):
         raise ValueError(f"[conv3d] bad padding, got {padding!r}, expected an integer or three")
     return convolved(input, weight, bias, stride, pad_mode, padding, dilation, groups)

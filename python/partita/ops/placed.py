@@ -1,5 +1,9 @@
 """Slices at places that come as tensors: added to those of a tensor or a parameter, or put in their stead."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.common import dtype as mstype
@@ -59,8 +63,9 @@ def placed(where, kind, x, indices, updates):
     return reshape(combined(where, kind, rows, numbered(where, ids, x.shape[:count]), new), x.shape)
 
 
-def scatter_nd(indices, updates, shape):
-    """A tensor of a shape that has updates at places indices[.., q], their sum where places are equal, else 0."""
+def scatter_nd(indices: Tensor | float, updates: Tensor | float, shape: Sequence[int]) -> Tensor:
+    """A tensor of a shape that has updates at places indices[.., q], their sum where places are equal, else 0. Raises
+    IndexError for places outside, ValueError for updates of another shape."""
     new = as_tensor(updates, "scatter_nd")
     sizes = [int(one) for one in (shape.asnumpy() if isinstance(shape, Tensor) else shape)]
     return placed("scatter_nd", "add", full(sizes, 0, dtype=new.dtype), indices, new)
@@ -93,29 +98,33 @@ _WORDS = {
 
 
 def _of_tensors(kind):
-    def call(input_x, indices, updates):
+    def call(input_x: Tensor, indices: Tensor, updates: Tensor | float) -> Tensor:
         return placed(f"tensor_scatter_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The tensor with its slices at places indices[.., q] {_WORDS[kind]}. The updates have the shape
-    indices.shape[:-1] + input_x.shape[q:]. Raises IndexError for places outside."""
+    indices.shape[:-1] + input_x.shape[q:]. Raises IndexError for places outside, ValueError for other shapes."""
     return call
 
 
 def _of_parameters(kind):
-    def call(input_x, indices, updates):
+    def call(input_x: Tensor, indices: Tensor, updates: Tensor | float) -> Tensor:
         return change_rows(f"scatter_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The parameter with its slices of some numbers {_WORDS[kind]}: it has these values from then on.
-    The updates have the shape indices.shape + input_x.shape[1:]."""
+    The updates have the shape indices.shape + input_x.shape[1:]. Raises IndexError for numbers outside, ValueError for
+    other shapes."""
     return call
 
 
 def _of_both(kind):
-    def call(input_x, indices, updates, use_locking=kind == "update"):
+    def call(
+        input_x: Tensor, indices: Tensor, updates: Tensor | float, use_locking: bool = kind == "update"
+    ) -> Tensor:
         return change(f"scatter_nd_{kind}", kind, input_x, indices, updates)
 
     call.__doc__ = f"""The parameter with its slices at places indices[.., q] {_WORDS[kind]}: it has these values from
-    then on. `use_locking` has no effect."""
+    then on. The updates have the shape indices.shape[:-1] + input_x.shape[q:]. `use_locking` has no effect. Raises
+    IndexError for places outside, ValueError for other shapes."""
     return call
 
 

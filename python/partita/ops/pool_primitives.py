@@ -24,7 +24,8 @@ def require_order(where, data_format, expected):
 
 @op
 def AdaptiveAvgPool2D(output_size):
-    """The means of parts of height and width: see `adaptive_avg_pool2d`."""
+    """AdaptiveAvgPool2D(output_size)(x[.., h, w]): the means of parts of height and width, [.., *output_size]: see
+    `adaptive_avg_pool2d`. Raises ValueError for other than three or four dimensions."""
     return lambda input_x: F.adaptive_avg_pool2d(input_x, output_size)
 
 
@@ -52,7 +53,7 @@ def _known(sizes):
 
 @op
 def MaxPool3D(kernel_size=1, strides=1, pad_mode="VALID", pad_list=0, ceil_mode=None, data_format="NCDHW"):
-    """The largest element of each window of x[n, c, d, h, w]."""
+    """The largest element of each window of x[n, c, d, h, w]. Raises ValueError for other dimensions."""
     require_order("MaxPool3D", data_format, "NCDHW")
     return lambda x: pooled_volume(
         "MaxPool3D", "max_pool", x, _last(kernel_size), _last(strides), pad_mode, pad_list, bool(ceil_mode)
@@ -75,7 +76,8 @@ def AvgPool3D(
     divisor_override=0,
     data_format="NCDHW",
 ):
-    """The mean of each window of x[n, c, d, h, w], or its sum over `divisor_override`."""
+    """The mean of each window of x[n, c, d, h, w], or its sum over `divisor_override`. Raises ValueError for other
+    dimensions."""
     require_order("AvgPool3D", data_format, "NCDHW")
     options = ceil_mode, count_include_pad, divisor_override
     return lambda x: pooled_volume(

@@ -1,6 +1,10 @@
 """Windows of lines, images and volumes: their largest elements, their means, and what undoes them."""
 
+from __future__ import annotations
+
 import math
+import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,9 +54,18 @@ def _over_volume(op, x, kernel, strides, pads, **others):
     return reshape(x, [n, c, x.shape[2], rows, columns])
 
 
-def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool3d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window of x[n, c, d, h, w], or of x[c, d, h, w]. With `return_indices` also its place
-    in the volume."""
+    in the volume. Sizes are elements, or (depth, rows, columns). Raises ValueError for other dimensions, or a window
+    larger than the volume."""
     where = "max_pool3d"
     kernel = several(where, "kernel_size", kernel_size, 3)
     strides = kernel if stride is None else several(where, "stride", stride, 3)
@@ -89,9 +102,16 @@ def mean_of_windows(where, x, kernel, strides, pads, around, count_include_pad, 
 
 
 def avg_pool3d(
-    input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0
-):
-    """The mean of each window of x[n, c, d, h, w], or of x[c, d, h, w], or its sum over `divisor_override`."""
+    input_x: Tensor | float,
+    kernel_size: int | Sequence[int] = 1,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+) -> Tensor:
+    """The mean of each window of x[n, c, d, h, w], or of x[c, d, h, w], or its sum over `divisor_override`. Sizes are
+    elements, or (depth, rows, columns). Raises ValueError for other dimensions, or a window larger than the volume."""
     where = "avg_pool3d"
     kernel, strides = several(where, "kernel_size", kernel_size, 3), several(where, "stride", stride, 3)
     pads = several(where, "padding", padding, 3, 0)
@@ -133,14 +153,16 @@ def _adaptive_means(where, x, output_size, count):
     return x
 
 
-def adaptive_avg_pool2d(input, output_size):
-    """Means over parts of height and width: x[.., h, w] becomes x[.., *output_size]. An integer is both sizes, None
-    keeps a size. Parts of a size that is not divisible overlap by less than an element."""
+def adaptive_avg_pool2d(input: Tensor | float, output_size: int | Sequence[int | None]) -> Tensor:
+    """Means over parts of height and width: x[.., h, w], of three or four dimensions, becomes x[.., *output_size]. An
+    integer is both sizes, None keeps a size. Parts of a size that is not divisible overlap by less than an element.
+    Raises ValueError for other dimensions, or a size below 1."""
     return _adaptive_means("adaptive_avg_pool2d", input, output_size, 2)
 
 
-def adaptive_avg_pool3d(input, output_size):
-    """Means over parts of the last three dimensions, as `adaptive_avg_pool2d` has them of two."""
+def adaptive_avg_pool3d(input: Tensor | float, output_size: int | Sequence[int | None]) -> Tensor:
+    """Means over parts of the last three dimensions, as `adaptive_avg_pool2d` has them of two. Raises ValueError for
+    other than four or five dimensions, or a size below 1."""
     return _adaptive_means("adaptive_avg_pool3d", input, output_size, 3)
 
 
@@ -151,15 +173,20 @@ def _adaptive_maxima(where, x, output_size, count, return_indices):
     return _without(found if return_indices else found[0], has_samples)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(
+    input: Tensor | float, output_size: int | Sequence[int], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of parts of height and width, which are those of `adaptive_avg_pool2d`. With
-    `return_indices` also their places in the image."""
+    `return_indices` also their places in the image. x[.., h, w] becomes x[.., *output_size]. Raises ValueError for
+    other than three or four dimensions, or a size below 1."""
     return _adaptive_maxima("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+def adaptive_max_pool3d(
+    input: Tensor | float, output_size: int | Sequence[int], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of parts of the last three dimensions. With `return_indices` also their places in the
-    volume."""
+    volume. Raises ValueError for other than four or five dimensions, or a size below 1."""
     found = _adaptive_maxima("adaptive_max_pool3d", input, output_size, 3, return_indices)
     return (found[0], cast(found[1], mstype.int32)) if return_indices else found
 
@@ -179,15 +206,29 @@ def _powers(where, x, norm_type, kernel, strides, ceil_mode, count):
     return _without(pow(sums, 1 / p), has_samples)
 
 
-def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, w], or of x[c, w]."""
+def lp_pool1d(
+    x: Tensor | float,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, w], or of x[c, w]. Raises
+    ValueError for other dimensions."""
     kernel = several("lp_pool1d", "kernel_size", kernel_size, 1)
     strides = kernel if stride is None else several("lp_pool1d", "stride", stride, 1)
     return _powers("lp_pool1d", x, norm_type, kernel, strides, ceil_mode, 1)
 
 
-def lp_pool2d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, h, w], or of x[c, h, w]."""
+def lp_pool2d(
+    x: Tensor | float,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The root of degree `norm_type` of the sum of powers of each window of x[n, c, h, w], or of x[c, h, w]. Raises
+    ValueError for other dimensions."""
     kernel = several("lp_pool2d", "kernel_size", kernel_size, 2)
     strides = kernel if stride is None else several("lp_pool2d", "stride", stride, 2)
     return _powers("lp_pool2d", x, norm_type, kernel, strides, ceil_mode, 2)
@@ -212,6 +253,13 @@ def unpooled(where, x, indices, sizes):
     return reshape(div(sums, larger(times, 1.0)), [*lead, *sizes])
 
 
+def require_integers(where, name, given):
+    """Returns a tuple or list of integers. Raises TypeError for others."""
+    if not isinstance(given, (tuple, list)) or not all(isinstance(one, numbers.Integral) for one in given):
+        raise TypeError(f"[{where}] {name} is not a tuple of integers, got {given!r}, expected one")
+    return given
+
+
 def _undone(where, x, indices, kernel_size, stride, padding, output_size, count):
     kernel = several(where, "kernel_size", kernel_size, count)
     strides = kernel if stride is None else several(where, "stride", stride, count)
@@ -221,7 +269,7 @@ def _undone(where, x, indices, kernel_size, stride, padding, output_size, count)
         raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape}, expected {count + 1} or {count + 2}")
     usual = [(n - 1) * step - 2 * pad + k for n, step, pad, k in zip(x.shape[-count:], strides, pads, kernel)]
     sizes = usual
-    if output_size is not None and len(output_size):
+    if output_size is not None and len(require_integers(where, "output_size", output_size)):
         sizes = [int(one) for one in output_size][-count:]
         if len(output_size) not in (count, x.ndim) or any(
             not 0 <= one + step - own <= 2 * step for one, own, step in zip(sizes, usual, strides)
@@ -232,20 +280,42 @@ def _undone(where, x, indices, kernel_size, stride, padding, output_size, count)
     return unpooled(where, x, indices, sizes)
 
 
-def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """x[n, c, w], or x[c, w], at the places of a line, as `nn.MaxPool1d` with `return_indices` gives them; else 0."""
+def max_unpool1d(
+    x: Tensor | float,
+    indices: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """x[n, c, w], or x[c, w], at the places of a line, as `nn.MaxPool1d` with `return_indices` gives them; else 0.
+    Raises ValueError for other dimensions."""
     return _undone("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
 
 
-def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(
+    x: Tensor | float,
+    indices: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """x[n, c, h, w], or x[c, h, w], at the places of an image, as `max_pool2d` with `return_indices` gives them; else
-    0."""
+    0. Raises ValueError for other dimensions."""
     return _undone("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
 
 
-def max_unpool3d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(
+    x: Tensor | float,
+    indices: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """x[n, c, d, h, w], or x[c, d, h, w], at the places of a volume, as `max_pool3d` with `return_indices` gives them;
-    else 0."""
+    else 0. Raises ValueError for other dimensions."""
     return _undone("max_unpool3d", x, indices, kernel_size, stride, padding, output_size, 3)
 
 
@@ -308,19 +378,30 @@ def _begins(share, k, wanted, size):
 
 
 def fractional_max_pool2d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor | float,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows of x[n, c, h, w], or of x[c, h, w], of which there are `output_size`, or this
     share of the sizes. Their places depend on two numbers for each channel, from 0 to 1, which are drawn unless they
-    are given."""
+    are given. Raises ValueError for other dimensions, or unless one of the two is given."""
     options = kernel_size, output_size, output_ratio, return_indices, _random_samples
     return _fractions("fractional_max_pool2d", input, *options, (1, 0), mstype.int64)
 
 
 def fractional_max_pool3d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor | float,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows of x[n, c, d, h, w], or of x[c, d, h, w], as `fractional_max_pool2d` has them of
-    images; three numbers for each channel."""
+    images; three numbers for each channel. Raises ValueError for other dimensions, or unless one of the two is given.
+    """
     options = kernel_size, output_size, output_ratio, return_indices, _random_samples
     return _fractions("fractional_max_pool3d", input, *options, (0, 1, 2), mstype.int64)

@@ -1,5 +1,7 @@
 """Ops as objects, which carry a sharding annotation, a stage and whether they are recomputed."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import numbers
@@ -13,7 +15,7 @@ from partita.ops.program_tools import constexpr  # noqa: F401  # its name in the
 class Primitive:
     """The base of ops that are objects: `ops.MatMul().shard(((2, 4), (4, 1)))`. A subclass defines `compute`."""
 
-    def __init__(self, name=None):
+    def __init__(self, name: str | None = None) -> None:
         self._prepare()
         self.name = name or type(self).__name__
 
@@ -84,20 +86,20 @@ class Primitive:
                 return compute(*args)
             return strategies.call(self, self._strategy, compute, args)
 
-    def shard(self, in_strategy=None, out_strategy=None):
+    def shard(self, in_strategy: tuple | None = None, out_strategy: tuple | None = None) -> Primitive:
         """How inputs, and perhaps results, are cut: a tuple of tuples of parts, or of Layouts. Numbers among the inputs
         have (). Read under semi and auto parallelism."""
         self._prepare()
         self._strategy = strategies.given(f"{self.name}.shard", in_strategy, out_strategy)
         return self
 
-    def recompute(self, mode=True):
+    def recompute(self, mode: bool = True) -> Primitive:
         """Makes the backward pass recompute the result instead of keeping it."""
         self._prepare()
         self._recompute = bool(mode)
         return self
 
-    def set_stage(self, stage):
+    def set_stage(self, stage: int) -> Primitive:
         """The pipeline stage of the op."""
         self._prepare()
         if not isinstance(stage, int) or stage < 0:
@@ -105,13 +107,32 @@ class Primitive:
         self._stage = stage
         return self
 
-    def add_prim_attr(self, name, value):
-        """Keeps an attribute; those of the documented system that place operators have no effect here."""
+    def add_prim_attr(self, name: str, value: object) -> Primitive:
+        """Keeps an attribute, also under its name, and returns the op; those of the documented system that place
+        operators have no effect here."""
         self._prepare()
         self.attrs[name] = value
+        self.__dict__.setdefault(name, value)
         return self
 
-    def set_device(self, device_target):
+    def del_prim_attr(self, name: str) -> Primitive:
+        """Forgets an attribute that `add_prim_attr` keeps, and returns the op."""
+        self._prepare()
+        if name in self.attrs and self.__dict__.get(name) is self.attrs[name]:
+            del self.__dict__[name]
+        self.attrs.pop(name, None)
+        return self
+
+    def set_prim_instance_name(self, name: str) -> Primitive:
+        """Gives the op an `instance_name`, without effect on results, and returns the op."""
+        self.instance_name = name
+        return self
+
+    def init_prim_io_names(self, inputs: list[str], outputs: list[str]) -> None:
+        """Keeps the names of the inputs and of the outputs as the attributes `input_names` and `output_names`."""
+        self.add_prim_attr("input_names", inputs).add_prim_attr("output_names", outputs)
+
+    def set_device(self, device_target: str) -> Primitive:
         return self.add_prim_attr("primitive_target", device_target)
 
     def place(self, role, rank_id):
@@ -120,7 +141,8 @@ class Primitive:
         )
 
     def __repr__(self):
-        return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.attrs.items())}>"
+        text = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
+        return f"Prim[{self.name}]" + (f"<{text}>" if text else "")
 
 
 class PrimitiveWithInfer(Primitive):

@@ -1,5 +1,9 @@
 """The ops that are objects, by the names and the defaults of the documented system."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
 from partita.ops import functional as F
 from partita.ops.primitive import Primitive
@@ -78,7 +82,8 @@ for _name, _function in _PLAIN.items():
     if _function is not None:
         globals()[_name] = plain(_name, _function, _name in _OF_NUMBERS)
 Zeros.__doc__, Ones.__doc__ = F.zeros.__doc__, F.ones.__doc__  # noqa: F821
-AddN.__doc__ = "The sum of a list of tensors of one shape."  # noqa: F821
+AddN.__doc__ = """AddN()(tensors): the sum of a tuple or list of tensors of one shape, of each element. Raises
+    ValueError for shapes that do not broadcast."""  # noqa: F821
 
 
 def _sum_of(inputs):
@@ -89,16 +94,19 @@ def _sum_of(inputs):
 
 
 class GeLU(Primitive):
-    """GPT-2's form, with tanh."""
+    """GPT-2's form, with tanh, of each element, in the shape and the type of x. Raises TypeError for integers and
+    bools."""
 
     def compute(self, x):
         return F.gelu(x, "tanh")
 
 
 class MatMul(Primitive):
-    """Product of matrices."""
+    """MatMul(transpose_a, transpose_b)(a, b): the product of matrices [m, k] and [k, n], whose dimensions are exchanged
+    first where that is said. Raises ValueError for shapes that do not fit, TypeError for operands of different types,
+    or of bools."""
 
-    def __init__(self, transpose_a=False, transpose_b=False):
+    def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
         super().__init__()
         self.transpose_a, self.transpose_b = transpose_a, transpose_b
 
@@ -107,7 +115,9 @@ class MatMul(Primitive):
 
 
 class BatchMatMul(MatMul):
-    """Products of the matrices of two batches.
+    """BatchMatMul(transpose_a, transpose_b)(a, b): products of the matrices of two batches, [.., m, k] and [.., k, n],
+    as [.., m, n]; the dimensions before broadcast. Raises ValueError for shapes that do not fit, TypeError for operands
+    of different types, or of bools.
 
     >>> ops.BatchMatMul(transpose_b=True)(ops.ones((2, 1, 3)), ops.ones((2, 4, 3))).shape
     (2, 1, 4)
@@ -115,7 +125,7 @@ class BatchMatMul(MatMul):
 
 
 class Flatten(Primitive):
-    """[n, a, b, ..] -> [n, a b ..], [n] -> [n, 1]."""
+    """[n, a, b, ..] -> [n, a b ..], [n] -> [n, 1]; a tensor without dimensions has one then."""
 
     def __init__(self):
         super().__init__()
@@ -125,9 +135,10 @@ class Flatten(Primitive):
 
 
 class Softmax(Primitive):
-    """Softmax(axis)(x): exp(x) over its sum along an axis."""
+    """Softmax(axis)(x): exp(x) over its sum along an axis, in the shape of x; integers become float32. Raises
+    ValueError for an axis that x has not."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int | Sequence[int] = -1) -> None:
         super().__init__()
         self.axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
 
@@ -136,16 +147,19 @@ class Softmax(Primitive):
 
 
 class LogSoftmax(Softmax):
-    """LogSoftmax(axis)(x): log(softmax(x)) along an axis."""
+    """LogSoftmax(axis)(x): log(softmax(x)) along an axis, in the shape of x; integers become float32. Raises ValueError
+    for an axis that x has not."""
 
     def compute(self, x):
         return F.log_softmax(x, self.axis)
 
 
 class Concat(Primitive):
-    """Concat(axis)(tensors): the tensors one after the other along an axis."""
+    """Concat(axis)(tensors): the tensors one after the other along an axis; the other sizes are equal. Raises TypeError
+    unless they are in a tuple or list that is not empty, ValueError for shapes that differ, or an axis that they have
+    not."""
 
-    def __init__(self, axis=0):
+    def __init__(self, axis: int = 0) -> None:
         super().__init__()
         self.axis = axis
 
@@ -154,16 +168,18 @@ class Concat(Primitive):
 
 
 class Stack(Concat):
-    """Stack(axis)(tensors): tensors of one shape along a new axis."""
+    """Stack(axis)(tensors): tensors of one shape along a new axis. Raises TypeError unless they are in a tuple or list
+    that is not empty, ValueError for shapes that differ."""
 
     def compute(self, tensors):
         return F.stack(tensors, self.axis)
 
 
 class Split(Primitive):
-    """Split(axis, output_num)(x): a tuple of as many parts of equal size along an axis."""
+    """Split(axis, output_num)(x): a tuple of as many parts of equal size along an axis. Raises ValueError if the size
+    of the axis is not divisible by their number, IndexError for an axis that x has not."""
 
-    def __init__(self, axis=0, output_num=1):
+    def __init__(self, axis: int = 0, output_num: int = 1) -> None:
         super().__init__()
         self.axis, self.output_num = axis, output_num
 
@@ -173,9 +189,10 @@ class Split(Primitive):
 
 
 class Squeeze(Primitive):
-    """Squeeze(axis)(x): the tensor without dimensions of one element, all of them where no axis is given."""
+    """Squeeze(axis)(x): the tensor without dimensions of one element, all of them where no axis is given; dimensions of
+    another size stay. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=()):
+    def __init__(self, axis: int | Sequence[int] = ()) -> None:
         super().__init__()
         self.axis = axis
 
@@ -184,9 +201,10 @@ class Squeeze(Primitive):
 
 
 class BroadcastTo(Primitive):
-    """BroadcastTo(shape)(x): the elements repeated along dimensions of one element; -1 keeps a size."""
+    """BroadcastTo(shape)(x): the elements repeated along dimensions of one element; -1 keeps a size. Raises ValueError
+    where another size than 1 would change."""
 
-    def __init__(self, shape):
+    def __init__(self, shape: Sequence[int]) -> None:
         super().__init__()
         self.shape = shape
 
@@ -195,9 +213,11 @@ class BroadcastTo(Primitive):
 
 
 class Gather(Primitive):
-    """Slices of a tensor along an axis: (params, indices, axis)."""
+    """Gather(batch_dims)(params, indices, axis): slices of a tensor along an axis, by their numbers, in int32 or int64;
+    shapes are those of `ops.gather`. Raises IndexError for a known number outside, TypeError for numbers of other
+    types, ValueError for an axis that the tensor has not."""
 
-    def __init__(self, batch_dims=0):
+    def __init__(self, batch_dims: int = 0) -> None:
         super().__init__()
         self.batch_dims = batch_dims
 
@@ -206,12 +226,14 @@ class Gather(Primitive):
 
 
 class OneHot(Primitive):
-    """(indices, depth, on_value, off_value). The first entry of a strategy has the dimensions of the result, or those
-    of the indices."""
+    """OneHot(axis)(indices, depth, on_value, off_value): `on_value` at each index along a dimension of size `depth`
+    that is added at `axis`, else `off_value`. The first entry of a strategy has the dimensions of the result, or those
+    of the indices. Raises TypeError for indices that are not int32 or int64, or two types of values, ValueError for a
+    `depth` below 1."""
 
     _numbers = True
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
 
@@ -230,8 +252,9 @@ class OneHot(Primitive):
 
 
 class Tile(Primitive):
-    """(x, copies along each dimension). A strategy has the dimensions of the result; it cuts the copies where there are
-    several, else the elements."""
+    """Tile()(x, copies along each dimension): the tensor as often along each; see `ops.tile`. A strategy has the
+    dimensions of the result; it cuts the copies where there are several, else the elements. Raises TypeError unless the
+    copies are a tuple or list of integers, ValueError for one below 0."""
 
     def __init__(self):
         super().__init__()
@@ -253,9 +276,10 @@ class Tile(Primitive):
 
 
 class Dropout(Primitive):
-    """(what is kept, scaled; what of it was kept)."""
+    """Dropout(keep_prob)(x) gives (what is kept, over keep_prob; 1 where that is not 0), both in the shape of x. Raises
+    ValueError unless 0 < keep_prob <= 1. The seeds have no effect: draws follow from `set_seed`."""
 
-    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
+    def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
         super().__init__()
         self.keep_prob = keep_prob
 
@@ -265,9 +289,10 @@ class Dropout(Primitive):
 
 
 class LayerNorm(Primitive):
-    """(x, gamma, beta) gives (normalized, mean, variance) over the dimensions from `begin_norm_axis` on."""
+    """LayerNorm(begin_norm_axis, ..)(x, gamma, beta) gives (normalized, mean, variance) over the dimensions from
+    `begin_norm_axis` on; these have size 1 in the last two. Raises ValueError unless `gamma` has these dimensions."""
 
-    def __init__(self, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
+    def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
         super().__init__()
         self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
 
@@ -285,15 +310,15 @@ class LayerNorm(Primitive):
 
 
 class RmsNorm(Primitive):
-    """(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the last dimension."""
+    """RmsNorm(epsilon)(x, gamma) gives (x / rms * gamma, 1 / rms), rms over the dimensions of gamma, which are the last
+    ones of x; they have size 1 in the second. Raises ValueError for a gamma of another shape."""
 
-    def __init__(self, epsilon=1e-6):
+    def __init__(self, epsilon: float = 1e-6) -> None:
         super().__init__()
         self.epsilon = epsilon
 
     def compute(self, x, gamma):
-        rstd = F.rsqrt(F.add(F.reduce_mean(F.square(x), -1, True), self.epsilon))
-        return F.rms_norm(x, gamma, self.epsilon), rstd
+        return F.rms_norm(x, gamma, self.epsilon)
 
 
 class _BatchNorm(Primitive):
@@ -305,7 +330,7 @@ class _BatchNorm(Primitive):
 
 
 class _Reduce(Primitive):
-    def __init__(self, keep_dims=False):
+    def __init__(self, keep_dims: bool = False) -> None:
         super().__init__()
         self.keep_dims = keep_dims
 
@@ -332,11 +357,13 @@ for _name, _function in {
 
 
 class ReduceSum(_Reduce):
-    """ReduceSum(keep_dims, skip_mode)(x, axis); in skip mode no axes leave the tensor as it is."""
+    """ReduceSum(keep_dims, skip_mode)(x, axis): the sum over dimensions, or of all elements, in the type of x; in skip
+    mode no axes leave the tensor as it is. The result has the shape without these dimensions, or with `keep_dims` with
+    size 1 there. Raises ValueError for an axis that x has not, IndexError for one that stands twice."""
 
     function = staticmethod(F.reduce_sum)
 
-    def __init__(self, keep_dims=False, skip_mode=False):
+    def __init__(self, keep_dims: bool = False, skip_mode: bool = False) -> None:
         super().__init__(keep_dims)
         self.skip_mode = skip_mode
 
@@ -345,9 +372,10 @@ class ReduceSum(_Reduce):
 
 
 class Argmax(Primitive):
-    """Argmax(axis, output_type)(x): where the largest element along an axis is, the first of equal ones."""
+    """Argmax(axis, output_type)(x): where the largest element along an axis is, the first of equal ones, in the shape
+    without the axis. Raises ValueError for an axis that x has not."""
 
-    def __init__(self, axis=-1, output_type=mstype.int32):
+    def __init__(self, axis: int = -1, output_type: mstype.DType | str | type = mstype.int32) -> None:
         super().__init__()
         self.axis, self.output_type = axis, output_type
 
@@ -356,9 +384,11 @@ class Argmax(Primitive):
 
 
 class CumSum(Primitive):
-    """CumSum(exclusive, reverse)(x, axis): sums of the elements up to each one; `exclusive` leaves it out."""
+    """CumSum(exclusive, reverse)(x, axis): sums of the elements up to each one along an axis, in the shape of x;
+    `exclusive` leaves it out, `reverse` begins at the end. Raises IndexError for an axis that x has not, TypeError for
+    bools."""
 
-    def __init__(self, exclusive=False, reverse=False):
+    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
         super().__init__()
         self.exclusive, self.reverse = exclusive, reverse
 
@@ -367,9 +397,10 @@ class CumSum(Primitive):
 
 
 class TopK(Primitive):
-    """TopK(sorted)(x, k) gives (values, places) of the k largest elements of the last dimension, the largest first."""
+    """TopK(sorted)(x, k) gives (values, places) of the k largest elements of the last dimension, the largest first;
+    both have size k there, and places are int32. Raises ValueError for a k below 1 or above the size."""
 
-    def __init__(self, sorted=True):
+    def __init__(self, sorted: bool = True) -> None:
         super().__init__()
 
     def compute(self, x, k):
@@ -377,10 +408,18 @@ class TopK(Primitive):
 
 
 class StridedSlice(Primitive):
-    """(x, begin, end, strides). Bits of the masks name places: whose begin or end does not count, of an ellipsis, of a
-    new dimension, of one element whose dimension is left out."""
+    """StridedSlice(masks ..)(x, begin, end, strides): the elements of x[begin:end:strides] of each of the first
+    dimensions. Bits of the masks name places: whose begin or end does not count, of an ellipsis, of a new dimension, of
+    one element whose dimension is left out. Raises ValueError for a stride of 0."""
 
-    def __init__(self, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    def __init__(
+        self,
+        begin_mask: int = 0,
+        end_mask: int = 0,
+        ellipsis_mask: int = 0,
+        new_axis_mask: int = 0,
+        shrink_axis_mask: int = 0,
+    ) -> None:
         super().__init__()
         self.masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 
@@ -389,27 +428,30 @@ class StridedSlice(Primitive):
 
 
 class Slice(Primitive):
-    """Slice()(x, begin, size): as many elements of each dimension from a place on; a size of -1 takes the rest."""
+    """Slice()(x, begin, size): as many elements of each dimension from a place on; a size of -1 takes the rest. The
+    result has the shape `size`, less where the tensor ends."""
 
     def compute(self, x, begin, size):
         return F.tensor_index(x, tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)))
 
 
 class Conv2D(Primitive):
-    """Conv2D(out_channel, kernel_size, ..)(x[n, c, h, w], weight[out, c / group, kh, kw]) gives y[n, out, h, w]."""
+    """Conv2D(out_channel, kernel_size, ..)(x[n, c, h, w], weight[out, c / group, kh, kw]) gives y[n, out, h, w]. Sizes
+    are pixels, or (rows, columns). Raises ValueError for another order of dimensions than "NCHW" and shapes that do not
+    fit, TypeError for integers, and operands of two types."""
 
     def __init__(
         self,
-        out_channel,
-        kernel_size,
-        mode=1,
-        pad_mode="valid",
-        pad=0,
-        stride=1,
-        dilation=1,
-        group=1,
-        data_format="NCHW",
-    ):
+        out_channel: int,
+        kernel_size: int | Sequence[int],
+        mode: int = 1,
+        pad_mode: str = "valid",
+        pad: int | Sequence[int] = 0,
+        stride: int | Sequence[int] = 1,
+        dilation: int | Sequence[int] = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
         super().__init__()
         F.require_nchw("Conv2D", data_format)
         self.options = dict(pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=group)
@@ -419,9 +461,17 @@ class Conv2D(Primitive):
 
 
 class MaxPool(Primitive):
-    """MaxPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the largest element of each window."""
+    """MaxPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the largest element of each window, as [n, c, rows,
+    columns]. Sizes are pixels, or (rows, columns). Raises ValueError for other shapes, or a window larger than the
+    image, TypeError for integers."""
 
-    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int] = 1,
+        strides: int | Sequence[int] = 1,
+        pad_mode: str = "valid",
+        data_format: str = "NCHW",
+    ) -> None:
         super().__init__()
         F.require_nchw(type(self).__name__, data_format)
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
@@ -431,16 +481,19 @@ class MaxPool(Primitive):
 
 
 class AvgPool(MaxPool):
-    """AvgPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the mean of each window, padding left out."""
+    """AvgPool(kernel_size, strides, pad_mode)(x[n, c, h, w]): the mean of each window, padding left out, as [n, c,
+    rows, columns]. Sizes are pixels, or (rows, columns). Raises ValueError for other shapes, or a window larger than
+    the image, TypeError for integers."""
 
     def compute(self, x):
         return F.avg_pool2d(x, self.kernel_size, self.strides, count_include_pad=False, pad_mode=self.pad_mode)
 
 
 class SparseSoftmaxCrossEntropyWithLogits(Primitive):
-    """The mean over the batch."""
+    """The mean over the batch of the softmax cross entropy of logits [n, c] with classes [n]. Raises IndexError for a
+    known class outside of 0 to c - 1, ValueError for other shapes."""
 
-    def __init__(self, is_grad=False):
+    def __init__(self, is_grad: bool = False) -> None:
         super().__init__()
 
     def compute(self, logits, labels):
@@ -450,7 +503,8 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
-    """(losses of the samples, their gradients): one-hot or soft labels, which have no gradient."""
+    """(losses of the samples [n], their gradients [n, c]) of logits [n, c] with one-hot or soft labels [n, c], which
+    have no gradient. Raises ValueError for shapes that differ."""
 
     def compute(self, logits, labels):
         labels = F.stop_gradient(labels)
@@ -462,15 +516,14 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
 
 
 class Print(Primitive):
-    """Prints what is known: values outside of networks, types within them."""
+    """Prints what is known: values outside of networks, types and shapes within them. Returns None."""
 
     def compute(self, *args):
         print(*args, flush=True)
-        return args[0] if len(args) == 1 else args
 
 
 class Depend(Primitive):
-    """The first operand; the order of ops follows from their operands."""
+    """Depend()(value, expr): the first operand, of any shape; the order of ops follows from their operands."""
 
     def compute(self, value, expr):
         return value

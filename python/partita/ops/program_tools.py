@@ -1,8 +1,11 @@
 """Functions over collections, functions of several kinds of arguments, and calls while a program is made."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import operator
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,9 +20,11 @@ __all__ = (
 
 
 class Map:
-    """A function over the elements of several tuples or lists, as a tuple."""
+    """A function over the elements of several tuples or lists of one length, as a tuple, or a list of lists:
+    `Map(function)(a, b)` or `Map()(function, a, b)`. With `reverse` the last elements come first. Raises TypeError for
+    what is no tuple or list, ValueError for lengths that differ."""
 
-    def __init__(self, ops=None, reverse=False):
+    def __init__(self, ops: Callable[..., object] | None = None, reverse: bool = False) -> None:
         self._function, self._reverse = ops, bool(reverse)
 
     def __call__(self, *args):
@@ -54,7 +59,9 @@ class Map:
 
 
 class HyperMap(Map):
-    """A function over the elements of tuples and lists within each other."""
+    """A function over the elements of tuples and lists within each other, of one structure: `HyperMap(function)(a, b)`,
+    or `HyperMap()(function, a, b)`. Raises TypeError for a tuple next to a tensor, ValueError for lengths that differ.
+    """
 
     def _over(self, function, args):
         if not any(isinstance(one, (tuple, list)) for one in args):
@@ -103,9 +110,10 @@ _OF_PYTHON = {
 
 class MultitypeFuncGraph:
     """A function that is several, of which the kinds of the arguments choose one: `register("Tensor", "Number")` adds
-    the function that it decorates."""
+    the function that it decorates, of tensors of any shape. Raises TypeError in a call where none has these kinds,
+    ValueError for an unknown kind."""
 
-    def __init__(self, name, read_value=False):
+    def __init__(self, name: str, read_value: bool = False) -> None:
         self.name, self._functions = name, []
 
     def register(self, *type_names):
@@ -142,8 +150,15 @@ class MultitypeFuncGraph:
         return f"MultitypeFuncGraph[{self.name}]"
 
 
-def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
-    """A function of Python that runs while a program is made. Any function does; this gives it unchanged."""
+def constexpr(
+    fn: Callable[..., object] | None = None,
+    get_instance: bool = True,
+    name: str | None = None,
+    reuse_result: bool = True,
+    check: bool = True,
+) -> Callable[..., object]:
+    """A function of Python that runs while a program is made, on numbers, shapes and other values that are known. Any
+    function does; this gives it unchanged."""
     return functools.partial(constexpr, get_instance=get_instance) if fn is None else fn
 
 
@@ -152,8 +167,8 @@ def add_flags(fn=None, **flags):
     return fn if fn is not None else lambda function: function
 
 
-def depend(value, expr):
-    """The value: the order of ops follows from their operands."""
+def depend(value: object, expr: object) -> object:
+    """The value, of any shape or kind: the order of ops follows from their operands."""
     return value
 
 
@@ -170,32 +185,34 @@ def shown(function):
     return given
 
 
-def identity(x):
-    """Returns the argument itself."""
+def identity(x: object) -> object:
+    """Returns the argument itself, a tensor of any shape or another object."""
     return x
 
 
-def make_range(*args):
-    """The integers of `range`, as a tuple."""
+def make_range(*args: int) -> tuple[int, ...]:
+    """The integers of `range`, as a tuple. Raises TypeError for what is no integer, ValueError for a step of 0."""
     return tuple(range(*[operator.index(one) for one in args]))
 
 
-def tuple_to_array(input_x):
-    """The numbers of a tuple as a tensor: integers as int32, else float32."""
+def tuple_to_array(input_x: Sequence[float]) -> Tensor:
+    """The numbers of a tuple as a tensor of one dimension: int32, without fractions, where the first one is an integer
+    or a bool, else float32. Raises ValueError for tuples within it of different lengths."""
     values = np.asarray(input_x)
-    return Tensor(values, mstype.int32 if values.dtype.kind in "iu" else mstype.float32)
+    whole = values.size and isinstance(input_x[0], (int, np.integer))
+    return Tensor(values.astype(np.int32 if whole else np.float32))
 
 
-def dtype(x):
-    """The element type of a tensor."""
+def dtype(x: Tensor | float) -> mstype.DType:
+    """The element type of a tensor of any shape. Raises TypeError for what holds no numbers."""
     return as_tensor(x, "dtype").dtype
 
 
-def is_tensor(obj):
-    """Whether an object is a tensor."""
+def is_tensor(obj: object) -> bool:
+    """Whether an object is a tensor, of any shape and element type."""
     return isinstance(obj, Tensor)
 
 
-def is_floating_point(input):
-    """Whether a tensor has elements with a fraction."""
+def is_floating_point(input: Tensor | float) -> bool:
+    """Whether a tensor, of any shape, has elements with a fraction. Raises TypeError for what holds no numbers."""
     return mstype.is_float(as_tensor(input, "is_floating_point").dtype)

@@ -1,5 +1,7 @@
 """Places in an order: of labels among classes, of values in rows that rise, and of choices by a mask."""
 
+from __future__ import annotations
+
 import functools
 
 import numpy as np
@@ -17,14 +19,16 @@ from partita.ops.support import as_tensor
 __all__ = "argwhere intopk sparse_segment_mean unique_with_pad".split()
 
 
-def argwhere(input):
-    """The places of the elements other than 0, a row for each."""
+def argwhere(input: Tensor | float) -> Tensor:
+    """The places of the elements other than 0, a row for each: [count, dimensions] of int64. Raises NotImplementedError
+    in a network that is compiled once."""
     return nonzero(input)
 
 
-def intopk(x1, x2, k):
-    """Whether labels x2[n] are among the k largest of x1[n, classes]: fewer than k classes have a larger number. False
-    where the number of the label is not finite."""
+def intopk(x1: Tensor | float, x2: Tensor | float, k: int) -> Tensor:
+    """Whether labels x2[n] are among the k largest of x1[n, classes], as bools [n]: fewer than k classes have a larger
+    number. False where the number of the label is not finite. Raises ValueError for other shapes, IndexError for a
+    label outside of the classes."""
     x, labels = as_tensor(x1, "intopk"), as_tensor(x2, "intopk")
     if x.ndim != 2 or labels.shape != x.shape[:1]:
         raise ValueError(f"[intopk] the shapes do not fit, got {x.shape} and {labels.shape}, expected [n, k] and [n]")
@@ -54,7 +58,7 @@ def _padding_with(other):
     )
 
 
-def unique_with_pad(x, pad_num):
+def unique_with_pad(x: Tensor | float, pad_num: float) -> tuple[Tensor, Tensor]:
     """(the different elements of a row in the order in which they are met first, then `pad_num`, as many as in the row;
     which of them each element is)."""
     x = as_tensor(x, "unique_with_pad")
@@ -89,6 +93,6 @@ def unravelled(numbers, sizes):
     return found[::-1]
 
 
-def sparse_segment_mean(x, indices, segment_ids):
+def sparse_segment_mean(x: Tensor | float, indices: Tensor | float, segment_ids: Tensor | float) -> Tensor:
     """The means of the slices of some numbers, in segments whose ids rise, 0 of none."""
     return sorted_segments("sparse_segment_mean", "mean", gather(x, indices, 0), segment_ids)

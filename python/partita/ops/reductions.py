@@ -1,8 +1,12 @@
 """Ops over dimensions."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.creation import full
 from partita.ops.elementwise import add, as_float, cast, mul, neg, sqrt, square, sub
 from partita.ops.shapes import expand_dims, reshape, squeeze, swapaxes, transpose
@@ -12,7 +16,7 @@ from partita.ops.support import F, as_tensor, axes_of, axis_of, run
 def _reduction(name):
     function = getattr(F, name)
 
-    def call(x, axis=(), keep_dims=False):
+    def call(x: Tensor | float, axis: int | Sequence[int] | None = (), keep_dims: bool = False) -> Tensor:
         x = as_tensor(x, name)
         if name == "reduce_mean":
             x = as_float(x)
@@ -25,22 +29,36 @@ def _reduction(name):
 
 
 reduce_sum, _mean_of_floats = _reduction("reduce_sum"), _reduction("reduce_mean")
-reduce_sum.__doc__ = "The sum over dimensions, or of all elements, in the type of x; of bools whether one is True."
 reduce_max, reduce_min = _reduction("reduce_max"), _reduction("reduce_min")
-reduce_max.__doc__ = "The largest element over dimensions, or of all."
-reduce_min.__doc__ = "The smallest element over dimensions, or of all."
+for _function, _text in (
+    (reduce_sum, "The sum over dimensions, or of all elements, in the type of x; of bools whether one is True."),
+    (reduce_max, "The largest element over dimensions, or of all; equal ones share the gradient."),
+    (reduce_min, "The smallest element over dimensions, or of all; equal ones share the gradient."),
+):
+    _function.__doc__ = f"""{_text} The result has the shape without these dimensions, or with `keep_dims` with size 1
+    there. Raises ValueError for an axis that the tensor has not, IndexError for one that stands twice."""
 
 
-def reduce_mean(x, axis=(), keep_dims=False):
-    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0."""
+def reduce_mean(x: Tensor | float, axis: int | Sequence[int] | None = (), keep_dims: bool = False) -> Tensor:
+    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0, and of bools float32.
+    The result has the shape without these dimensions, or with `keep_dims` with size 1 there. Raises ValueError for an
+    axis that the tensor has not."""
     x = as_tensor(x, "reduce_mean")
     if mstype.is_float(x.dtype) or x.dtype == mstype.bool_:
         return _mean_of_floats(x, axis, keep_dims)
     return cast(_mean_of_floats(cast(x, mstype.float64), axis, keep_dims), x.dtype)
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum over dimensions, or of all elements; of integers and bools as int64."""
+def sum(
+    input: Tensor | float,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
+    """The sum over dimensions, or of all elements; of integers and bools as int64, or in `dtype`. The result has the
+    shape without these dimensions, or with `keepdim` with size 1 there. Raises ValueError for a dimension that the
+    tensor has not, IndexError for one that stands twice, TypeError for one that is no integer."""
     x = as_tensor(input, "sum")
     if dtype is not None:
         x = cast(x, dtype)
@@ -57,8 +75,10 @@ def total(input, axis=None, dtype=None, keepdims=False, initial=None, *, dim=Non
     return x if initial is None else add(x, initial)
 
 
-def mean(x, axis=None, keep_dims=False):
-    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0."""
+def mean(x: Tensor | float, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> Tensor:
+    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0, and of bools float32.
+    The result has the shape without these dimensions, or with `keep_dims` with size 1 there. Raises ValueError for an
+    axis that the tensor has not, IndexError for one that stands twice, TypeError for one that is no integer."""
     return reduce_mean(x, axis, keep_dims)
 
 
@@ -68,13 +88,21 @@ def average(input, axis=None, keep_dims=False, *, dtype=None, dim=None, keepdim=
     return mean(x, axis if dim is None else dim, keep_dims if keepdim is None else keepdim)
 
 
-def max(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """(largest, where it is first) along an axis, or of all elements, where "where" is 0."""
+def max(
+    input: Tensor | float, axis: int | None = None, keepdims: bool = False, *, initial: None = None, where: None = None
+) -> tuple[Tensor, Tensor]:
+    """(largest, where it is first) along an axis, or of all elements, where "where" is 0. Both have the shape without
+    the axis, or with `keepdims` with size 1 there; places are int64. Raises ValueError for an axis that the tensor has
+    not, or has no elements along, TypeError for several axes, NotImplementedError for `initial` and `where`."""
     return _with_indices("max", reduce_max, lambda x: x, input, axis, keepdims, initial, where)
 
 
-def min(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """(smallest, where it is first) along an axis, or of all elements, where "where" is 0."""
+def min(
+    input: Tensor | float, axis: int | None = None, keepdims: bool = False, *, initial: None = None, where: None = None
+) -> tuple[Tensor, Tensor]:
+    """(smallest, where it is first) along an axis, or of all elements, where "where" is 0. Both have the shape without
+    the axis, or with `keepdims` with size 1 there; places are int64. Raises ValueError for an axis that the tensor has
+    not, or has no elements along, TypeError for several axes, NotImplementedError for `initial` and `where`."""
     return _with_indices("min", reduce_min, _falling, input, axis, keepdims, initial, where)
 
 
@@ -135,13 +163,31 @@ def _method_of(
     return alone(input, axis, keeps) if several else with_indices(input, axis, keeps)[0]
 
 
-def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """The largest elements over dimensions, or of all; those that are equal share the gradient."""
+def amax(
+    input: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    initial: None = None,
+    where: None = None,
+) -> Tensor:
+    """The largest elements over dimensions, or of all; those that are equal share the gradient. The result has the
+    shape without these dimensions, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor
+    has not, or has no elements along, NotImplementedError for `initial` and `where`."""
     return _alone("amax", reduce_max, input, axis, keepdims, initial, where)
 
 
-def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """The smallest elements over dimensions, or of all; those that are equal share the gradient."""
+def amin(
+    input: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    initial: None = None,
+    where: None = None,
+) -> Tensor:
+    """The smallest elements over dimensions, or of all; those that are equal share the gradient. The result has the
+    shape without these dimensions, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor
+    has not, or has no elements along, NotImplementedError for `initial` and `where`."""
     return _alone("amin", reduce_min, input, axis, keepdims, initial, where)
 
 
@@ -151,9 +197,12 @@ def _alone(name, reduction, input, axis, keepdims, initial, where):
     return reduction(input, axis, keepdims)
 
 
-def var(input, axis=None, ddof=0, keepdims=False):
+def var(
+    input: Tensor | float, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False
+) -> Tensor:
     """The mean of squared distances from the mean over dimensions, or of all elements, divided by their number less
-    `ddof`; of integers as float32."""
+    `ddof`, infinite or NaN where that is not above 0; of integers as float32. The result has the shape without these
+    dimensions, or with `keepdims` with size 1 there. Raises ValueError for an axis that the tensor has not."""
     x = as_float(as_tensor(input, "var"))
     centred = sub(x, reduce_mean(x, axis, True))
     count = 1
@@ -163,18 +212,24 @@ def var(input, axis=None, ddof=0, keepdims=False):
     return mul(reduce_sum(square(centred), axis, keepdims), 1.0 / divisor if divisor > 0 else math.inf)
 
 
-def std(input, axis=None, ddof=0, keepdims=False):
-    """The root of `var`."""
+def std(
+    input: Tensor | float, axis: int | Sequence[int] | None = None, ddof: int = 0, keepdims: bool = False
+) -> Tensor:
+    """The root of `var`, with its shapes, element types and errors: it raises ValueError for an axis that the tensor
+    has not."""
     return sqrt(var(input, axis, ddof, keepdims))
 
 
-def all(input, axis=None, keep_dims=False):
-    """Whether all elements are other than 0, or True."""
+def all(input: Tensor | float, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> Tensor:
+    """Whether all elements, or those over dimensions, are other than 0, or True: bools in the shape without these
+    dimensions, or with `keep_dims` with size 1 there. Raises ValueError for an axis that the tensor has not."""
     return _of_truths(reduce_min, as_tensor(input, "all"), axis, keep_dims)
 
 
-def any(input, axis=None, keep_dims=False):
-    """Whether one element is other than 0, or True; of bytes as a byte."""
+def any(input: Tensor | float, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> Tensor:
+    """Whether one element, of all or over dimensions, is other than 0, or True: bools in the shape without these
+    dimensions, or with `keep_dims` with size 1 there; of bytes as a byte. Raises ValueError for an axis that the tensor
+    has not."""
     x = as_tensor(input, "any")
     found = _of_truths(reduce_max, x, axis, keep_dims)
     return cast(found, mstype.uint8) if x.dtype == mstype.uint8 else found
@@ -192,8 +247,10 @@ def over_last(x, axis, function):
     return swapaxes(function(swapaxes(x, axis, -1)), axis, -1)
 
 
-def argmax(input, dim=None, keepdim=False):
-    """Where the largest element is; the first of equal ones."""
+def argmax(input: Tensor | float, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Where the largest element is along a dimension, or in one row of all, as int64; the first of equal ones. The
+    result has the shape without `dim`, or with `keepdim` with size 1 there. Raises ValueError for a dimension that the
+    tensor has not."""
     x = as_tensor(input, "argmax")
     if x.ndim == 0:
         return full([], 0, dtype=mstype.int64)
@@ -205,8 +262,9 @@ def argmax(input, dim=None, keepdim=False):
     return expand_dims(found, axis) if keepdim else found
 
 
-def softmax(input, axis=-1, *, dtype=None):
-    """exp(x) over its sum along an axis.
+def softmax(input: Tensor | float, axis: int = -1, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
+    """exp(x) over its sum along an axis, in the shape of `input`; integers and bools become float32, and all what
+    `dtype` says. Raises ValueError for an axis that the tensor has not, TypeError for one that is no integer.
 
     >>> ops.softmax(ms.Tensor([0.0, 1.0])).asnumpy().round(4)
     array([0.2689, 0.7311], dtype=float32)
@@ -216,14 +274,24 @@ def softmax(input, axis=-1, *, dtype=None):
     return over_last(x, axis, lambda y: run(lambda trace, a: F.softmax(a), y))
 
 
-def log_softmax(logits, axis=-1):
-    """log(softmax(x)), without underflow."""
+def log_softmax(logits: Tensor | float, axis: int = -1) -> Tensor:
+    """log(softmax(x)) along an axis, without underflow, in the shape of `logits`; integers and bools become float32.
+    Raises ValueError for an axis that the tensor has not, TypeError for one that is no integer."""
     x = as_float(as_tensor(logits, "log_softmax"))
     return over_last(x, axis, lambda y: run(lambda trace, a: F.log_softmax(a), y))
 
 
-def cumsum(x, axis, dtype=None, *, exclusive=False, reverse=False):
-    """Sums of the elements up to each one, with `exclusive` without it, with `reverse` from the end.
+def cumsum(
+    x: Tensor | float,
+    axis: int,
+    dtype: mstype.DType | str | type | None = None,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Tensor:
+    """Sums of the elements up to each one along an axis, with `exclusive` without it, with `reverse` from the end, in
+    the shape of `x` and its element type, or in `dtype`. Raises IndexError for an axis that the tensor has not,
+    TypeError for bools.
 
     >>> ops.cumsum(ms.Tensor([[1, 2], [3, 4]]), 0).asnumpy().tolist()
     [[1, 2], [4, 6]]
@@ -233,9 +301,12 @@ def cumsum(x, axis, dtype=None, *, exclusive=False, reverse=False):
     return run(lambda trace, a: F.cumsum(a, int(axis), exclusive, reverse), x)
 
 
-def topk(input, k, dim=None, largest=True, sorted=True):
+def topk(
+    input: Tensor | float, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
     """(values, indices) of the k largest elements along a dimension, the last one without `dim`, falling; with
-    `largest=False` of the smallest, rising."""
+    `largest=False` of the smallest, rising. Both have the shape of `input` with size `k` there; indices are int32.
+    Raises ValueError for a `k` below 1 or above the size, or a dimension that the tensor has not."""
     x = as_tensor(input, "topk")
     axis = axis_of("topk", -1 if dim is None else dim, x.ndim)
     if axis != x.ndim - 1:
@@ -247,6 +318,7 @@ def topk(input, k, dim=None, largest=True, sorted=True):
     return run(lambda trace, a: F.top_k(a, int(k)), x)
 
 
-def top_k(input_x, k, sorted=True):
-    """(values, indices) of the k largest elements over the last dimension, falling."""
+def top_k(input_x: Tensor | float, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """(values, indices) of the k largest elements over the last dimension, falling. Both have the shape of `input_x`
+    with size `k` there; indices are int32. Raises ValueError for a `k` below 1 or above the size."""
     return topk(input_x, k)

@@ -1,6 +1,9 @@
 """Lines, images and volumes of other sizes."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -107,10 +110,19 @@ def weighted(x, axis, weights):
     return swapaxes(matmul(swapaxes(x, axis, -1), factors), axis, -1)
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-    """Lines, images or volumes x[n, c, ..] of another size: of the nearest elements ("nearest", and "nearest-exact" by
-    their middles), of those between which an element is ("linear", "bilinear", "trilinear"), of the sixteen around it
-    ("bicubic"), or of the means of parts ("area")."""
+def interpolate(
+    input: Tensor | float,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """Lines, images or volumes x[n, c, ..] of another size, in their type: of the nearest elements ("nearest", and
+    "nearest-exact" by their middles), of those between which an element is ("linear" lines, "bilinear" images,
+    "trilinear" volumes), of the sixteen around it ("bicubic" images), or of the means of parts ("area"). `size` is that
+    of the last dimensions, in elements, or `scale_factor` what it is multiplied with. Raises ValueError for both or
+    none of them, sizes below 1, another mode, or a number of dimensions that it has not."""
     x = as_tensor(input, "interpolate")
     if mode not in _RANKS:
         raise ValueError(f"[interpolate] unknown mode, got {mode!r}, expected one of {list(_RANKS)}")
@@ -139,6 +151,13 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     return x
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+def upsample(
+    input: Tensor | float,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
     """`interpolate` by another name."""
     return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)

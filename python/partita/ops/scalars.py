@@ -1,5 +1,7 @@
 """Functions of numbers of Python, and sums of tensors, under the names of the module of functions."""
 
+from __future__ import annotations
+
 import math
 import operator
 
@@ -56,10 +58,10 @@ __all__ = [
 
 
 def _scalar(name, function):
-    def of_one(x):
+    def of_one(x: float) -> float:
         return function(x)
 
-    def of_two(x, y):
+    def of_two(x: float, y: float) -> float:
         return function(x, y)
 
     call = of_one if name in ("log", "uadd", "usub") else of_two
@@ -83,14 +85,15 @@ tensor_ge, tensor_gt, tensor_le, tensor_lt = greater_equal, greater, less_equal,
 tensor_mod, tensor_muls, tensor_range, pows = floor_mod, mul, range, pow
 
 
-def scalar_cast(input_x, input_y):
+def scalar_cast(input_x: float, input_y: mstype.DType | str | type) -> bool | int | float:
     """A number of Python as a bool, an integer or a float, as an element type says."""
     kind = mstype.to_dtype(input_y)
     return bool(input_x) if kind == mstype.bool_ else float(input_x) if mstype.is_float(kind) else int(input_x)
 
 
-def numel(input):
-    """The number of elements."""
+def numel(input: Tensor) -> int:
+    """The number of elements, the product of the sizes, an integer of Python. Raises TypeError for what is no tensor.
+    """
     if not isinstance(input, Tensor):
         raise TypeError(f"[numel] operand is not a tensor, got {type(input).__name__}, expected a Tensor")
     return input.size

@@ -1,6 +1,9 @@
 """Parameters that are added to, and tensors with slices added at places."""
 
+from __future__ import annotations
+
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.ops.creation import assign, one_hot, zeros_like
 from partita.ops.elementwise import add, cast, greater, mul, select
 from partita.ops.reductions import reduce_sum
@@ -10,13 +13,15 @@ from partita.ops.support import as_tensor, axis_of
 __all__ = "assign_add assign_sub index_add".split()
 
 
-def assign_add(variable, value):
-    """The parameter with a tensor added to its values, outside of programs."""
+def assign_add(variable: Parameter, value: Tensor | float) -> Parameter:
+    """The parameter with a tensor added to its values, outside of programs; the tensor broadcasts to its shape. Raises
+    TypeError for what is no parameter, ValueError for shapes that do not fit."""
     return assign(variable, add(_values("assign_add", variable), value))
 
 
-def assign_sub(variable, value):
-    """The parameter with a tensor taken from its values, outside of programs."""
+def assign_sub(variable: Parameter, value: Tensor | float) -> Parameter:
+    """The parameter with a tensor taken from its values, outside of programs; the tensor broadcasts to its shape.
+    Raises TypeError for what is no parameter, ValueError for shapes that do not fit."""
     return assign(variable, add(_values("assign_sub", variable), mul(as_tensor(value, "assign_sub"), -1)))
 
 
@@ -26,8 +31,17 @@ def _values(where, variable):
     return variable
 
 
-def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):
-    """The tensor with slices along an axis added to those at places; a parameter has the values from then on."""
+def index_add(
+    x: Tensor | float,
+    indices: Tensor | float,
+    y: Tensor | float,
+    axis: int,
+    use_lock: bool = True,
+    check_index_bound: bool = True,
+) -> Tensor:
+    """The tensor with slices along an axis added to those at places; a parameter has the values from then on. `indices`
+    is [k], and `y` has the shape of `x` with size k along the axis. Raises ValueError for other shapes, or an axis that
+    the tensor has not."""
     made = added_at(x, indices, y, axis)
     return assign(x, made) if isinstance(x, Parameter) else made
 

@@ -1,5 +1,9 @@
 """Counts, ranks and sets of elements, outside of programs that are compiled once: NumPy finds them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita import _core
@@ -20,8 +24,10 @@ def _values(where, *given):
     return [one.asnumpy() for one in tensors]
 
 
-def bincount(input, weights=None, minlength=0):
-    """How often each integer from 0 stands, or the sums of their weights, as float32; at least `minlength` of them."""
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 stands in a row [n], or the sums of their weights [n], as float32; at least
+    `minlength` of them. Raises TypeError for floats, bools or other than one dimension, ValueError for an integer below
+    0, NotImplementedError in a network that is compiled once."""
     (values,) = _values("bincount", input)
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"[bincount] no row of integers, got {values.dtype} {values.shape}, expected one dimension")
@@ -34,16 +40,18 @@ def bincount(input, weights=None, minlength=0):
     return unsorted_segment_sum(shares, Tensor(values.astype(np.int32)), size)
 
 
-def _kind(where, dtype):
-    dtype = mstype.to_dtype(dtype)
-    if dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"[{where}] bad dtype, got {dtype}, expected int32 or int64")
-    return dtype.numpy
-
-
-def searchsorted(sorted_sequence, values, *, out_int32=False, side=None, right=False, sorter=None):
+def searchsorted(
+    sorted_sequence: Tensor,
+    values: Tensor | float,
+    *,
+    out_int32: bool = False,
+    side: str | None = None,
+    right: bool = False,
+    sorter: Tensor | None = None,
+) -> Tensor:
     """Where values belong in rows that rise, the last dimension, so that they stay in order: before equal elements, or
-    with `right` after them."""
+    with `right` after them; as int64, or with `out_int32` as int32, in the shape of `values`. Raises ValueError where
+    the other dimensions differ, and for another `side`."""
     if side not in (None, "left", "right"):
         raise ValueError(f"[searchsorted] unknown side, got {side!r}, expected left or right")
     rows, wanted = _values("searchsorted", sorted_sequence, values)
@@ -61,14 +69,17 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, side=None, right=F
     return Tensor(found.reshape(wanted.shape).astype(np.int32 if out_int32 else np.int64))
 
 
-def bucketize(input, boundaries, *, right=False):
-    """In which bucket each element is, as int32: the number of boundaries below it, or with `right` not above it."""
+def bucketize(input: Tensor | float, boundaries: Sequence[float], *, right: bool = False) -> Tensor:
+    """In which bucket each element is, as int32 in the shape of `input`: the number of boundaries, which rise, below
+    it, or with `right` not above it. Raises NotImplementedError in a network that is compiled once."""
     (values,) = _values("bucketize", input)
     return Tensor(np.searchsorted(np.asarray(boundaries), values, "right" if right else "left").astype(np.int32))
 
 
-def unique(input):
-    """The different elements in the order in which they are met first, and which of them each element is."""
+def unique(input: Tensor | float) -> tuple[Tensor, Tensor]:
+    """The different elements in the order in which they are met first, in one row, and which of them each element is,
+    in the shape of `input`: int64 of int64, else int32. Raises NotImplementedError in a network that is compiled once,
+    TypeError for bfloat16."""
     (values,) = _values("unique", input)
     found, first, which = np.unique(values.reshape(-1), return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -78,11 +89,15 @@ def unique(input):
     return Tensor(found[order]), Tensor(place[which].reshape(values.shape).astype(kind))
 
 
-def randperm(n, seed=0, offset=0, dtype=mstype.int64):
-    """The integers below `n` in an order that is drawn."""
+def randperm(n: int, seed: int = 0, offset: int = 0, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
+    """The integers below `n` in an order that is drawn, in one dimension, as numbers of any type. `seed` and `offset`
+    have no effect: draws follow from `set_seed`. Raises ValueError for a negative `n`, TypeError for bools."""
     if isinstance(n, Tensor):
         n = int(n)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 1")
+    kind = mstype.to_dtype(dtype)
+    if kind == mstype.bool_:
+        raise TypeError(f"[randperm] bad dtype, got {dtype}, expected a type of numbers")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ValueError(f"[randperm] bad count, got {n!r}, expected an integer from 0")
     keys = _core.initial("uniform", [0.0, 1.0], "f32", [n], seeds.seed_or_default(), seeds.next_name("draw"))
-    return Tensor(np.argsort(np.asarray(keys), kind="stable").astype(_kind("randperm", dtype)))
+    return cast(Tensor(np.argsort(np.asarray(keys), kind="stable").astype(np.int64)), kind)

@@ -1,5 +1,8 @@
 """Rows that are combined by the numbers of their segments."""
 
+from __future__ import annotations
+
+import functools
 import math
 
 import numpy as np
@@ -10,6 +13,7 @@ from partita.common.tensor import Tensor
 from partita.ops.arranged import argsort
 from partita.ops.creation import full, ones_like, zeros_like
 from partita.ops.elementwise import add, cast, div, equal, greater, less, maximum, minimum, mul, select, sub
+from partita.ops.hosted import Hosted
 from partita.ops.picked import require_known
 from partita.ops.reductions import cumsum
 from partita.ops.shapes import broadcast_to, concat, gather, reshape, sliced
@@ -17,6 +21,7 @@ from partita.ops.support import F, as_tensor, attributes, run
 
 __all__ = "unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum".split()
 
+_LARGEST_BFLOAT16 = 2.0**127 * (2.0 - 2.0**-7)
 _JOINS = {"add": add, "mul": mul, "max": maximum, "min": minimum}
 
 
@@ -89,7 +94,11 @@ def combined(where, kind, x, ids, rows):
 def _extreme(where, kind, x, ids, rows):
     """The largest or smallest of x[v, z] and the rows[k, z] with ids[k] = v. Equal ones share the gradient."""
 
+    build = _trace.current()
+
     def function(a, i, r):
+        if build is None or not build.is_mapping:
+            return _hosted_extreme(kind)(a, i, r)
         found, given = reduced(kind, i, r, a.shape[0])
         return select(_wide(given, a.shape), _JOINS[kind](a, found), a)
 
@@ -98,17 +107,39 @@ def _extreme(where, kind, x, ids, rows):
         share = div(dout, maximum(add(own, summed(i, others, a.shape[0])), 1.0))
         return mul(share, own), None, mul(gather(share, i, 0), others)
 
-    build = _trace.current()
     if build is None or not mstype.is_float(x.dtype):
         return function(x, ids, rows)
     return build.with_gradient(where, function, gradient, [x, ids, rows])
 
 
+@functools.lru_cache(None)
+def _hosted_extreme(kind):
+    """NumPy joins rows of equal ids that stand next to each other, once they are sorted: each is read once."""
+    join = {"max": np.maximum, "min": np.minimum}[kind]
+
+    def joined(begun, ids, rows):
+        order = np.argsort(ids, kind="stable")
+        ids = ids[order]
+        if ids[0] < 0 or ids[-1] >= len(begun):
+            outside = ids[0] if ids[0] < 0 else ids[-1]
+            raise IndexError(f"[segments] an id is outside, got {outside}, expected 0 to below {len(begun)}")
+        firsts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
+        made = np.array(begun)
+        made[ids[firsts]] = join(made[ids[firsts]], join.reduceat(rows[order], firsts, axis=0))
+        return made
+
+    return Hosted(f"segments_{kind}", joined)
+
+
 def _lowest(dtype):
+    if dtype == mstype.bfloat16:
+        return -_LARGEST_BFLOAT16
     return float(np.finfo(dtype.numpy).min) if mstype.is_float(dtype) else int(np.iinfo(dtype.numpy).min)
 
 
 def _highest(dtype):
+    if dtype == mstype.bfloat16:
+        return _LARGEST_BFLOAT16
     return float(np.finfo(dtype.numpy).max) if mstype.is_float(dtype) else int(np.iinfo(dtype.numpy).max)
 
 
@@ -141,22 +172,22 @@ def over_segments(where, kind, x, segment_ids, count):
     return reshape(sliced(made, [(0, count), (0, rows.shape[1])]), [count, *rest])
 
 
-def unsorted_segment_sum(input_x, segment_ids, num_segments):
+def unsorted_segment_sum(input_x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The sums of the slices of each segment, 0 of none: [num_segments, ..]. Ids below 0 are left out."""
     return over_segments("unsorted_segment_sum", "add", input_x, segment_ids, num_segments)
 
 
-def unsorted_segment_max(x, segment_ids, num_segments):
+def unsorted_segment_max(x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The largest elements of the slices of each segment, of none the smallest number of the element type."""
     return over_segments("unsorted_segment_max", "max", x, segment_ids, num_segments)
 
 
-def unsorted_segment_min(x, segment_ids, num_segments):
+def unsorted_segment_min(x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The smallest elements of the slices of each segment, of none the largest number of the element type."""
     return over_segments("unsorted_segment_min", "min", x, segment_ids, num_segments)
 
 
-def unsorted_segment_prod(x, segment_ids, num_segments):
+def unsorted_segment_prod(x: Tensor | float, segment_ids: Tensor | float, num_segments: int) -> Tensor:
     """The products of the slices of each segment, 1 of none: [num_segments, ..]. Ids below 0 are left out."""
     return over_segments("unsorted_segment_prod", "mul", x, segment_ids, num_segments)
 

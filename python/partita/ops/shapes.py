@@ -1,8 +1,11 @@
 """Ops that move elements."""
 
+from __future__ import annotations
+
 import builtins
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,23 +18,25 @@ from partita.ops.index_bools import is_mask, without_bools
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
 
-def shape(input_x):
-    """Returns the sizes of dimensions as a tuple."""
+def shape(input_x: Tensor | float) -> tuple[int, ...]:
+    """The sizes of dimensions, as a tuple; () of a number. Raises TypeError for what holds no numbers."""
     return as_tensor(input_x, "shape").shape
 
 
-def rank(input_x):
-    """The number of dimensions, an integer of Python."""
+def rank(input_x: Tensor | float) -> int:
+    """The number of dimensions, an integer of Python. Raises TypeError for what holds no numbers."""
     return len(shape(input_x))
 
 
-def size(input_x):
-    """The number of elements, an integer of Python."""
+def size(input_x: Tensor | float) -> int:
+    """The number of elements, the product of the sizes, an integer of Python. Raises TypeError for what holds no
+    numbers."""
     return as_tensor(input_x, "size").size
 
 
-def reshape(input, shape):
-    """Returns the elements in another shape. One size may be -1: it is computed from the others.
+def reshape(input: Tensor | float, shape: int | Sequence[int]) -> Tensor:
+    """The elements, in their order, in another shape, which is one integer for one dimension. One size may be -1: it is
+    computed from the others. Raises ValueError where the numbers of elements differ, and for other negative sizes.
 
     >>> ops.reshape(ops.arange(6), (2, -1)).asnumpy().tolist()
     [[0, 1, 2], [3, 4, 5]]
@@ -52,15 +57,17 @@ def reshape(input, shape):
     return run(lambda trace, a: F.reshape(a, wanted), x)
 
 
-def squeeze(input, axis=None):
-    """Removes the dimensions of `axis` that have size 1, or all dimensions of size 1."""
+def squeeze(input: Tensor | float, axis: int | Sequence[int] | None = None) -> Tensor:
+    """The tensor without the dimensions of `axis` that have size 1, or without all dimensions of size 1; those of
+    `axis` that have another size stay. Raises ValueError for an axis that the tensor has not."""
     x = as_tensor(input, "squeeze")
     axes = range(x.ndim) if axis is None else axes_of("squeeze", axis, x.ndim)
     return reshape(x, [size for i, size in enumerate(x.shape) if i not in axes or size != 1])
 
 
-def expand_dims(input_x, axis):
-    """Inserts a dimension of size 1 at `axis`.
+def expand_dims(input_x: Tensor | float, axis: int) -> Tensor:
+    """The tensor with a dimension of size 1 added at `axis`, counted in the result. Raises ValueError for an axis that
+    the result has not.
 
     >>> ops.expand_dims(ops.zeros((2, 3)), 1).shape
     (2, 1, 3)
@@ -73,9 +80,10 @@ def expand_dims(input_x, axis):
 unsqueeze = expand_dims
 
 
-def flatten(input, order="C", *, start_dim=1, end_dim=-1):
-    """Merges the dimensions from `start_dim` to `end_dim`, inclusive. Raises ValueError if they are in the wrong
-    order."""
+def flatten(input: Tensor | float, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+    """The tensor with its dimensions from `start_dim` to `end_dim`, inclusive, merged into one; with the order "F" the
+    first dimension changes fastest. One of 0 or 1 dimensions gives 1. Raises ValueError for dimensions in the wrong
+    order, or that the tensor has not, and for another order."""
     x = as_tensor(input, "flatten")
     if order not in ("C", "F"):
         raise ValueError(f"[flatten] unknown order, got '{order}', expected 'C' or 'F'")
@@ -96,8 +104,9 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     return reshape(x, [*x.shape[:first], count, *x.shape[last + 1 :]])
 
 
-def transpose(input, dims):
-    """Permutes the dimensions: dimension i of the result is dimension `dims[i]` of the input.
+def transpose(input: Tensor | float, dims: Sequence[int]) -> Tensor:
+    """Permutes the dimensions: dimension i of the result is dimension `dims[i]` of the input. Raises ValueError unless
+    `dims` has each dimension once; those below 0 count from the end.
 
     >>> ops.transpose(ops.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
@@ -110,7 +119,7 @@ def transpose(input, dims):
 permute = transpose
 
 
-def swapaxes(input, axis0, axis1):
+def swapaxes(input: Tensor | float, axis0: int, axis1: int) -> Tensor:
     """The tensor with two dimensions exchanged. Raises ValueError for an axis that it has not."""
     x = as_tensor(input, "swapaxes")
     perm = list(range(x.ndim))
@@ -119,8 +128,9 @@ def swapaxes(input, axis0, axis1):
     return transpose(x, perm)
 
 
-def broadcast_to(input, shape):
-    """The elements repeated along dimensions of one element, and along new ones before them; -1 keeps a size."""
+def broadcast_to(input: Tensor | float, shape: Sequence[int]) -> Tensor:
+    """The elements repeated along dimensions of one element, and along new ones before them, to a shape; -1 keeps a
+    size. Raises ValueError where another size than 1 would change, or dimensions are missing."""
     x = as_tensor(input, "broadcast_to")
     lead = len(shape) - x.ndim
     sizes = [x.shape[i - lead] if one == -1 else int(one) for i, one in enumerate(shape)]
@@ -153,9 +163,10 @@ def place_of(one):
     return int(one)
 
 
-def concat(tensors, axis=0):
-    """Concatenates tensors along an axis, in the type that holds the elements of all. Raises TypeError unless they are
-    in a tuple or list that is not empty.
+def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Concatenates tensors along an axis, in the type that holds the elements of all. The other sizes are equal, and
+    the result has the sum of those of `axis`. Raises TypeError unless they are in a tuple or list that is not empty,
+    ValueError for shapes that differ, or an axis that they have not.
 
     >>> ops.cat([ms.Tensor([[1, 2]]), ms.Tensor([[3, 4]])], axis=1).asnumpy().tolist()
     [[1, 2, 3, 4]]
@@ -172,8 +183,10 @@ def concat(tensors, axis=0):
 cat = concat
 
 
-def stack(tensors, axis=0):
-    """The tensors along a new axis. Raises TypeError unless they are in a tuple or list that is not empty.
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """The tensors, of one shape, along a new dimension at `axis`, counted in the result, in the type that holds the
+    elements of all. Raises TypeError unless they are in a tuple or list that is not empty, ValueError for shapes that
+    differ, or an axis that the result has not.
 
     >>> ops.stack([ms.Tensor([1, 2]), ms.Tensor([3, 4])], axis=1).asnumpy().tolist()
     [[1, 3], [2, 4]]
@@ -184,9 +197,10 @@ def stack(tensors, axis=0):
     return concat([expand_dims(one, axis) for one in tensors], axis)
 
 
-def split(tensor, split_size_or_sections, axis=0):
+def split(tensor: Tensor | float, split_size_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
     """Splits a tensor along an axis into parts of one size, of which the last may be smaller, or into parts of the
-    given sizes. Returns a tuple. Raises ValueError for a size below 1, or sizes that do not add up.
+    given sizes. Returns a tuple. Raises ValueError for a size below 1, sizes that do not add up, or an axis that the
+    tensor has not.
 
     >>> [one.asnumpy().tolist() for one in ops.split(ops.arange(5), 2)]
     [[0, 1], [2, 3], [4]]
@@ -213,9 +227,12 @@ def split(tensor, split_size_or_sections, axis=0):
     )
 
 
-def chunk(input, chunks, axis=0):
-    """Parts of equal size along an axis, at most `chunks` of them; the last one may be smaller."""
+def chunk(input: Tensor | float, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
+    """Parts of equal size along an axis, at most `chunks` of them, in a tuple; the last one may be smaller. Raises
+    ValueError for a number of parts below 1, or an axis that the tensor has not."""
     x = as_tensor(input, "chunk")
+    if int(chunks) < 1:
+        raise ValueError(f"[chunk] bad number of parts, got {chunks}, expected at least 1")
     return split(x, -(-x.shape[axis_of("chunk", axis, x.ndim)] // int(chunks)), axis)
 
 
@@ -392,8 +409,10 @@ def _index_tensor(one):
     return int(ids) if ids.ndim == 0 and ids._symbol is None else ids
 
 
-def repeat_interleave(input, repeats, axis=None):
-    """Each element, along a dimension each slice, several times: as often as a number says, or one number for each."""
+def repeat_interleave(input: Tensor | float, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
+    """Each slice along a dimension, or without `axis` each element in one row, several times: as often as a number
+    says, or one number for each. Raises ValueError for one number below 1, several that are below 0 or not as many as
+    the slices, and an axis that the tensor has not."""
     x = as_tensor(input, "repeat_interleave")
     if axis is None:
         x, axis = reshape(x, [-1]), 0
@@ -447,9 +466,11 @@ def _counted(where, ids, size, axis, dtype):
     return ids if low >= 0 else Tensor(np.where(values < 0, values + size, values))
 
 
-def gather(input_params, input_indices, axis, batch_dims=0):
-    """Slices of a tensor along an axis, by their numbers, of which those below 0 count from the end. Raises IndexError
-    for what is outside."""
+def gather(input_params: Tensor | float, input_indices: Tensor | float, axis: int, batch_dims: int = 0) -> Tensor:
+    """Slices of a tensor along an axis, by their numbers in int32 or int64, of which those below 0 count from the end.
+    The result has the dimensions of `input_indices` in place of that of `axis`; the first `batch_dims` dimensions of
+    both are equal, and numbers count within them. Raises IndexError for what is outside, where it is known, TypeError
+    for numbers of other types, ValueError for an axis that the tensor has not."""
     table, ids = as_tensor(input_params, "gather"), as_tensor(input_indices, "gather")
     axis = axis_of("gather", axis, table.ndim)
     if batch_dims:

@@ -1,5 +1,7 @@
 """Gamma functions of one and more arguments and Bessel functions, which NumPy computes in float64, with gradients."""
 
+from __future__ import annotations
+
 import functools
 import math
 
@@ -62,7 +64,7 @@ def _bessel(name):
 
     function = _in_own_type(functools.partial(values.bessel, kind, n, scaled))
 
-    def call(x):
+    def call(x: Tensor | float) -> Tensor:
         where = f"bessel_{name}"
         return by_numpy(where, function, _of_floats(where, x), bprop=gradient)
 
@@ -70,14 +72,15 @@ def _bessel(name):
     modified = "modified " if kind in "ik" else ""
     way = "second" if kind in "ky" else "first"
     times = {"i": " times exp(-|x|)", "k": " times exp(x)"}[kind] if scaled else ""
-    call.__doc__ = f"The {modified}Bessel function of the {way} kind and of degree {n}{times}."
+    call.__doc__ = f"""The {modified}Bessel function of the {way} kind and of degree {n}{times} of each element, in the
+    shape of `x`. Raises TypeError for integers and bools."""
     return call
 
 
 globals().update((f"bessel_{_name}", _bessel(_name)) for _name in _BESSEL)
 
 
-def i0(input):
+def i0(input: Tensor | float) -> Tensor:
     """The modified Bessel function of the first kind and of degree 0."""
     return _bessel("i0")(input)
 
@@ -85,7 +88,7 @@ def i0(input):
 # Gamma functions.
 
 
-def mvlgamma(input, p):
+def mvlgamma(input: Tensor | float, p: int) -> Tensor:
     """The logarithm of the gamma function of p dimensions, of elements above (p - 1) / 2. Raises ValueError for a p
     below 1."""
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
@@ -100,7 +103,7 @@ def mvlgamma(input, p):
 _ZETA = _in_own_type(values.zeta)
 
 
-def zeta(input, other):
+def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The zeta function of Hurwitz: the sum of (other + k)^-input from k = 0 on, broadcast. Its gradient is that of
     `other`."""
     s, q = _of_floats("zeta", input, other)
@@ -135,7 +138,7 @@ def _igamma(where, function, up):
         by_alpha = by_numpy("igamma_by_alpha", _BY_ALPHA, a, x)
         return mul(dout, mul(by_alpha, up)), mul(dout, mul(density, up))
 
-    def call(input, other):
+    def call(input: Tensor | float, other: Tensor | float) -> Tensor:
         a, x = _of_floats(where, input, other)
         return by_numpy(where, kept, a, x, bprop=gradient)
 
@@ -144,6 +147,8 @@ def _igamma(where, function, up):
 
 
 igamma = _igamma("igamma", values.igamma, 1.0)
-igamma.__doc__ = "The lower incomplete gamma function of (a, x) over the gamma function of a, broadcast."
+igamma.__doc__ = """The lower incomplete gamma function of (a, x) over the gamma function of a, broadcast. Raises
+    ValueError for shapes that do not broadcast, TypeError for integers."""
 igammac = _igamma("igammac", values.igammac, -1.0)
-igammac.__doc__ = "The upper incomplete gamma function of (a, x) over the gamma function of a, broadcast."
+igammac.__doc__ = """The upper incomplete gamma function of (a, x) over the gamma function of a, broadcast. Raises
+    ValueError for shapes that do not broadcast, TypeError for integers."""

@@ -1,6 +1,7 @@
 """Helpers that the functions of tensors share."""
 
 import numbers
+import operator
 
 import numpy as np
 
@@ -94,7 +95,10 @@ def _text(value):
 
 
 def axis_of(where, axis, rank):
-    axis = int(axis)
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"[{where}] axis is not an integer, got {axis!r}, expected one") from None
     if -rank <= axis < rank:
         return axis + rank if axis < 0 else axis
     raise ValueError(f"[{where}] axis is outside the tensor, got {axis}, expected {-rank} to {rank - 1}")
@@ -103,8 +107,19 @@ def axis_of(where, axis, rank):
 def axes_of(where, axis, rank):
     if axis is None or axis == ():
         return []
-    axes = [axis] if isinstance(axis, numbers.Integral) else list(axis)
+    axes = list(axis) if isinstance(axis, (tuple, list)) or hasattr(axis, "__iter__") else [axis]
     return [axis_of(where, one, rank) for one in axes]
+
+
+def broadcast_shape(where, *shapes):
+    """The shape to which several broadcast. Raises ValueError where they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(str(tuple(one)) for one in shapes)
+        raise ValueError(
+            f"[{where}] shapes do not broadcast, got {listed}, expected equal sizes or 1 from the right"
+        ) from None
 
 
 def apply_op(op, *operands, **attrs):

@@ -1,5 +1,7 @@
 """Activations with thresholds and gates, and those with random numbers."""
 
+from __future__ import annotations
+
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import one_hot
@@ -32,14 +34,16 @@ def _limit(where, lambd):
     return float(lambd)
 
 
-def hardshrink(input, lambd=0.5):
-    """x, and 0 where |x| <= lambd or x is no number."""
+def hardshrink(input: Tensor | float, lambd: float = 0.5) -> Tensor:
+    """x, and 0 where |x| <= lambd or x is no number, of each element, in the shape and the type of x. Raises TypeError
+    for a lambd that is no number."""
     x, limit = as_tensor(input, "hardshrink"), _limit("hardshrink", lambd)
     return select(greater(abs(x), limit), x, Tensor(0, x.dtype))
 
 
-def softshrink(input, lambd=0.5):
-    """x nearer to 0 by lambd, and 0 where |x| <= lambd or x is no number. Raises ValueError for a lambd below 0."""
+def softshrink(input: Tensor | float, lambd: float = 0.5) -> Tensor:
+    """x nearer to 0 by lambd, and 0 where |x| <= lambd or x is no number, of each element, in the shape of x. Raises
+    ValueError for a lambd below 0, TypeError for one that is no number."""
     x, limit = as_tensor(input, "softshrink"), _limit("softshrink", lambd)
     if limit < 0:
         raise ValueError(f"[softshrink] bad lambd, got {limit}, expected a number from 0")
@@ -50,16 +54,17 @@ def softshrink(input, lambd=0.5):
 soft_shrink = softshrink
 
 
-def threshold(input, thr, value):
-    """x where it is above `thr`, else `value`, in the type of x."""
+def threshold(input: Tensor | float, thr: float, value: float) -> Tensor:
+    """x where it is above `thr`, else `value`, of each element, in the shape and the type of x. Raises TypeError for
+    what holds no numbers."""
     x = as_tensor(input, "threshold")
     other = value if mstype.is_float(x.dtype) else int(value)
     return select(greater(x, thr), x, Tensor(other, x.dtype))
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
-    """x, and below 0 x times a slope that is drawn for each element between `lower` and `upper`. Raises ValueError
-    unless 0 <= lower <= upper <= 1."""
+def rrelu(input: Tensor | float, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
+    """x, and below 0 x times a slope that is drawn for each element between `lower` and `upper`, in the shape and the
+    type of x. Raises ValueError unless 0 <= lower <= upper <= 1."""
     x = as_tensor(input, "rrelu")
     if not 0 <= lower <= upper <= 1:
         raise ValueError(f"[rrelu] bad slopes, got {lower} to {upper}, expected 0 <= lower <= upper <= 1")
@@ -67,8 +72,9 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
     return select(less(x, 0.0), mul(x, typed(slope, x.dtype)), x)
 
 
-def swiglu(input, dim=-1):
-    """silu(first half) times the second half along a dimension (Shazeer, 2020)."""
+def swiglu(input: Tensor | float, dim: int = -1) -> Tensor:
+    """silu(first half) times the second half along a dimension (Shazeer, 2020), whose size halves. Raises ValueError
+    for an odd size, or a dimension that the tensor has not."""
     x = as_tensor(input, "swiglu")
     axis = axis_of("swiglu", dim, x.ndim)
     if x.shape[axis] % 2:
@@ -79,9 +85,10 @@ def swiglu(input, dim=-1):
     return mul(silu(first), second)
 
 
-def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
-    """softmax((logits + noise) / tau) along a dimension, with noise of the Gumbel distribution (Jang et al., 2017).
-    With `hard` 1 at the largest and 0 elsewhere, with the gradients of the softmax."""
+def gumbel_softmax(logits: Tensor | float, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+    """softmax((logits + noise) / tau) along a dimension, with noise of the Gumbel distribution (Jang et al., 2017), in
+    the shape and the type of `logits`. With `hard` 1 at the largest and 0 elsewhere, with the gradients of the softmax.
+    Raises ValueError for a `tau` that is not above 0, or a dimension that the tensor has not."""
     x = as_tensor(logits, "gumbel_softmax")
     if tau <= 0:
         raise ValueError(f"[gumbel_softmax] bad tau, got {tau}, expected a positive number")

@@ -1,6 +1,9 @@
 """Transposed convolutions of images and volumes, and convolutions of elements at places of their own."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -74,8 +77,15 @@ def cut_of(where, pad_mode, padding, sizes, kernel, strides, gaps):
 
 
 def conv3d_transpose(
-    inputs, weight, pad_mode="valid", padding=0, stride=1, dilation=1, group=1, output_padding=0
-):
+    inputs: Tensor | float,
+    weight: Tensor | float,
+    pad_mode: str = "valid",
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+    dilation: int | Sequence[int] = 1,
+    group: int = 1,
+    output_padding: int | Sequence[int] = 0,
+) -> Tensor:
     """The transposed convolution of x[n, c, d, h, w] with weight[c, out / groups, kd, kh, kw]. `output_padding` is the
     number of elements that the result has more at the end of its dimensions."""
     where = "conv3d_transpose"
@@ -86,7 +96,16 @@ def conv3d_transpose(
     return transposed(where, x, filters, strides, cut, gaps, group, more)
 
 
-def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose2d(
+    input: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
     """The transposed convolution of x[n, c, h, w], or of x[c, h, w], with weight[c, out / groups, kh, kw].
     `output_padding` is the number of rows and columns that the result has more at its end."""
     where = "conv_transpose2d"
@@ -105,24 +124,27 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 
 def deformable_conv2d(
-    x,
-    weight,
-    offsets,
-    kernel_size,
-    strides,
-    padding,
-    bias=None,
-    dilations=(1, 1, 1, 1),
-    groups=1,
-    deformable_groups=1,
-    modulated=True,
-):
+    x: Tensor | float,
+    weight: Tensor | float,
+    offsets: Tensor | float,
+    kernel_size: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: int | Sequence[int],
+    bias: Tensor | None = None,
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+    modulated: bool = True,
+) -> Tensor:
     """The convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw] of elements that are moved by offsets, and
     weighted if `modulated`: X. Zhu et al., Deformable ConvNets v2, 2019. `offsets` has, of each group of channels and
     element of a window, the columns, then the rows, then the weights: [n, 3 groups kh kw, rows, columns]. `strides` and
-    `dilations` have rows and columns last, `padding` is top, bottom, left, right."""
+    `dilations` have rows and columns last, `padding` is top, bottom, left, right. Raises ValueError for shapes that do
+    not fit."""
     where = "deformable_conv2d"
     x, filters, moved = (as_tensor(one, where) for one in (x, weight, offsets))
+    if x.ndim != 4 or filters.ndim != 4:
+        raise ValueError(f"[{where}] wrong number of dimensions, got {x.shape} and {filters.shape}, expected 4")
     kernel, parts, own = several(where, "kernel_size", kernel_size, 2), deformable_groups, 3 if modulated else 2
     (n, c, h, w), count = x.shape, math.prod(kernel)
     steps, gaps = [int(one) for one in strides[-2:]], [int(one) for one in dilations[-2:]]

@@ -29,7 +29,7 @@ def _adam(var, m, v, rate, beta1, beta2, epsilon, decay, gradient):
 
 class AdamWeightDecay(Primitive):
     """(var, m, v, lr, beta1, beta2, epsilon, decay, gradient): updates a parameter and the averages of its gradients
-    and of their squares, which it returns."""
+    and of their squares, all of one shape, which it returns. Raises ValueError for shapes that do not fit."""
 
     def __init__(self, use_locking=False):
         super().__init__()

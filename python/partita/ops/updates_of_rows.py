@@ -1,5 +1,7 @@
 """Rows of tensors that are added to, taken from and replaced: new tensors, gradients pass through them."""
 
+from __future__ import annotations
+
 from partita.ops.assignment import assigned
 from partita.ops.elementwise import neg
 from partita.ops.scattered import added_at
@@ -24,19 +26,19 @@ def _rows(where, x, v, indices):
     return x, v, ids
 
 
-def inplace_add(x, v, indices):
+def inplace_add(x: Tensor | float, v: Tensor | float, indices: Tensor | float) -> Tensor:
     """x with rows added to those of these numbers."""
     x, v, ids = _rows("inplace_add", x, v, indices)
     return added_at(x, Tensor(ids), v, 0)
 
 
-def inplace_sub(x, v, indices):
+def inplace_sub(x: Tensor | float, v: Tensor | float, indices: Tensor | float) -> Tensor:
     """x with rows taken from those of these numbers."""
     x, v, ids = _rows("inplace_sub", x, v, indices)
     return added_at(x, Tensor(ids), neg(v), 0)
 
 
-def inplace_update(x, v, indices):
+def inplace_update(x: Tensor | float, v: Tensor | float, indices: Tensor | float) -> Tensor:
     """x with rows in place of those of these numbers."""
     x, v, ids = _rows("inplace_update", x, v, indices)
     return assigned(x, ids, v)

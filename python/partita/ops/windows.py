@@ -1,5 +1,7 @@
 """Tensors of windows, of ranges and of places, which NumPy makes: their sizes are known when a network is built."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
@@ -50,13 +52,19 @@ def _window(where, of, window_length, periodic, dtype, short=None):
     return Tensor(of(places), kind)
 
 
-def bartlett_window(window_length, periodic=True, *, dtype=None):
-    """The window of Bartlett: 1 - |2 t - 1|, for t from 0 to 1."""
+def bartlett_window(
+    window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None
+) -> Tensor:
+    """The window of Bartlett: 1 - |2 t - 1|, for t from 0 to 1, in one dimension. Raises ValueError for a length below
+    0."""
     return _window("bartlett_window", lambda t: 1 - np.abs(2 * t - 1), window_length, periodic, dtype)
 
 
-def blackman_window(window_length, periodic=True, *, dtype=None):
-    """The window of Blackman: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t), for t from 0 to 1."""
+def blackman_window(
+    window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None
+) -> Tensor:
+    """The window of Blackman: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t), for t from 0 to 1, in one dimension. Raises
+    ValueError for a length below 0."""
 
     def of(t):
         return 0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t)
@@ -64,8 +72,16 @@ def blackman_window(window_length, periodic=True, *, dtype=None):
     return _window("blackman_window", of, window_length, periodic, dtype)
 
 
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
-    """The window of Hamming: alpha - beta cos(2 pi t), for t from 0 to 1."""
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: mstype.DType | str | type | None = None,
+) -> Tensor:
+    """The window of Hamming: alpha - beta cos(2 pi t), for t from 0 to 1, in one dimension. Raises ValueError for a
+    length below 0."""
 
     def of(t):
         return alpha - beta * np.cos(2 * np.pi * t)
@@ -73,14 +89,17 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     return _window("hamming_window", of, window_length, periodic, dtype, mstype.float64)
 
 
-def hann_window(window_length, periodic=True, *, dtype=None):
-    """The window of Hann: 0.5 - 0.5 cos(2 pi t), for t from 0 to 1, as float64 without `dtype`."""
+def hann_window(window_length: int, periodic: bool = True, *, dtype: mstype.DType | str | type | None = None) -> Tensor:
+    """The window of Hann: 0.5 - 0.5 cos(2 pi t), for t from 0 to 1, in one dimension, as float64 without `dtype`.
+    Raises ValueError for a length below 0."""
     return hamming_window(window_length, periodic, 0.5, 0.5, dtype=dtype or mstype.float64)
 
 
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
-    """The window of Kaiser: I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta), for t from 0 to 1, as float64
-    without `dtype`."""
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: mstype.DType | str | type | None = None
+) -> Tensor:
+    """The window of Kaiser: I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta), for t from 0 to 1, in one dimension, as float64
+    without `dtype`. Raises ValueError for a length below 0."""
 
     def of(t):
         return np.i0(beta * np.sqrt(np.maximum(0, 1 - (2 * t - 1) ** 2))) / np.i0(beta)
@@ -88,17 +107,20 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     return _window("kaiser_window", of, window_length, periodic, dtype or mstype.float64, mstype.float64)
 
 
-def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
-    """Powers of the base: the exponents are `steps` numbers from `start` to `end` at equal distances."""
+def logspace(
+    start: float, end: float, steps: int, base: float = 10, *, dtype: mstype.DType | str | type = mstype.float32
+) -> Tensor:
+    """Powers of the base, in one dimension: the exponents are `steps` numbers from `start` to `end` at equal distances.
+    Raises ValueError for a number of steps that is no integer from 0."""
     first, last = (_known_number("logspace", one) for one in (start, end))
     if isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 0:
         raise ValueError(f"[logspace] bad steps, got {steps!r}, expected an integer from 0")
     return Tensor(np.power(float(base), np.linspace(first, last, int(steps))), dtype)
 
 
-def range(start, end, step, maxlen=1000000):
-    """Numbers from `start` to before `end`: int64, or float32 if one of them is a float. Raises ValueError for more
-    than `maxlen` of them."""
+def range(start: float, end: float, step: float, maxlen: int = 1000000) -> Tensor:
+    """Numbers from `start` to before `end`, in one dimension: int64, or float32 if one of them is a float. Raises
+    ValueError for more than `maxlen` of them, or a step of 0."""
     first, last, by = (_known_number("range", one) for one in (start, end, step))
     if by == 0:
         raise ValueError("[range] bad step, got 0, expected another number")
@@ -118,17 +140,19 @@ def _places(where, function, row, col, offset, dtype):
     return Tensor(np.stack(function(row, offset, col)), kind)
 
 
-def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
-    """The rows and the columns, one above the other, of the places on and below a diagonal of a matrix."""
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
+    """The rows and the columns, one above the other, of the places on and below a diagonal of a matrix. [2, places] of
+    int64, or of `dtype`. Raises TypeError for sizes that are no integers, and for another type than int32 and int64."""
     return _places("tril_indices", np.tril_indices, row, col, offset, dtype)
 
 
-def triu_indices(row, col, offset=0, *, dtype=mstype.int64):
-    """The rows and the columns, one above the other, of the places on and above a diagonal of a matrix."""
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: mstype.DType | str | type = mstype.int64) -> Tensor:
+    """The rows and the columns, one above the other, of the places on and above a diagonal of a matrix. [2, places] of
+    int64, or of `dtype`. Raises TypeError for sizes that are no integers, and for another type than int32 and int64."""
     return _places("triu_indices", np.triu_indices, row, col, offset, dtype)
 
 
-def vander(x, N=None):
+def vander(x: Tensor | float, N: int | None = None) -> Tensor:
     """The matrix with a row of falling powers, down to 1, for each element of a vector: N of them, or as many as there
     are elements."""
     x = as_tensor(x, "vander")
@@ -142,7 +166,7 @@ def vander(x, N=None):
     return pow(expand_dims(x, 1), reshape(powers, [1, count]))
 
 
-def fills(x, value):
+def fills(x: Tensor | float, value: Tensor | float) -> Tensor:
     """One number, of Python or of a tensor, in the shape and the element type of x."""
     x = as_tensor(x, "fills")
     if isinstance(value, Tensor):

@@ -1,14 +1,17 @@
 """Callbacks that are called while a network is trained or evaluated."""
 
-import numbers
+from __future__ import annotations
+
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
 from partita.train.callback_base import Callback, InternalCallbackParam, RunContext, require_rate  # noqa: F401
 from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: F401
 from partita.train.monitored import BackupAndRestore, EarlyStopping, ReduceLROnPlateau  # noqa: F401
@@ -17,24 +20,25 @@ from partita.train.summary import SummaryCollector  # noqa: F401
 
 
 class LossMonitor(Callback):
-    """Prints `epoch: 1 step: 20, loss is 0.31` after every `per_print_times` steps."""
+    """Prints `epoch: 1 step: 20, loss is 0.31` after every `per_print_times` steps; with 0 nothing. Raises ValueError
+    for a negative number."""
 
-    def __init__(self, per_print_times=1):
+    def __init__(self, per_print_times: int = 1):
         if not isinstance(per_print_times, int) or isinstance(per_print_times, bool) or per_print_times < 0:
             raise ValueError(f"[LossMonitor] bad per_print_times, got {per_print_times!r}, expected an integer from 0")
         self._per_print_times, self._last = per_print_times, 0
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         self._last = 0
 
-    def on_train_step_end(self, run_context):
+    def on_train_step_end(self, run_context: RunContext) -> None:
         args = run_context.original_args()
         step = (args.cur_step_num - 1) % args.batch_num + 1
         if self._per_print_times and args.cur_step_num - self._last >= self._per_print_times:
             self._last = args.cur_step_num
             print(f"epoch: {args.cur_epoch_num} step: {step}, loss is {args.loss_value}", flush=True)
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         metrics = run_context.original_args().metrics
         if metrics:
             epoch = run_context.original_args().cur_epoch_num
@@ -42,15 +46,16 @@ class LossMonitor(Callback):
 
 
 class TimeMonitor(Callback):
-    """Prints the milliseconds of each epoch and of a step of it."""
+    """Prints the milliseconds of each epoch and of a step of it. An epoch has `data_size` steps, or as many as the data
+    set."""
 
-    def __init__(self, data_size=None, data_time=False):
+    def __init__(self, data_size: int | None = None, data_time: bool = False):
         self._steps = data_size
 
-    def on_train_epoch_begin(self, run_context):
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
         self._begin, self._first = time.time(), run_context.original_args().cur_step_num or 0
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         milliseconds = (time.time() - self._begin) * 1000
         args = run_context.original_args()
         # An epoch that something ended has fewer steps than a whole one.
@@ -59,22 +64,22 @@ class TimeMonitor(Callback):
 
 
 class LambdaCallback(Callback):
-    """A callback made of functions, each of which is called with the run context."""
+    """A callback made of functions, each of which is called with the RunContext: after every step, epoch and so on."""
 
     def __init__(
         self,
-        on_train_epoch_begin=None,
-        on_train_epoch_end=None,
-        on_train_step_begin=None,
-        on_train_step_end=None,
-        on_train_begin=None,
-        on_train_end=None,
-        on_eval_epoch_begin=None,
-        on_eval_epoch_end=None,
-        on_eval_step_begin=None,
-        on_eval_step_end=None,
-        on_eval_begin=None,
-        on_eval_end=None,
+        on_train_epoch_begin: Callable | None = None,
+        on_train_epoch_end: Callable | None = None,
+        on_train_step_begin: Callable | None = None,
+        on_train_step_end: Callable | None = None,
+        on_train_begin: Callable | None = None,
+        on_train_end: Callable | None = None,
+        on_eval_epoch_begin: Callable | None = None,
+        on_eval_epoch_end: Callable | None = None,
+        on_eval_step_begin: Callable | None = None,
+        on_eval_step_end: Callable | None = None,
+        on_eval_begin: Callable | None = None,
+        on_eval_end: Callable | None = None,
     ):
         for name, function in list(locals().items()):
             if name.startswith("on_") and function is not None:
@@ -82,12 +87,13 @@ class LambdaCallback(Callback):
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate of each step to a function of the last one and of the steps taken."""
+    """Sets the learning rate of each step to `learning_rate_function(rate, step)`, of the last rate and of the steps
+    taken, from 1."""
 
-    def __init__(self, learning_rate_function):
+    def __init__(self, learning_rate_function: Callable):
         self.learning_rate_function = learning_rate_function
 
-    def on_train_step_end(self, run_context):
+    def on_train_step_end(self, run_context: RunContext) -> None:
         args = run_context.original_args()
         require_rate("LearningRateScheduler", args.optimizer)
         rate = float(self.learning_rate_function(args.learning_rate, args.cur_step_num))
@@ -98,15 +104,16 @@ class LearningRateScheduler(Callback):
 
 
 class History(Callback):
-    """Keeps the losses of epochs, and their metrics, in `history`; the numbers of epochs in `epoch`."""
+    """Keeps the losses of epochs, and their metrics, as lists by their names in `history`; the numbers of epochs in
+    `epoch`."""
 
     def __init__(self):
         self.history, self.epoch = {}, None
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         self.epoch = {"epoch": []}
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         args = run_context.original_args()
         self.epoch["epoch"].append(args.cur_epoch_num)
         for name, value in {"net_output": args.loss_value, **(args.metrics or {})}.items():
@@ -119,11 +126,11 @@ class OnRequestExit(Callback):
 
     def __init__(
         self,
-        save_ckpt=True,
-        save_mindir=True,
-        file_name="Net",
-        directory="./",
-        config_file=None,
+        save_ckpt: bool = True,
+        save_mindir: bool = True,
+        file_name: str = "Net",
+        directory: str | None = "./",
+        config_file: str | None = None,
         sig=signal.SIGTERM,
     ):
         if sig not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -144,18 +151,13 @@ class OnRequestExit(Callback):
 
 
 def _handle_loss(loss):
-    """The loss of a step as a float: the first of several results, the mean of several elements. Raises TypeError for
-    what is neither a tensor nor a number."""
+    """The loss of a step: the mean of a tensor as a float, the first of several results, or what else it is."""
     if isinstance(loss, (tuple, list)):
-        loss = loss[0]
-    if isinstance(loss, Tensor):
-        return float(loss.asnumpy().mean())
-    if not isinstance(loss, numbers.Number):
-        raise TypeError(f"[callback] the loss is not a number, got {type(loss).__name__}, expected a Tensor or a float")
-    return float(loss)
+        return loss[0] if isinstance(loss[0], Tensor) else loss
+    return float(loss.asnumpy().mean()) if isinstance(loss, Tensor) else loss
 
 
-def set_cur_net(net):
+def set_cur_net(net: Cell | None):
     """Kept, without effect: callbacks get the network of their training."""
 
 

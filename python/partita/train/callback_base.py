@@ -1,22 +1,25 @@
 """The base of callbacks, and what they see of a run."""
 
+from __future__ import annotations
+
 from partita._described import Described
 
 
 class RunContext:
-    """The arguments of a run, for callbacks, which can also end the run."""
+    """The arguments of a run, for callbacks: `original_args()` has them as attributes (cur_step_num, cur_epoch_num,
+    net_outputs, ..), and `request_stop()` ends the run after the step."""
 
-    def __init__(self, original_args):
+    def __init__(self, original_args: dict):
         self._original_args, self._stop_requested = original_args, False
 
     def original_args(self):
         return self._original_args
 
-    def request_stop(self):
+    def request_stop(self) -> None:
         """Ends the run after this step."""
         self._stop_requested = True
 
-    def get_stop_requested(self):
+    def get_stop_requested(self) -> bool:
         return self._stop_requested
 
 
@@ -24,7 +27,7 @@ class InternalCallbackParam(dict):
     """Named values, as attributes too; those that are not there are None. Subclasses compute some of them in
     `__missing__`."""
 
-    def get(self, name, default=None):
+    def get(self, name: str, default=None):
         try:
             return self[name]
         except KeyError:
@@ -50,69 +53,69 @@ class Callback(Described):
     """The base: override what is of interest. The names without `on_train_` and `on_eval_` are those of old scripts. A
     run enters its callbacks as contexts before it begins, and leaves them when it ends or fails."""
 
-    def begin(self, run_context):
+    def begin(self, run_context: RunContext):
         """Called when a training or an evaluation begins."""
 
-    def epoch_begin(self, run_context):
+    def epoch_begin(self, run_context: RunContext):
         """Called before each epoch."""
 
-    def epoch_end(self, run_context):
+    def epoch_end(self, run_context: RunContext):
         """Called after each epoch."""
 
-    def step_begin(self, run_context):
+    def step_begin(self, run_context: RunContext):
         """Called before each step."""
 
-    def step_end(self, run_context):
+    def step_end(self, run_context: RunContext):
         """Called after each step."""
 
-    def end(self, run_context):
+    def end(self, run_context: RunContext):
         """Called when a training or an evaluation ends."""
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         """Called when a training begins."""
         self.begin(run_context)
 
-    def on_train_epoch_begin(self, run_context):
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Called before each epoch of a training."""
         self.epoch_begin(run_context)
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Called after each epoch of a training."""
         self.epoch_end(run_context)
 
-    def on_train_step_begin(self, run_context):
+    def on_train_step_begin(self, run_context: RunContext) -> None:
         """Called before each step of a training."""
         self.step_begin(run_context)
 
-    def on_train_step_end(self, run_context):
+    def on_train_step_end(self, run_context: RunContext) -> None:
         """Called after each step of a training."""
         self.step_end(run_context)
 
-    def on_train_end(self, run_context):
+    def on_train_end(self, run_context: RunContext) -> None:
         """Called when a training ends."""
         self.end(run_context)
 
-    def on_eval_begin(self, run_context):
+    def on_eval_begin(self, run_context: RunContext) -> None:
         """Called when an evaluation begins."""
         self.begin(run_context)
 
-    def on_eval_epoch_begin(self, run_context):
+    def on_eval_epoch_begin(self, run_context: RunContext) -> None:
         """Called before the rows of an evaluation."""
         self.epoch_begin(run_context)
 
-    def on_eval_epoch_end(self, run_context):
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
         """Called after the rows of an evaluation."""
         self.epoch_end(run_context)
 
-    def on_eval_step_begin(self, run_context):
+    def on_eval_step_begin(self, run_context: RunContext) -> None:
         """Called before each batch of an evaluation."""
         self.step_begin(run_context)
 
-    def on_eval_step_end(self, run_context):
+    def on_eval_step_end(self, run_context: RunContext) -> None:
         """Called after each batch of an evaluation."""
         self.step_end(run_context)
 
-    def on_eval_end(self, run_context):
+    def on_eval_end(self, run_context: RunContext) -> None:
         """Called when an evaluation ends."""
         self.end(run_context)
 

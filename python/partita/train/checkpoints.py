@@ -1,40 +1,48 @@
 """Checkpoints of a training, written while it goes on."""
 
+from __future__ import annotations
+
 import fcntl
 import glob
 import os
 import socket
 import time
+from collections.abc import Callable
 
 from partita import _core
 from partita._described import Described
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.communication import management as ranks
-from partita.train.callback_base import Callback
+from partita.nn.cell import Cell
+from partita.train.callback_base import Callback, RunContext
 from partita.train.checkpoint_parts import DocumentedParts
 from partita.train.serialization import append_to
 
 
 class CheckpointConfig(Described):
-    """When checkpoints are written, and how many are kept."""
+    """When checkpoints are written, and how many are kept: after every `save_checkpoint_steps` steps, or
+    `save_checkpoint_seconds` seconds; the last `keep_checkpoint_max` files, or one every
+    `keep_checkpoint_per_n_minutes` minutes. 0 turns a rule off; ValueError if all are off, or one is negative.
+    `integrated_save`: whole parameters, else the parts that this process holds. `append_info`: names and dicts of what
+    is written besides, such as "epoch_num". `format`: "ckpt" or "safetensors"."""
 
     def __init__(
         self,
-        save_checkpoint_steps=1,
-        save_checkpoint_seconds=0,
-        keep_checkpoint_max=5,
-        keep_checkpoint_per_n_minutes=0,
-        integrated_save=True,
-        async_save=False,
-        saved_network=None,
-        append_info=None,
-        enc_key=None,
-        enc_mode="AES-GCM",
-        exception_save=False,
-        crc_check=False,
-        remove_redundancy=False,
-        format="ckpt",
+        save_checkpoint_steps: int = 1,
+        save_checkpoint_seconds: int = 0,
+        keep_checkpoint_max: int = 5,
+        keep_checkpoint_per_n_minutes: int = 0,
+        integrated_save: bool = True,
+        async_save: bool | str = False,
+        saved_network: Cell | None = None,
+        append_info: list | None = None,
+        enc_key: bytes | None = None,
+        enc_mode: str = "AES-GCM",
+        exception_save: bool = False,
+        crc_check: bool = False,
+        remove_redundancy: bool = False,
+        format: str = "ckpt",
     ):
         for name, value in (
             ("save_checkpoint_steps", save_checkpoint_steps),
@@ -173,10 +181,16 @@ class _OwnFolder:
 
 
 class ModelCheckpoint(DocumentedParts, Callback):
-    """Writes PREFIX-EPOCH_STEP.ckpt into a folder, and removes the oldest beyond those to keep: whole tensors or, with
-    `integrated_save=False`, what this process holds of them."""
+    """Writes PREFIX-EPOCH_STEP.ckpt into the folder `directory`, by default the current one, as `config` says, and
+    removes the oldest beyond those to keep: whole tensors or, with `integrated_save=False`, what this process holds of
+    them."""
 
-    def __init__(self, prefix="CKP", directory=None, config=None):
+    def __init__(
+        self,
+        prefix: str | Callable = "CKP",
+        directory: str | Callable | None = None,
+        config: CheckpointConfig | None = None,
+    ):
         if not isinstance(prefix, str) or "/" in prefix:
             raise ValueError(f"[ModelCheckpoint] bad prefix, got {prefix!r}, expected a name without '/'")
         if config is not None and not isinstance(config, CheckpointConfig):
@@ -191,10 +205,10 @@ class ModelCheckpoint(DocumentedParts, Callback):
         self._begin_parts()
 
     @property
-    def latest_ckpt_file_name(self):
+    def latest_ckpt_file_name(self) -> str:
         return self._files[-1] if self._files else self._latest_ckpt_file_name or None
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         os.makedirs(self.directory, exist_ok=True)
         self._take_folder()
         self._saved_at, self._saved_step, self._kept_at = 0, None, 0
@@ -221,7 +235,7 @@ class ModelCheckpoint(DocumentedParts, Callback):
             prefix = f"{self.prefix}_{number}"
         return prefix
 
-    def on_train_step_end(self, run_context):
+    def on_train_step_end(self, run_context: RunContext) -> None:
         args, config = run_context.original_args(), self.config
         if self._writes_itself:
             self._save_ckpt(args)
@@ -234,7 +248,7 @@ class ModelCheckpoint(DocumentedParts, Callback):
         if by_steps or by_time or args.cur_step_num == args.last_step:
             self._save(args)
 
-    def save_last(self, run_context):
+    def save_last(self, run_context: RunContext):
         """Saves the last step of a training that ends early."""
         args = run_context.original_args()
         if args.cur_step_num and self._writes_itself:
@@ -242,7 +256,7 @@ class ModelCheckpoint(DocumentedParts, Callback):
         elif args.cur_step_num:
             self._save(args)
 
-    def on_train_end(self, run_context):
+    def on_train_end(self, run_context: RunContext) -> None:
         if self._writes_itself:
             self._save_ckpt(run_context.original_args(), True)
         self._remove_replaced()

@@ -1,12 +1,17 @@
 """Checkpoints from one kind of file to the other, loaded in the background, or from several files."""
 
+from __future__ import annotations
+
 import concurrent.futures
 import glob
 import os
 import re
+from collections.abc import Callable, Sequence
 
 from partita._names import refuse_missing
+from partita.common.parameter import Parameter
 from partita.communication import management
+from partita.nn.cell import Cell
 from partita.train.distributed import _entries, rank_list_for_transform, transform_checkpoints
 from partita.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
 
@@ -14,14 +19,14 @@ _background = None
 
 
 def load_checkpoint_async(
-    ckpt_file_name,
-    net=None,
-    strict_load=False,
-    filter_prefix=None,
-    dec_key=None,
-    dec_mode="AES-GCM",
-    specify_prefix=None,
-    choice_func=None,
+    ckpt_file_name: str | os.PathLike,
+    net: Cell | None = None,
+    strict_load: bool = False,
+    filter_prefix: str | Sequence[str] | None = None,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
+    specify_prefix: str | Sequence[str] | None = None,
+    choice_func: Callable | None = None,
 ):
     """`load_checkpoint` in a thread of its own: `.result()` of what this returns waits for the parameters, and raises
     what it raised."""
@@ -32,21 +37,21 @@ def load_checkpoint_async(
     return _background.submit(load_checkpoint, ckpt_file_name, *options)
 
 
-def async_ckpt_thread_status():
+def async_ckpt_thread_status() -> bool:
     """Whether `save_checkpoint` still writes a file: it does not, files are there when it returns."""
     return False
 
 
 def load_segmented_checkpoints(
-    ckpt_file_dir,
-    net=None,
-    strict_load=False,
-    filter_prefix=None,
-    dec_key=None,
-    dec_mode="AES-GCM",
-    specify_prefix=None,
-    choice_func=None,
-):
+    ckpt_file_dir: str | os.PathLike,
+    net: Cell | None = None,
+    strict_load: bool = False,
+    filter_prefix: str | Sequence[str] | None = None,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
+    specify_prefix: str | Sequence[str] | None = None,
+    choice_func: Callable | None = None,
+) -> dict[str, Parameter]:
     """The parameters of all .ckpt files of a folder, in the order of their names, as one dict; they are loaded into
     `net` if it is given. Raises ValueError for what is no folder, or for one without such files."""
     files = sorted(glob.glob(os.path.join(glob.escape(os.fspath(ckpt_file_dir)), "*.ckpt")))
@@ -86,19 +91,31 @@ def _converted(where, given, folder, names, pattern, ending):
         save_checkpoint(parameters, out[: -len(former)] + ending, format=ending[1:])
 
 
-def ckpt_to_safetensors(file_path, save_path=None, name_map=None, file_name_regex=None, processes_num=1):
+def ckpt_to_safetensors(
+    file_path: str | os.PathLike,
+    save_path: str | os.PathLike | None = None,
+    name_map: dict | None = None,
+    file_name_regex: str | None = None,
+    processes_num: int = 1,
+) -> None:
     """Writes the parameters of a .ckpt file, or of those of a folder whose names match, as .safetensors: next to it, or
     into `save_path`. `name_map`: new names of parameters."""
     _converted("ckpt_to_safetensors", file_path, save_path, name_map, file_name_regex, ".safetensors")
 
 
-def safetensors_to_ckpt(file_path, save_path=None, name_map=None, file_name_regex=None, processes_num=1):
+def safetensors_to_ckpt(
+    file_path: str | os.PathLike,
+    save_path: str | os.PathLike | None = None,
+    name_map: dict | None = None,
+    file_name_regex: str | None = None,
+    processes_num: int = 1,
+) -> None:
     """Writes the parameters of a .safetensors file, or of those of a folder whose names match, as .ckpt: next to it, or
     into `save_path`. `name_map`: new names of parameters."""
     _converted("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, ".ckpt")
 
 
-def get_ckpt_path_with_strategy(cur_ckpt_path, cur_strategy_path):
+def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
     """The path of a checkpoint with the parameters of this rank: its own, else that of a rank with the same parts by a
     strategy file; None if no file is there. Ranks are the numbers after "rank_" in the path."""
     own = management.get_rank()

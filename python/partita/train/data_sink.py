@@ -1,11 +1,18 @@
 """Steps of one's own over a data set: batches as arguments of a function, or of a network."""
 
+from __future__ import annotations
+
 import functools
 import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from partita._names import refuse_missing
 from partita.nn.cell import Cell
 from partita.train.step import jit
+
+if TYPE_CHECKING:  # data sets are imported when they are first asked for
+    from partita.dataset.engine import Dataset
 
 
 def _endless(dataset):
@@ -16,7 +23,7 @@ def _endless(dataset):
         yield from dataset.create_tuple_iterator(num_epochs=1)
 
 
-def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
+def data_sink(fn: Callable, dataset: Dataset, sink_size: int = 1, jit_config=None, input_signature=None) -> Callable:
     """A function that calls `fn` with each of the next `sink_size` batches, and returns what the last call returned.
     With `jit_config` the calls are one program each."""
     if not isinstance(sink_size, int) or isinstance(sink_size, bool):
@@ -39,7 +46,7 @@ class DatasetHelper:
     the helper goes on where the last one ended. With `dataset_sink_mode` it gives empty tuples, for a network of
     `connect_network_with_dataset`, which reads the batches itself."""
 
-    def __init__(self, dataset, dataset_sink_mode=True, sink_size=-1, epoch_num=1):
+    def __init__(self, dataset: Dataset, dataset_sink_mode: bool = True, sink_size: int = -1, epoch_num: int = 1):
         if not isinstance(dataset_sink_mode, bool):
             raise TypeError(f"[DatasetHelper] dataset_sink_mode is not a bool, got {dataset_sink_mode!r}, expected one")
         if not isinstance(sink_size, int) or sink_size < -1 or sink_size == 0:
@@ -86,7 +93,7 @@ class _Connected(Cell):
         return self.network(*self.__dict__["_helper"].next_batch())
 
 
-def connect_network_with_dataset(network, dataset_helper):
+def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -> Cell:
     """A network that is called without arguments: each call is of the next batch of the helper. Raises TypeError for
     other helpers, RuntimeError for one that does not sink."""
     if not isinstance(dataset_helper, DatasetHelper):

@@ -1,14 +1,17 @@
 """Checkpoints of parts: files in which each rank has what it holds, put together or cut anew."""
 
+from __future__ import annotations
+
 import functools
 import json
 import os
 import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from partita.common.parameter import Parameter
-from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
 from partita.train import documented_layouts, strategy
 from partita.train.parts import joined, parameter_of, values_of
 from partita.train.serialization import load_checkpoint, load_param_into_net, save_parameters
@@ -17,13 +20,13 @@ from partita.train.strategy import entry_named
 _RANK_FOLDER = re.compile(r"rank_(\d+)")
 
 
-def build_searched_strategy(strategy_filename):
+def build_searched_strategy(strategy_filename: str):
     """How the states of a training were cut, by their names."""
     return strategy.read("build_searched_strategy", strategy_filename)
 
 
-def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):
-    """One strategy file of several: those of a folder."""
+def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
+    """Writes one strategy file, `dst_strategy_file`, of those of the stages of a pipeline, which stand in a folder."""
     where = "merge_pipeline_strategys"
     if not os.path.isdir(src_strategy_dirs):
         raise ValueError(f"[{where}] no folder, got {src_strategy_dirs!r}, expected one with strategy files")
@@ -32,7 +35,7 @@ def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):
     strategy.write_entries(dst_strategy_file, entries)
 
 
-def merge_sliced_parameter(sliced_parameters, strategy=None):
+def merge_sliced_parameter(sliced_parameters: Sequence[Parameter], strategy: dict | None = None) -> Parameter:
     """Merges the parts of a parameter, given in the order of the ranks. If the parts do not say where they belong,
     `strategy` does; without one they are concatenated along the first dimension. Raises TypeError or ValueError if the
     list holds anything but the parts of one parameter."""
@@ -88,21 +91,21 @@ def _merged(where, files, entries=None, needed=None):
 
 
 def load_distributed_checkpoint(
-    network,
-    checkpoint_filenames=None,
+    network: Cell | None,
+    checkpoint_filenames: Sequence[str] | None = None,
     predict_strategy=None,
-    train_strategy_filename=None,
-    strict_load=False,
-    dec_key=None,
-    dec_mode="AES-GCM",
-    format="ckpt",
-    unified_safetensors_dir=None,
-    dst_safetensors_dir=None,
-    rank_id=None,
-    output_format="safetensors",
-    name_map=None,
-    max_process_num=64,
-    return_param_dict=False,
+    train_strategy_filename: str | None = None,
+    strict_load: bool = False,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
+    format: str = "ckpt",
+    unified_safetensors_dir: str | None = None,
+    dst_safetensors_dir: str | None = None,
+    rank_id: int | None = None,
+    output_format: str = "safetensors",
+    name_map: dict | None = None,
+    max_process_num: int = 64,
+    return_param_dict: bool = False,
 ):
     """Gives a network the parameters of the files of all ranks of a training, in their order: to be used on any number
     of ranks. `predict_strategy` is not needed: parameters are cut when a program is made."""
@@ -186,14 +189,14 @@ def _save_part(where, path, wholes, entries, rank):
 
 
 def transform_checkpoints(
-    src_checkpoints_dir,
-    dst_checkpoints_dir,
-    ckpt_prefix,
-    src_strategy_file=None,
-    dst_strategy_file=None,
-    process_num=1,
-    output_format="ckpt",
-):
+    src_checkpoints_dir: str,
+    dst_checkpoints_dir: str,
+    ckpt_prefix: str,
+    src_strategy_file: str | None = None,
+    dst_strategy_file: str | None = None,
+    process_num: int = 1,
+    output_format: str = "ckpt",
+) -> None:
     """Cuts the files SRC/rank_N/*.ckpt of a training as another strategy does: DST/rank_N/PREFIXN.ckpt. Without a
     strategy of the destination whole parameters of one rank are written."""
     where = "transform_checkpoints"
@@ -207,7 +210,11 @@ def transform_checkpoints(
 
 
 def transform_checkpoint_by_rank(
-    rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None, dst_strategy_file=None
+    rank_id: int,
+    checkpoint_files_map: dict[int, str],
+    save_checkpoint_file_name: str,
+    src_strategy_file: str | None = None,
+    dst_strategy_file: str | None = None,
 ):
     """The file of one rank under another strategy, from those of some ranks, {rank: path}."""
     where = "transform_checkpoint_by_rank"
@@ -229,7 +236,9 @@ def transform_checkpoint_by_rank(
     _save_part(where, save_checkpoint_file_name, wholes, entries, rank_id)
 
 
-def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=None):
+def rank_list_for_transform(
+    rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
+) -> list[int]:
     """The ranks of the first training whose files have what a rank of the second one holds."""
     where = "rank_list_for_transform"
     source, target = _entries(where, src_strategy_file), _entries(where, dst_strategy_file)
@@ -260,14 +269,14 @@ def _holders(entry, wanted):
 
 
 def unified_safetensors(
-    src_dir,
-    src_strategy_file,
-    dst_dir,
-    merge_with_redundancy=True,
-    file_suffix=None,
-    max_process_num=64,
-    choice_func=None,
-    split_dst_file=(),
+    src_dir: str,
+    src_strategy_file: str | None,
+    dst_dir: str,
+    merge_with_redundancy: bool = True,
+    file_suffix: str | None = None,
+    max_process_num: int = 64,
+    choice_func: Callable | None = None,
+    split_dst_file: dict | None = (),
 ):
     """Merges SRC/rank_N/* into one file of whole parameters, DST/part0.safetensors, and writes the list of its names,
     DST/param_name_map.json. With `choice_func` only parameters for whose name it is true."""

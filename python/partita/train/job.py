@@ -42,7 +42,7 @@ class NetworkJob:
         self.losses = 1  # that a training minimises the sum of, where the loss has several elements
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
-        self._build = self._watch = self._made = None
+        self._build = self._watch = None
         self._precision = options.get("training.precision", "f32")
         self._parameters, self._given = {}, set()
         self._names = {}  # of scopes that builds made, by their cells
@@ -78,16 +78,15 @@ class NetworkJob:
         with self._build:
             named = self._outputs(lambda name: self._column(column, name))
         outputs = [(name, _symbol("construct", value)) for name, value in named]
-        # Moving statistics are stored where the forward function ends: losses that move some are computed within it.
-        self._made = self._loss_of(column, outputs) if trace.training and self._loss else None
+        if not self._loss:
+            self._build.store_counts()
         self._learn()
         return outputs
 
     def _minimised(self, trace, column, outputs):
-        made, self._made = self._made, None
-        if made is None:
-            made = self._loss_of(column, outputs)
-            self._learn()
+        made = self._loss_of(column, outputs)
+        self._build.store_counts()
+        self._learn()
         return [("loss", made)]
 
     def _loss_of(self, column, outputs):

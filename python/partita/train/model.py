@@ -1,17 +1,19 @@
 """Model: a network, its loss and its optimizer, trained and evaluated on data sets."""
 
-import contextlib
+from __future__ import annotations
 
-from partita import _core, context
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from partita import _core
 from partita._loss_scale import LossScaleManager
 from partita._names import refuse_missing
-from partita._parallelism import Parallelism
 from partita._precision import precision_of
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
-from partita.nn.wrap.divided import Divided
 from partita.train import stepping, strategy
 from partita.train.callback import Callback, OnRequestExit
 from partita.train.evaluation import (
@@ -24,31 +26,40 @@ from partita.train.evaluation import (
     validated,
 )
 from partita.train.events import Events
-from partita.train.job import NetworkJob, training_rows
+from partita.train.job import training_rows
 from partita.train.metrics import Metric, get_metric_fn, get_metrics, measured_of
 from partita.train.metrics import names as metric_names
-from partita.train.prediction import Prediction, named
+from partita.train.model_jobs import OfJobs, naming_wide_columns
+from partita.train.prediction import Prediction
 from partita.train.program import Program
-from partita.train.stepping import require_columns, require_dataset, require_optimizer
+from partita.train.stepping import require_dataset, require_optimizer
+
+if TYPE_CHECKING:  # data sets are imported when they are first asked for
+    from partita.dataset.engine import Dataset
 
 _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}
 
 
-class Model(stepping.SteppedModel):
-    """A network with its loss and optimizer. Without a loss the network is one itself: it gives a scalar."""
+class Model(OfJobs):
+    """A network with its loss and optimizer, which `train`, `fit`, `eval` and `predict` use. With `loss_fn` data sets
+    have the columns data and label; without one the network gives the loss, a scalar, of all columns. `metrics`: names
+    in a set, or a dict of names or Metrics, for `eval` and `fit`; `eval_network` gives the results that they take,
+    `eval_indexes` the places of loss, prediction and label among them. `amp_level`: O0 (float32), O1 to O3 or "auto"
+    (products in 16 bits). `loss_scale_manager` scales the loss. Raises TypeError for other networks, optimizers or
+    managers, ValueError for unknown levels or metrics."""
 
     def __init__(
         self,
-        network,
-        loss_fn=None,
-        optimizer=None,
-        metrics=None,
-        eval_network=None,
-        eval_indexes=None,
-        amp_level="O0",
-        boost_level="O0",
-        loss_scale_manager=None,
-        keep_batchnorm_fp32=None,
+        network: Cell,
+        loss_fn: Callable | None = None,
+        optimizer: Cell | None = None,
+        metrics: dict | set | list | None = None,
+        eval_network: Cell | None = None,
+        eval_indexes: Sequence[int] | None = None,
+        amp_level: str = "O0",
+        boost_level: str = "O0",
+        loss_scale_manager: LossScaleManager | None = None,
+        keep_batchnorm_fp32: bool | None = None,
     ):
         if not isinstance(network, Cell):
             raise TypeError(f"[Model] the network is not a cell, got {type(network).__name__}, expected an nn.Cell")
@@ -71,95 +82,37 @@ class Model(stepping.SteppedModel):
         self._metric_functions = None if eval_network is None else get_metrics(metrics)
         self._metrics = _measured_by(metrics) if eval_network is None else self._metric_functions
 
-    # Jobs.
-
-    def _columns(self, dataset, where):
-        require_dataset(where, dataset)
-        names = dataset.get_col_names()
-        if self._loss_fn is None:
-            require_columns(where, self._network, names)
-        if self._loss_fn is not None and len(names) != 2:
-            raise ValueError(
-                f"[{where}] a network with a loss function takes two columns, got columns {names}, expected two: data "
-                "and label"
-            )
-        return names
-
-    def _functions(self, names):
-        """The outputs of the network from the columns, and the loss from these: columns are called by number but for
-        the label."""
-        columns = _library_names(names, self._loss_fn is not None)
-        network, loss_fn = self._network, self._loss_fn
-
-        def outputs(column):
-            if loss_fn is None:
-                return []
-            made = network(column(columns[0]))
-            return [("logits", made)] if isinstance(made, Tensor) else named(made)
-
-        def loss(column, made):
-            if loss_fn is None:
-                return network(*[column(name) for name in columns])
-            values = list(made.values())
-            return loss_fn(values[0] if len(values) == 1 else tuple(values), column(columns[1]))
-
-        return columns, outputs, loss
-
-    def _settings(self):
-        """In a context of them: those of a network under AutoParallel."""
-        return context.parallel_settings(getattr(self._network, "parallel_settings", {}))
-
-    def _parallelism(self):
-        micro_batches, cell = 1, self._network
-        for _, inner in cell.cells_and_names():
-            if isinstance(inner, Divided):
-                micro_batches *= inner.micro_batches
-        return Parallelism(micro_batches)
-
-    def _own_precision(self):
-        """The precision of the network, else of the model."""
-        return self._network._precision_within(self._precision or "f32")
-
-    def _job(self, dataset, names, rows, batch, purposes, parallelism, optimizer=None, groups=1, batches=1, factor=1):
-        """(a job for rows of these names, the rows as it reads them)."""
-        columns, outputs, loss = self._functions(names)
-        rows = rows.rename(columns)
-        options = dict(parallelism.options)
-        options["training.batch"] = batch
-        options["training.precision"] = self._own_precision()
-        if optimizer is not None:
-            options.update(optimizer.options())
-            options["schedule.learning_rate"] = optimizer.rate_of(0)
-            if self._loss_scale_manager is not None:
-                options.update(self._loss_scale_manager.options())
-        name, shared = type(self._network).__name__, (optimizer, groups, batches, factor)
-        of_build = rows.columns, max(1, min(len(rows), batch))
-        with _naming_wide_columns(dataset):
-            job = NetworkJob(name, outputs, loss, options, parallelism.alone, of_build, purposes, *shared)
-        job.options, job.columns = options, columns
-        return job, rows
-
     # Training.
 
-    def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
-        """Trains for `epoch` epochs. With `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch
-        has `sink_size` steps unless that is -1: the next epoch continues with the rows that follow. Raises TypeError if
-        `epoch` is no integer, ValueError if it is below 1 or `sink_size` is neither -1 nor from 1."""
+    def train(
+        self,
+        epoch: int,
+        train_dataset: Dataset,
+        callbacks: Callback | Sequence[Callback] | None = None,
+        dataset_sink_mode: bool = False,
+        sink_size: int = -1,
+        initial_epoch: int = 0,
+    ) -> None:
+        """Trains for `epoch` epochs on the batches of `train_dataset`. `callbacks`: a Callback or a list of them. With
+        `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch has `sink_size` steps unless that
+        is -1: the next epoch continues with the rows that follow. `initial_epoch`: how many epochs were trained before.
+        Raises TypeError if `epoch` is no integer, ValueError if it is below 1, if `sink_size` is neither -1 nor from 1,
+        or without an optimizer."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
     def fit(
         self,
-        epoch,
-        train_dataset,
-        valid_dataset=None,
-        valid_frequency=1,
-        callbacks=None,
-        dataset_sink_mode=False,
-        valid_dataset_sink_mode=False,
-        sink_size=-1,
-        initial_epoch=0,
-    ):
+        epoch: int,
+        train_dataset: Dataset,
+        valid_dataset: Dataset | None = None,
+        valid_frequency: int | Sequence[int] = 1,
+        callbacks: Callback | Sequence[Callback] | None = None,
+        dataset_sink_mode: bool = False,
+        valid_dataset_sink_mode: bool = False,
+        sink_size: int = -1,
+        initial_epoch: int = 0,
+    ) -> None:
         """Trains like `train`, with an evaluation on `valid_dataset` after every `valid_frequency` epochs, or after
         those in a list. Raises ValueError for callbacks with methods such as `step_end`, which would hear of both."""
         with self._settings():
@@ -212,7 +165,7 @@ class Model(stepping.SteppedModel):
             passes = events.epochs
             if sink_size:
                 passes = -(-passes * sink_size // (len(rows) // rows_of_batch))
-            with _naming_wide_columns(events.dataset):
+            with naming_wide_columns(events.dataset):
                 stopped_by = job.core.train(rows, passes, events, valid_rows, bool(exits), self._optimizer.loaded_scale)
         finally:
             events.let_go()
@@ -249,17 +202,29 @@ class Model(stepping.SteppedModel):
         job, rows = self._job(dataset, names, rows, batch, purposes, parallelism, *shared)
         return job, rows, batch
 
-    def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
+    def build(
+        self,
+        train_dataset: Dataset | None = None,
+        valid_dataset: Dataset | None = None,
+        sink_size: int = -1,
+        epoch: int = 1,
+        sink_mode: bool = True,
+    ) -> None:
         """Kept, without effect: programs are made when they are first run."""
 
     # Evaluation.
 
-    def eval(self, valid_dataset, callbacks=None, dataset_sink_mode=False):
+    def eval(
+        self,
+        valid_dataset: Dataset,
+        callbacks: Callback | Sequence[Callback] | None = None,
+        dataset_sink_mode: bool = False,
+    ) -> dict[str, float]:
         """Returns the metrics over the rows of a data set, as a dict by their names. Raises ValueError if the Model has
         no metrics, or other metrics than the loss for a network without logits and labels."""
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
-        with self._settings(), contextlib.ExitStack() as stack, _naming_wide_columns(valid_dataset):
+        with self._settings(), contextlib.ExitStack() as stack, naming_wide_columns(valid_dataset):
             stack.enter_context(stepping.kept_modes(self._own_cells(), self._is_training))
             callbacks = entered(stack, _listed(callbacks))
             if self._eval_network is not None:
@@ -299,8 +264,8 @@ class Model(stepping.SteppedModel):
             values[name] = getattr(found, kind)
         return values
 
-    def predict(self, *predict_data, backend=None, config=None):
-        """Returns the network's results for a batch."""
+    def predict(self, *predict_data, backend: str | None = None, config=None):
+        """Returns the network's results for a batch: a Tensor, or a tuple of them, of Tensors or arrays."""
         self._network.set_train(False)
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
         return self._prediction(tensors)(tensors)
@@ -309,7 +274,7 @@ class Model(stepping.SteppedModel):
         """The program of the network for batches like these tensors."""
         return Prediction(self._network, tensors, self._own_precision())
 
-    def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
+    def infer_train_layout(self, train_dataset: Dataset, dataset_sink_mode: bool = True, sink_size: int = -1):
         """How each parameter of a training would be cut, by its name: (sizes of axes, the axis that cuts each
         dimension, the shape of a part, 0, True, ''). Writes the strategy file that the context names."""
         program = self.program(train_dataset)
@@ -323,7 +288,7 @@ class Model(stepping.SteppedModel):
             if one["is_weight"]
         }
 
-    def program(self, train_dataset):
+    def program(self, train_dataset: Dataset):
         """Returns the program that the ranks of a training on these rows would run. Nothing is trained."""
         with self._settings():
             job, rows, _ = self._training_job("program", train_dataset)
@@ -335,30 +300,9 @@ class Model(stepping.SteppedModel):
         return job.core.plan_request(rows)
 
 
-@contextlib.contextmanager
-def _naming_wide_columns(dataset):
-    """Adds the columns of float64, as NumPy makes them, to an error about element types."""
-    try:
-        yield
-    except TypeError as error:
-        wide = [name for name, dtype, _ in dataset.rows().columns if dtype == "f64"]
-        if not wide or "f64" not in str(error):
-            raise
-        raise TypeError(
-            f"{error}: column {', '.join(map(repr, wide))} of the data set is float64, expected float32 like the "
-            f"parameters: numbers.astype(np.float32), or dataset.map(transforms.TypeCast(mstype.float32), {wide[0]!r})"
-        ) from error
-
-
 def _part_shape(layout):
     """Shape of the part that the first rank holds."""
     return [end - begin for begin, end in layout["slices"][0][1]]
-
-
-def _library_names(names, has_loss):
-    if has_loss:
-        return ["image", "label"]
-    return [f"input{i}" for i in range(len(names))]
 
 
 def _measured_by(metrics):

@@ -1,12 +1,14 @@
 """Callbacks that follow a number from epoch to epoch, or keep what a training can go on from."""
 
+from __future__ import annotations
+
 import math
 import os
 
 import numpy as np
 
 from partita import _core
-from partita.train.callback_base import Callback, require_rate
+from partita.train.callback_base import Callback, RunContext, require_rate
 from partita.train.serialization import load_checkpoint, load_param_into_net
 
 # What is better when it is smaller, where `mode` does not say.
@@ -72,13 +74,13 @@ class EarlyStopping(Monitored):
 
     def __init__(
         self,
-        monitor="eval_loss",
-        min_delta=0,
-        patience=0,
-        verbose=False,
-        mode="auto",
-        baseline=None,
-        restore_best_weights=False,
+        monitor: str = "eval_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: bool = False,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
     ):
         _require("EarlyStopping", "patience", patience, int, 0)
         _require("EarlyStopping", "restore_best_weights", restore_best_weights, bool)
@@ -86,11 +88,11 @@ class EarlyStopping(Monitored):
         self.patience, self.verbose, self.baseline = patience, verbose, baseline
         self.restore_best_weights, self.stopped_epoch, self._best_values = restore_best_weights, 0, None
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         self._forget()
         self.stopped_epoch, self._best_values = 0, None
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         args, value = run_context.original_args(), self._value(run_context)
         if value is None:
             return
@@ -107,7 +109,7 @@ class EarlyStopping(Monitored):
             self.stopped_epoch = args.cur_epoch_num
             run_context.request_stop()
 
-    def on_train_end(self, run_context):
+    def on_train_end(self, run_context: RunContext) -> None:
         if self.stopped_epoch and self.verbose:
             print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
 
@@ -127,14 +129,14 @@ class ReduceLROnPlateau(Monitored):
 
     def __init__(
         self,
-        monitor="eval_loss",
-        factor=0.1,
-        patience=10,
-        verbose=False,
-        mode="auto",
-        min_delta=0.0001,
-        cooldown=0,
-        min_lr=0,
+        monitor: str = "eval_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: bool = False,
+        mode: str = "auto",
+        min_delta: float = 0.0001,
+        cooldown: int = 0,
+        min_lr: float = 0,
     ):
         where = "ReduceLROnPlateau"
         if not isinstance(factor, float) or not 0 < factor < 1:
@@ -146,11 +148,11 @@ class ReduceLROnPlateau(Monitored):
         self.factor, self.patience, self.verbose = factor, patience, verbose
         self.cooldown, self.min_lr, self.cooldown_counter = cooldown, min_lr, 0
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         self._forget()
         self.cooldown_counter = 0
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         args = run_context.original_args()
         require_rate("ReduceLROnPlateau", args.optimizer)
         if args.optimizer.is_scheduled or args.optimizer.is_group_lr:
@@ -186,7 +188,7 @@ class BackupAndRestore(Callback):
     """Keeps a file `backup.ckpt` in a folder, written after each epoch or every `save_freq` epochs. A training that
     ended early goes on from it when it is started again. With `delete_checkpoint` one that ends well removes it."""
 
-    def __init__(self, backup_dir, save_freq="epoch", delete_checkpoint=True):
+    def __init__(self, backup_dir: str, save_freq: int | str = "epoch", delete_checkpoint: bool = True):
         if not isinstance(backup_dir, (str, os.PathLike)):
             raise ValueError(f"[BackupAndRestore] backup_dir is no path, got {backup_dir!r}, expected a folder")
         if save_freq != "epoch":
@@ -203,7 +205,7 @@ class BackupAndRestore(Callback):
             if optimizer is not None:
                 load_param_into_net(optimizer, found)
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         args = run_context.original_args()
         if args.cur_epoch_num % self.save_freq == 0:
             args.save_checkpoint(self.backup_file)

@@ -1,7 +1,10 @@
 """Parameters as files: checkpoints of MindSpore and safetensors. Readers know them by their content; files that end in
 .ckpt are written as checkpoints of MindSpore."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable, Sequence
 
 from partita import _core
 from partita._names import absent, refuse_missing
@@ -31,22 +34,23 @@ def _refuse_key(where, key):
 
 
 def save_checkpoint(
-    save_obj,
-    ckpt_file_name,
-    integrated_save=True,
-    async_save=False,
-    append_dict=None,
-    enc_key=None,
-    enc_mode="AES-GCM",
-    choice_func=None,
-    crc_check=False,
-    format="ckpt",
+    save_obj: Cell | Optimizer | dict | list,
+    ckpt_file_name: str | os.PathLike,
+    integrated_save: bool = True,
+    async_save: bool | str = False,
+    append_dict: dict | None = None,
+    enc_key: bytes | None = None,
+    enc_mode: str = "AES-GCM",
+    choice_func: Callable | None = None,
+    crc_check: bool = False,
+    format: str = "ckpt",
     **kwargs,
-):
-    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file. Those of a cell that
-    trains include the states of its optimizer, by the documented names. `append_dict`: numbers, texts and tensors that
-    are written, too. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Raises TypeError for
-    other objects."""
+) -> None:
+    """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"} to a file; a name without an ending
+    gets that of `format`, .ckpt or .safetensors. Those of a cell that trains include the states of its optimizer, by
+    the documented names. `append_dict`: numbers, texts and tensors that are written, too. `choice_func(name)`: which
+    names are written. `crc_check`: a .ckpt file ends with a checksum that MindSpore can check. Files are complete on
+    return, whatever `async_save`. Raises TypeError for other objects, NotImplementedError for a key."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -197,21 +201,23 @@ def _box_of(text):
 
 
 def load_checkpoint(
-    ckpt_file_name,
-    net=None,
-    strict_load=False,
-    filter_prefix=None,
-    dec_key=None,
-    dec_mode="AES-GCM",
-    specify_prefix=None,
-    choice_func=None,
-    crc_check=False,
-    remove_redundancy=False,
-    format="ckpt",
-):
+    ckpt_file_name: str | os.PathLike,
+    net: Cell | None = None,
+    strict_load: bool = False,
+    filter_prefix: str | Sequence[str] | None = None,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
+    specify_prefix: str | Sequence[str] | None = None,
+    choice_func: Callable | None = None,
+    crc_check: bool = False,
+    remove_redundancy: bool = False,
+    format: str = "ckpt",
+) -> dict[str, Parameter]:
     """Returns the parameters and texts of a file as a dict by their names, and loads them into `net` if it is given.
-    Checksums that the file has are always checked. Raises ValueError for a path that ends neither in .ckpt nor in
-    .safetensors, for a damaged file, or if no parameter is left to load."""
+    Names that begin with one of `filter_prefix` are left out; with `specify_prefix` only those are kept that begin so,
+    with `choice_func(name)` those for which it is true. Checksums that the file has are always checked. Raises
+    ValueError for a path that ends neither in .ckpt nor in .safetensors, for a file that is missing or damaged, or if
+    no parameter is left to load, NotImplementedError for a key."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
@@ -325,14 +331,19 @@ def _fitted(one, given, strict_load):
     return given
 
 
-def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
+def load_param_into_net(
+    net: Cell | Optimizer,
+    parameter_dict: dict[str, Parameter],
+    strict_load: bool = False,
+    remove_redundancy: bool = False,
+) -> tuple[list[str], list[str]]:
     """Loads parameters into those of a cell with the same names, or states into an optimizer. With the states of a
     training come the learning rate of the next step and the scale of the loss, as far as the file has them; a rate that
     is set later counts. Names of the file may all begin with words that those of the cell lack, unless `strict_load`.
-    Warns of that, of a rate of another optimizer, or of none that the file names, and leaves it. Returns
-    the names without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all
-    processes call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, ValueError
-    if a rate, a scale or a position is bad."""
+    Warns of that, of a rate of another optimizer, or of none that the file names, and leaves it. Returns the names
+    without a counterpart: (of the cell, of the dict). If processes hold only parts of some parameters, all processes
+    call it, and get whole ones. Raises TypeError if `net` is no Cell or `parameter_dict` no dict, RuntimeError for a
+    parameter of another shape, ValueError if a rate, a scale or a position is bad."""
     if not isinstance(net, Cell):
         raise TypeError(
             f"[load_param_into_net] the network is not a cell, got {type(net).__name__}, expected an nn.Cell"
@@ -392,19 +403,29 @@ def _taken_by_groups(net, left, known, strict_load):
     return missing
 
 
-def sync_pipeline_shared_parameters(net):
+def sync_pipeline_shared_parameters(net: Cell):
     """Kept, without effect: parameters of several stages are one."""
 
 
 _exec_save = absent("_exec_save", __name__, "save_checkpoint")
 _load_map_parameter = absent("_load_map_parameter", __name__, "load_checkpoint")
 _parse_ckpt_proto = absent("_parse_ckpt_proto", __name__, "load_checkpoint")
-tensor_to_ms_type = {one.name: one for one in mstype.number_type}
-tensor_to_np_type = {one.name: one.numpy.type for one in mstype.number_type if one.numpy is not None}
+tensor_to_ms_type = {one.name: one for one in (*mstype.number_type, mstype.bool_)}
+tensor_to_ms_type["str"] = mstype.string
 
 
-def export(net, *inputs, file_name, file_format, **kwargs):
-    """Not there yet."""
+class _TypesByNames(dict):
+    """A table that can be called as a function, too, which gives None for other names."""
+
+    __call__ = dict.get
+
+
+tensor_to_np_type = _TypesByNames({one.name: one.numpy.type for one in mstype.number_type if one.numpy is not None})
+tensor_to_np_type.update(Bool=mstype.bool_.numpy.type, str="U")
+
+
+def export(net: Cell, *inputs, file_name: str, file_format: str, **kwargs):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError(
         f"[export] files of other systems are not supported, got file_format={file_format!r}, expected save_checkpoint"
     )

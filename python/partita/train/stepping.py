@@ -8,6 +8,7 @@ import math
 import time
 
 from partita import context
+from partita._described import parameters_text
 from partita._program import Program
 from partita._warnings import warn
 from partita.common.tensor import Tensor
@@ -280,7 +281,7 @@ def require_columns(where, network, names):
     except TypeError as error:
         raise TypeError(
             f"[{where}] a network without a loss function takes all columns, got {names} for "
-            f"{type(network).__name__}.construct{inspect.signature(network.construct)}, expected as many, or "
+            f"{type(network).__name__}.construct{parameters_text(network.construct)}, expected as many, or "
             f"Model(network, loss_fn, ..)"
         ) from error
     except ValueError:

@@ -1,14 +1,18 @@
 """Records of trainings: scalars of steps in the files that pages of the documented system and TensorBoard read."""
 
+from __future__ import annotations
+
 import os
 import socket
 import struct
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from partita._names import absent, refuse_missing
 from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
 
 _PLUGINS = "tensor image histogram train_lineage eval_lineage dataset_graph custom_lineage_data graph landscape".split()
 
@@ -59,17 +63,19 @@ def _scalar(tag, value):
 
 class SummaryRecord:
     """A file of scalars in the folder `log_dir`, which is made. After `add_value("scalar", name, tensor)`,
-    `record(step)` writes the values that were added as those of a step."""
+    `record(step)` writes the values that were added as those of a step; `close`, or the end of a `with`, completes the
+    file. Raises TypeError for names that are no texts, NotImplementedError for a network, a size of files or other
+    options."""
 
     def __init__(
         self,
-        log_dir,
-        file_prefix="events",
-        file_suffix="_MS",
-        num_process=32,
-        network=None,
-        max_file_size=None,
-        raise_exception=False,
+        log_dir: str,
+        file_prefix: str = "events",
+        file_suffix: str = "_MS",
+        num_process: int = 32,
+        network: Cell | None = None,
+        max_file_size: int | None = None,
+        raise_exception: bool = False,
         export_options=None,
     ):
         for name, value in (("log_dir", log_dir), ("file_prefix", file_prefix), ("file_suffix", file_suffix)):
@@ -86,7 +92,7 @@ class SummaryRecord:
         self._write(_event(_field(3, b"brain.Event:2")))
 
     @property
-    def log_dir(self):
+    def log_dir(self) -> str:
         """The path of the file."""
         return self._path
 
@@ -95,12 +101,12 @@ class SummaryRecord:
         self._file.write(length + struct.pack("<I", _masked_crc(length)))
         self._file.write(data + struct.pack("<I", _masked_crc(data)))
 
-    def set_mode(self, mode):
+    def set_mode(self, mode: str) -> None:
         """Whether a training or an evaluation records: "train" or "eval"."""
         if mode not in ("train", "eval"):
             raise ValueError(f"[SummaryRecord] unknown mode, got {mode!r}, expected 'train' or 'eval'")
 
-    def add_value(self, plugin, name, value):
+    def add_value(self, plugin: str, name: str, value: Tensor) -> None:
         """Keeps a tensor of one number for the next `record`; of values with one name the last one counts."""
         if plugin in _PLUGINS:
             raise NotImplementedError(f"[SummaryRecord] only scalars are recorded, got {plugin!r}, expected 'scalar'")
@@ -114,7 +120,7 @@ class SummaryRecord:
             raise ValueError(f"[SummaryRecord] the value is no scalar, got shape {value.shape}, expected one element")
         self._values[name] = float(np.asarray(value.asnumpy()).reshape(()))
 
-    def record(self, step, train_network=None, plugin_filter=None):
+    def record(self, step: int, train_network: Cell | None = None, plugin_filter: Callable | None = None) -> bool:
         """Writes the values that were added as those of a step, and gives True, or False after `close`."""
         if isinstance(step, bool) or not isinstance(step, int):
             raise TypeError(f"[SummaryRecord] the step is not an integer, got {step!r}, expected one")
@@ -126,12 +132,12 @@ class SummaryRecord:
         self._values = {}
         return True
 
-    def flush(self):
+    def flush(self) -> None:
         """Writes what was recorded through to the file."""
         if self._file is not None:
             self._file.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Closes the file."""
         if self._file is not None:
             self._file.close()

@@ -24,6 +24,9 @@ class _Watched(Recording):
         super().__init__(tree, arguments)
         self.training = build.training
 
+    def count_call(self, parameter):
+        """Has no effect: the program counts."""
+
     def need(self, slot):
         raise TypeError(
             "[train] a value of the network is not known before a step runs, got Python that reads it, " + _WAYS_OUT

@@ -125,13 +125,18 @@ std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
   return columns;
 }
 
-/// Opens NumPy files. Bytes of images are scaled, floats get the network's type, other numbers become i32; training
-/// rows are shuffled. Throws MissingFile, InvalidFile, RuntimeFailure(out_of_memory) and InvalidArgument as
-/// `open_dataset` does.
+bool has_arrays(const DataSource& source) {
+  return source.kind == DataKind::npz || source.kind == DataKind::npy || source.kind == DataKind::csv;
+}
+
+/// Opens NumPy files and files of comma-separated values. Bytes of images are scaled, floats get the network's type,
+/// other numbers become i32; training rows are shuffled. Throws MissingFile, InvalidFile, RuntimeFailure(out_of_memory)
+/// and InvalidArgument as `open_dataset` does.
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
   std::optional<LabelRange> labels;
   if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};
-  DatasetPtr rows = read_array_rows(source, split, format.input, labels);
+  DatasetPtr rows =
+      read_array_rows(source, split, format.input, labels, format.is_images() ? format.input_shape : Shape{});
   if (split == Split::train) rows = shuffle(rows, format.seed);
   const std::vector<Column> columns = rows->columns();
   for (const Column& column : columns) {
@@ -158,7 +163,8 @@ bool has_rows(const DataSource& source, Split split) {
     case DataKind::cifar10: return has_cifar10(source.paths[0], split);
     case DataKind::images: return has_folder_images(source.paths[0], split);
     case DataKind::npz:
-    case DataKind::npy: return has_array_rows(source, split);
+    case DataKind::npy:
+    case DataKind::csv: return has_array_rows(source, split);
     case DataKind::text:
     case DataKind::synthetic: return true;
   }
@@ -166,9 +172,7 @@ bool has_rows(const DataSource& source, Split split) {
 }
 
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format) {
-  if (source.kind == DataKind::npz || source.kind == DataKind::npy) {
-    return open_arrays(source, Split::train, format)->columns();
-  }
+  if (has_arrays(source)) return open_arrays(source, Split::train, format)->columns();
   if (format.is_text()) return token_columns(format.text);
   if (format.is_records()) return with_floats(record_columns(format.records), format.dtype);
   const Shape shape = image_type(source, format).shape;
@@ -181,11 +185,11 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
 }
 
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format) {
-  if (source.kind == DataKind::npz || source.kind == DataKind::npy) return open_arrays(source, split, format);
+  if (has_arrays(source)) return open_arrays(source, split, format);
   const bool fits = source.kind == DataKind::synthetic || (source.kind == DataKind::text) == format.is_text();
   if (!fits || (format.is_records() && source.kind != DataKind::synthetic)) {
     const std::string_view expected = format.is_text()      ? "text:FILE"
-                                      : format.is_records() ? "npz:FILE"
+                                      : format.is_records() ? "npz:FILE or csv:FILE"
                                                             : "mnist:DIR, cifar10:DIR or images:DIR";
     throw InvalidArgument("[--data] the model cannot read these rows, got {}, expected {}", name_of(source.kind),
                           expected);

@@ -10,8 +10,8 @@ namespace partita {
 namespace {
 
 constexpr std::string_view kForms =
-    "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, npz:FILE, npy:INPUTS,LABELS, synthetic, or a folder or file of one "
-    "of these";
+    "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, csv:FILE, npz:FILE, npy:INPUTS,LABELS, synthetic, or a folder or "
+    "file of one of these";
 
 std::vector<std::string> split_paths(std::string_view text) {
   std::vector<std::string> paths;
@@ -30,15 +30,16 @@ bool has_right_paths(const DataSource& source) {
   const size_t count = source.paths.size();
   switch (source.kind) {
     case DataKind::synthetic: return count == 0;
+    case DataKind::csv:
     case DataKind::npz: return count == 1 || count == 2;
     case DataKind::npy: return count == 2 || count == 4;
     default: return count == 1;
   }
 }
 
-/// Returns the source that a bare path stands for: mnist or cifar10 for a folder with such files, npz or text for a
-/// file with such an ending. Throws InvalidArgument for a folder without a known data set and for a path with another
-/// ending.
+/// Returns the source that a bare path stands for: mnist or cifar10 for a folder with such files, npz, text or csv
+/// for a file with such an ending. Throws InvalidArgument for a folder without a known data set and for a path with
+/// another ending.
 DataSource recognise(std::string_view where, std::string_view text) {
   const std::string path(text);
   std::error_code failure;
@@ -54,8 +55,9 @@ DataSource recognise(std::string_view where, std::string_view text) {
         where, text);
   }
   if (path.ends_with(".npz")) return {DataKind::npz, {path}};
-  for (const char* ending : {".txt", ".txt.gz", ".txt.xz"}) {
-    if (path.ends_with(ending)) return {DataKind::text, {path}};
+  for (const char* packed : {"", ".gz", ".xz"}) {
+    if (path.ends_with(std::string(".txt") + packed)) return {DataKind::text, {path}};
+    if (path.ends_with(std::string(".csv") + packed)) return {DataKind::csv, {path}};
   }
   throw InvalidArgument("[{}] unknown data, got '{}', expected {}", where, text, kForms);
 }

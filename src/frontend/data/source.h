@@ -9,24 +9,26 @@
 
 namespace partita {
 
-enum class DataKind { synthetic, mnist, cifar10, images, text, npz, npy };
-constexpr auto value_names(DataKind) { return names("synthetic", "mnist", "cifar10", "images", "text", "npz", "npy"); }
+enum class DataKind { synthetic, mnist, cifar10, images, text, npz, npy, csv };
+constexpr auto value_names(DataKind) {
+  return names("synthetic", "mnist", "cifar10", "images", "text", "npz", "npy", "csv");
+}
 
 /// Where rows come from.
 struct DataSource {
   DataKind kind = DataKind::synthetic;
-  /// mnist, cifar10, images: one folder. text: one file. npz: one file, or two, the first for training and the second
-  /// for testing. npy: inputs and labels, optionally followed by those for testing. synthetic: none.
+  /// mnist, cifar10, images: one folder. text: one file. npz, csv: one file, or two, the first for training and the
+  /// second for testing. npy: inputs and labels, optionally followed by those for testing. synthetic: none.
   std::vector<std::string> paths{};
   bool operator==(const DataSource&) const = default;
 };
 
-/// Returns "synthetic", "mnist:DIR", "cifar10:DIR", "images:DIR", "text:FILE", "npz:FILE[,TEST]" or
+/// Returns "synthetic", "mnist:DIR", "cifar10:DIR", "images:DIR", "text:FILE", "npz:FILE[,TEST]", "csv:FILE[,TEST]" or
 /// "npy:INPUTS,LABELS[,INPUTS,LABELS]".
 std::string print(const DataSource& source);
 /// Parses what `print` writes; paths must not contain commas. Also takes a bare path without a colon: a folder with the
-/// files of MNIST or CIFAR-10 or with folders of images, or a file, which need not exist, that ends in .npz or in .txt,
-/// .txt.gz or .txt.xz. Throws InvalidArgument that begins with "[where]" for other texts.
+/// files of MNIST or CIFAR-10 or with folders of images, or a file, which need not exist, that ends in .npz, or in .txt
+/// or .csv, also with .gz or .xz after it. Throws InvalidArgument that begins with "[where]" for other texts.
 DataSource parse_data_source(std::string_view where, std::string_view text);
 
 }  // namespace partita

@@ -9,7 +9,7 @@ DataSource parsed(const std::string& text) { return parse_data_source("--data", 
 
 TEST(DataSource, IsReadBack) {
   for (const char* text : {"synthetic", "mnist:/data/m", "cifar10:a:b", "text:file", "npz:a.npz", "npz:a,b",
-                           "npy:x.npy,y.npy", "npy:a,b,c,d"}) {
+                           "npy:x.npy,y.npy", "npy:a,b,c,d", "csv:a.csv", "csv:a,b"}) {
     EXPECT_EQ(print(parsed(text)), text);
   }
   EXPECT_EQ(parsed("cifar10:a:b"), (DataSource{DataKind::cifar10, {"a:b"}}));
@@ -23,6 +23,7 @@ TEST(DataSource, BarePathsAreRecognised) {
   EXPECT_EQ(parsed(mnist.path()), (DataSource{DataKind::mnist, {mnist.path()}}));
   EXPECT_EQ(parsed(cifar.path()), (DataSource{DataKind::cifar10, {cifar.path()}}));
   EXPECT_EQ(parsed("some/rows.npz"), (DataSource{DataKind::npz, {"some/rows.npz"}}));
+  EXPECT_EQ(parsed("rows.csv.gz"), (DataSource{DataKind::csv, {"rows.csv.gz"}}));
   EXPECT_EQ(parsed("./book.txt.xz"), (DataSource{DataKind::text, {"./book.txt.xz"}}));
   expect_error<InvalidArgument>([&] { parsed(none.path()); }, "[--data] a folder without a known data set");
   expect_error<InvalidArgument>([&] { parsed("some/where"); }, "[--data] unknown data, got 'some/where'");

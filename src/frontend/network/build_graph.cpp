@@ -59,12 +59,12 @@ Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& 
   builder.source = network.where();
   builder.scope = "net";
   const NamedValues outputs = network.forward()(context, columns);
-  context.store_statistics();
   if (options.purpose != Purpose::prediction) {
     builder.scope = "loss";
     builder.source = network.where();
     for (const auto& [name, value] : build_losses(network, context, columns, outputs)) builder.output(name, value);
   }
+  context.store_statistics();  // also those of layers that a loss calls
   for (const auto& [name, value] : outputs) builder.output(name, value);
   return builder.take();
 }

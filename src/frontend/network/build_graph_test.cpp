@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "frontend/network/functions.h"
 #include "frontend/network/layers/layers.h"
 #include "frontend/network/test_columns.h"
 #include "ir/ops/registry.h"
@@ -54,6 +55,21 @@ TEST(BuildGraph, ParametersAreTheSameInBothModes) {
     ASSERT_NE(training.find_state(name), nullptr) << name;
     EXPECT_EQ(training.type(training.find_state(name)->entry), evaluation.type(state.entry)) << name;
   }
+}
+
+TEST(BuildGraph, LayersWithinALossMoveTheirStatistics) {
+  const LayerPtr norm = batch_norm();
+  const Network network(
+      "norm",
+      [](Context&, Columns& columns) {
+        return NamedValues{{"pixels", columns.at("image")}};
+      },
+      [norm](Context& context, Columns&, const NamedValues& outputs) {
+        const Value normed = context.call("norm", *norm, find_output(outputs, "pixels"));
+        return NamedValues{{"loss", reduce_mean(square(normed))}};
+      });
+  const Graph graph = build_graph(network, all_ops(), {.batch = 8, .columns = images({2, 6, 6})});
+  EXPECT_GE(graph.find_state("norm.running_mean")->exit, 0);
 }
 
 TEST(BuildGraph, GroupsOfTheNorm) {

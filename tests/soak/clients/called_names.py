@@ -1,16 +1,23 @@
 """The names that calls have, by their objects: called_names.py SYSTEM reads {"names": [..], "calls": [..]} on
-standard input and prints {"kinds": {name: kind}, "groups": {name: group}, "values": {name: text}, "calls": [[group,
-..], ..]}. `values` has the numbers, the texts and the element types among the names.
+standard input and prints {"kinds": {name: kind}, "groups": {name: group}, "values": {name: text}, "refused": [name,
+..], "calls": [[group, ..], ..]}. `values` has the numbers, the texts and the element types among the names; `refused`
+those that say of themselves that they are not there.
 
-A group is all names of one object; a method of tensors is `Tensor.NAME`. Kinds: `function` (of tensors, with
-Primitives and methods of tensors), `layer`, `value` (a module, a type, a number), `other` (whatever else can be
-called: data sets, optimizers, callbacks, settings)."""
+A group is all names of one object; a method of tensors is `Tensor.NAME`, and a constructor or a call is its class.
+Kinds: `function` (of tensors, with Primitives and methods of tensors), `layer`, `value` (a module, a type, a number),
+`other` (whatever else can be called: data sets, optimizers, callbacks, settings; and random draws, communication,
+trainings, bases and what has no kernel on a CPU, of which equal calls tell nothing: see common_names)."""
 
 import ast
 import importlib
 import inspect
 import json
+import os
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mindspore"))
+
+import common_names  # noqa: E402
 
 # The names of surface_calls.operands and of evaluate_calls.names_of.
 ROOTS = {
@@ -18,6 +25,8 @@ ROOTS = {
     "msb": "nn.probability.bijector", "linalg": "scipy.linalg", "scipy_ops": "scipy.ops",
 }  # fmt: skip
 _OF_TENSORS = ("ops.", "numpy.", "mint.", "scipy.", "Tensor.")
+_OF_CLASSES = (".__init__", ".__call__", ".construct")
+_BY_TESTS = common_names.counted_by_tests()
 _OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul", ast.Pow: "pow",
     ast.FloorDiv: "floordiv", ast.Mod: "mod",
@@ -26,7 +35,16 @@ _OPERATORS = {
 
 def object_of(system, name):
     """The object with a dotted name, as `from MODULE import NAME` finds it: the longest module that there is, and the
-    rest as attributes. Raises ImportError or AttributeError if there is none."""
+    rest as attributes; a class for its constructor and its call. Raises ImportError or AttributeError if there is
+    none."""
+    found = _attribute_of(system, name)
+    owner = name.rpartition(".")[0]
+    if name.endswith(_OF_CLASSES) and inspect.isclass(_attribute_of(system, owner)):
+        return _attribute_of(system, owner)
+    return found
+
+
+def _attribute_of(system, name):
     parts = [system, *filter(None, name.split("."))]
     for cut in range(len(parts), 0, -1):
         try:
@@ -66,7 +84,9 @@ def names_in_call(text):
 
 def kind_of(system, name, found):
     """The kind of an object of the documented system."""
-    cell, optimizer = system.nn.Cell, system.nn.Optimizer
+    if callable(found) and name.split(".")[-1] in _BY_TESTS:
+        return "other"
+    cell, optimizer = system.nn.Cell, (system.nn.Optimizer, system.experimental.optim.Optimizer)
     if inspect.ismodule(found) or not callable(found):
         return "value"
     if inspect.isclass(found) and issubclass(found, cell):
@@ -80,6 +100,11 @@ def value_of(system, found):
     """The text of a number, a text or an element type, "" of other values."""
     plain = isinstance(found, (bool, int, float, str)) or isinstance(found, system.Type)
     return str(found) if plain else ""
+
+
+def is_refused(found):
+    """Whether a class or a function is imported alone, and refuses to be used."""
+    return callable(found) and (getattr(found, "__doc__", None) or "").startswith("Not there")
 
 
 class Groups:
@@ -110,8 +135,9 @@ def main():
     there = {name: number for name, number in numbers.items() if number is not None}
     kinds = {name: kind_of(system, name, object_of("mindspore", name)) for name in there}
     values = {name: value_of(system, object_of("mindspore", name)) for name in there if kinds[name] == "value"}
+    refused = [name for name in there if is_refused(object_of("mindspore", name))]
     calls = [sorted({groups.of(one) for one in names_in_call(text)} - {None}) for text in asked["calls"]]
-    print(json.dumps({"kinds": kinds, "groups": there, "values": values, "calls": calls}))
+    print(json.dumps({"kinds": kinds, "groups": there, "values": values, "refused": refused, "calls": calls}))
 
 
 if __name__ == "__main__":

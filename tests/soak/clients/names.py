@@ -7,7 +7,8 @@ those of 2.10; the names that 2.10 has; those that are here, with their share, b
 a name uses it once); and those that count, by names and by uses. Libraries that are kept back (names with commas) are
 counted together, too. A function or a layer counts with five equal calls: of those recorded in tests/python/surface,
 and of the lines of FILE, which compare_calls.py writes. A module, a type or a number counts if it is here with the same
-value, and what is neither (a data set, a callback, a setting) if a test of tests/python has its name.
+value, and what is neither (a data set, a callback, a setting, a training, a draw) if a test of tests/python has its
+name. What is imported alone, and refuses to be used, is here and does not count.
 
 --missing writes the names that are not here, --short those that are here and do not count; both with how many scripts
 and which libraries use them. Needs a Python that has both systems."""
@@ -106,6 +107,8 @@ class Evidence:
 
     def counts(self, name):
         """Whether a name of both systems counts."""
+        if name in self.here["refused"]:
+            return False
         kind = self.there["kinds"][name]
         if kind == "value":
             return self.there["values"][name] == self.here["values"].get(name)

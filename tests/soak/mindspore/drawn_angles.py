@@ -2,6 +2,7 @@
 
 ROWS = [
     ("ops Tensor", "asin acos atanh erfinv", ["{u};", "{f};"]),
+    ("ops", "erfinv", ["{u} * 0.98;", "{f} / 3.1;"]),
     ("ops Tensor", "atan sinh cosh asinh erfc", ["{f};", "{f};"]),
     ("ops Tensor", "arctan arcsinh arctanh arccos arcsin", ["{u};"]),
     ("ops Tensor", "acosh arccosh lgamma digamma", ["{p};", "{f};"]),

@@ -15,6 +15,7 @@ _UNARY = [
     ("ops mint Tensor", _FOR_FLOATS, ["{x};", "{f};", "{f};"]),
     ("ops mint Tensor", _FOR_POSITIVE, ["{p};", "{p};", "{x};"]),
     ("ops mint Tensor", _TESTS, ["{x};", "{f};"]),
+    ("ops", "isnan isinf", ["! {f};", "! ops.log({f});"]),
     ("ops", "isnan isinf is_floating_point identity stop_gradient shape rank size dtype", ["{x};"]),
     ("ops mint Tensor", "logical_not", ["{b};", "{x};"]),
     ("ops", "atan relu6 mish silu selu softsign tanhshrink fast_gelu logsigmoid hardsigmoid hardswish", ["{f};"]),

@@ -23,7 +23,7 @@ ROWS = [
     ("ops", "renorm", ["@2-3 {g}; {1|2|3}, {axis}, {0.5|2.0}"]),
     ("ops", "histc", ["{g};", "{g}; {1..6}", "{g}; {1..6}, -2.0, 2.0"]),
     ("ops", "block_diag", ["{g:n,k}, {g:k,n};", "{g:n,k}, {g:3}, {g:};"]),
-    ("ops Tensor", "ger", ["{g:n}, {g:k};"]),
+    ("ops Tensor", "ger", ["{g:n}; {g:k}"]),
     ("ops", "trapz", ["@1-3 {g};", "@1-3 {g}; dx={0.5|2.0}, dim={axis}"]),
     ("ops", "vander", ["{g:n};", "{g:n}; {1..4}"]),
     ("ops", "fftshift ifftshift", ["@1-3 {x};", "@1-3 {x}; {axis}"]),

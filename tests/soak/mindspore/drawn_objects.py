@@ -78,7 +78,7 @@ SHAPES = [
     ("op", "IndexFill", ["; {g:3,k}, {0|-2}, t([0, 2]), ms.Tensor({2.0|-1.0})"]),
     ("op", "IndexAdd InplaceIndexAdd", ["0; " + _ROWS + ", t([{0|1}, 2]), {g:2,k}"]),
     ("op", "InplaceUpdateV2", ["; {g:3,k}, ({0|1}, 2), {g:2,k}", "; {g:3,k}, {0..2}, {g:1,k}"]),
-    ("op", "GatherV2", ["; {x:3,k}, {ids:n<3}, 0", "; {x:n,3}, {ids:m<3}, 1"]),
+    ("op", "GatherV2", ["; {x:3,k}, {ids:n<3}, 0, 0", "; {x:n,3}, {ids:m<3}, 1, 0"]),
     ("op", "EmbeddingLookup", ["; {g:3,k}, {ids:n<3}, {0|0|1}"]),
     ("op", "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum", [
         "; {g:4,k}, t([0, {0|1}, 1, {1|2}])", "; {p:5}, t([0, 0, 1, {1|2}, 3])",
@@ -99,7 +99,7 @@ SHAPES = [
     ("op", "Histogram", ["{3|5}[?, -2.0, 2.0]; {g}"]),
     ("op", "HistogramFixedWidth", ["{3|5}; {g}, ms.Tensor([-1.0, 2.0])"]),
     ("op", "Bincount", ["; {ids:6<5}, ms.Tensor({5|3}, ms.int32), {g:6}"]),
-    ("op", "Bucketize", ["[{-1.0|0.0}, 0.5, 2.0][?, right=True]; {g}"]),
+    ("op", "Bucketize", ["! [{-1.0|0.0}, 0.5, 2.0]; {g}[?, True]"]),
     ("op", "ListDiff", ["; {ids:6<5}, {ids:3<5}"]),
     ("op", "InTopK", ["{1..3}; {g:n,4}, {ids:n<4}"]),
     ("op", "CountNonZero", ["; {c}"]),

@@ -3,7 +3,7 @@
 _KINDS = "add sub mul div max min update"
 _SCATTERED = [
     "@2 {g:n,k}; {ids:3,1<n}, {g:3,k}", "@2 {f:n,k,m}; {ids:2,2<1}, {f:2,m}", "@2 {a:n,k}; {ids:4,1<n}, {a:4,k}",
-    "@2 {f:n,n}; {ids:5,2<n}, {f:5}",
+    "@2 {f:n,n}; {ids:5,2<n}, {f:5}", "@2 {g:3,k}; t([[{0|1}], [2]]), {g:2,k}",
 ]  # fmt: skip
 _ROWS = ["ms.Parameter({g:n,k}); {ids:3<n}, {g:3,k}", "ms.Parameter({f:n}); {ids:2,2<n}, {f:2,2}"]
 _PLACES = ["ms.Parameter({g:n,k}); {ids:3,1<n}, {g:3,k}", "ms.Parameter({f:n,n}); {ids:2,2<n}, {f:2}"]
@@ -19,7 +19,7 @@ def _classes(pattern):
 
 _SCATTERS = [
     ("ops", _named("tensor_scatter_{}"), _SCATTERED),
-    ("op", _classes("TensorScatter{}"), ["; " + one.replace(";", ",") for one in _SCATTERED]),
+    ("op", _classes("TensorScatter{}"), [one[:3] + "; " + one[3:].replace(";", ",") for one in _SCATTERED]),
     ("Tensor", "scatter_sub scatter_mul scatter_div scatter_max scatter_min", _SCATTERED),
     ("ops", _named("scatter_{}").replace("scatter_sub ", ""), _ROWS),
     ("op", _classes("Scatter{}"), ["; " + one.replace(";", ",") for one in _ROWS]),

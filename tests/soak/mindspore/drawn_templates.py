@@ -7,7 +7,8 @@ colon: `{g:n,3,k}`, where letters are sizes of the call, and `~` is a shape that
 call's shape are `{axis}`, `{axis2}` (another one), `{axes}`, `{last}`, `{order}`, `{shape}`, `{size}` (that of the
 axis) and `{upto}` (a number from 1 to it). `{ids:n,2<k}` is a tensor of integers below a size, `{1..4}` a number,
 `{a|b|c}` one of several texts. `[?..]` is there in half of the calls. `@2` and `@2-3` at the beginning give the number
-of dimensions of the call's shape, which else is at most 4, and at least 1 where an axis is used."""
+of dimensions of the call's shape, which else is at most 4, and at least 1 where an axis is used. No gradients are drawn
+of a template that begins with `! `, whose results are no floating-point numbers, or have none."""
 
 import re
 
@@ -168,6 +169,7 @@ class TemplateCalls:
                 yield self._of_template(space, name, templates[i % len(templates)], i % 2)
 
     def _of_template(self, space, name, template, wants_gradient):
-        call = call_of(space, name, Template(self, template, self.TYPES).text())
-        wanted = gradient_of(call) if wants_gradient else None
+        plain = template.removeprefix("! ")
+        call = call_of(space, name, Template(self, plain, self.TYPES).text())
+        wanted = gradient_of(call) if wants_gradient and plain == template else None
         return wanted or call

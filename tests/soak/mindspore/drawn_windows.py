@@ -18,7 +18,8 @@ _POOLS = [
     ]),
     ("ops", "avg_pool3d", ["{g:n,k,4,4,3}; {2|(1, 2, 3)}, {1|2}, {0|1}[?, {True|False}, {True|False}]"]),
     ("ops", "max_pool2d", ["{g:n,k,5,6}; {2|3}, {1|2}, {0|1}, {1|2}, True[?, True]", "{g:n,k,5,6}; 2, {1|2}, 0, 2"]),
-    ("nn", "MaxPool2d MaxPool1d", ["{2|3}, {1|2}, 'pad', {0|1}, 1, True; {g:n,k,6,5}"]),
+    ("nn", "MaxPool1d", ["{2|3}, {1|2}, 'pad', {0|1}, 1, True; {g:n,k,6}", "{2|3}[?, {1|2}]; {g:n,k,6}"]),
+    ("nn", "MaxPool2d", ["{2|3}, {1|2}, 'pad', {0|1}, 1, True; {g:n,k,6,5}"]),
     ("ops", "adaptive_avg_pool2d adaptive_max_pool2d", [
         "{g:n,k,h,w}; ({1..5}, {1..5})",
         "{g:n,k,5,6}; {None, 2|3, None}",
@@ -93,7 +94,7 @@ _OTHERS = [
     ("op", "BCEWithLogitsLoss", ["[?" + _REDUCTION + "]; {g:n,k}, {g:n,k}, {g:n,k}, {g:n,k}"]),
     ("op", "L2Loss", ["; {g}"]),
     ("ops", "ctc_loss", [
-        "ops.log_softmax({g:5,n,4}, -1); {ids:n,2<3} + 1, ({5|4},) * {n}, ({1|2},) * {n}" + _REDUCED,
+        "ops.log_softmax({g:5,n,4}, -1); {ids:n,2<3} + 1, t([{5|4}] * {n}), t([{1|2}] * {n})" + _REDUCED,
     ]),
     ("ops", "conv3d_transpose", ["{g:n,k,2,3,2}; {g:k,m,2,1,2}[?, 'same'][?, stride=2]"]),
     ("nn", "Conv3dTranspose", ["{k}, {m}, {1|2}[?, 2][?, has_bias=True]; {g:n,k,2,3,2}"]),

@@ -1,5 +1,6 @@
 """Records what PyTorch gives for calls of `mint` that MindSpore cannot run on a CPU: of the lines of
-tests/python/surface/mint.txt those that mint.results lacks. Writes tests/python/surface/mint.torch.
+tests/python/surface/AREA.txt those that AREA.results lacks, of the areas that begin with mint. Writes
+tests/python/surface/AREA.torch.
 
 make_mint.py, after make_surface.py, with a Python that has PyTorch, in the folder of the repository; tests/python is on
 its path."""
@@ -13,6 +14,8 @@ import surface_calls
 import torch
 
 FOLDER = "tests/python/surface/"
+# Modules of operands that have no counterpart.
+_WITHOUT = "numpy nn.probability.distribution nn.probability.bijector scipy.linalg scipy.ops".split()
 
 
 class Made:
@@ -25,7 +28,33 @@ class Made:
         found = getattr(self._module, name)
         if not (inspect.isclass(found) and issubclass(found, torch.nn.Module)):
             return found
-        return lambda *args, **named: found(*args, **named).eval()
+
+        def __init__(self, *args, **named):
+            found.__init__(self, *args, **named)
+            self.eval()
+
+        def construct(self, *inputs):
+            return self.forward(*inputs)
+
+        return type(name, (found,), {"__init__": __init__, "construct": construct})
+
+
+class Updates:
+    """The optimizers, which take gradients as they do in MindSpore: one of each parameter."""
+
+    def __getattr__(self, name):
+        def made(*args, **named):
+            optimizer = getattr(torch.optim, name)(*args, **named)
+
+            def update(gradients):
+                parameters = [one for group in optimizer.param_groups for one in group["params"]]
+                for one, value in zip(parameters, gradients, strict=True):
+                    one.grad = value.clone()
+                optimizer.step()
+
+            return update
+
+        return made
 
 
 class Result:
@@ -61,26 +90,30 @@ def filled(module):
 
 
 def names():
-    mint = types.SimpleNamespace(nn=Made(torch.nn), linalg=torch.linalg, special=torch.special)
+    parts = {"nn": Made(torch.nn), "linalg": torch.linalg, "special": torch.special, "optim": Updates()}
+    mint = types.SimpleNamespace(**parts)
     for name in dir(torch):
         if not hasattr(mint, name):
             setattr(mint, name, getattr(torch, name))
+    mint.addr_ = torch.Tensor.addr_
     system = types.ModuleType("torch_like")
     system.mint, system.Tensor = mint, lambda array: torch.from_numpy(np.array(array))
+    system.Parameter = lambda tensor, name: torch.nn.Parameter(tensor.clone())
     system.ops = system.nn = None
     for name in ("float16", "float32", "float64", "int32", "int64"):
         setattr(system, name, getattr(torch, name))
-    sys.modules["torch_like.numpy"] = types.ModuleType("torch_like.numpy")
+    for part in _WITHOUT:
+        sys.modules[f"torch_like.{part}"] = types.ModuleType(part)
     found = surface_calls.operands(system)
     torch.nn.Module.set_train = torch.nn.Module.train
     return {**found, "gradient": gradient, "filled": filled}
 
 
-def main():
-    known = {line.split("\t")[0] for line in surface_calls.lines_of(FOLDER + "mint.results")}
-    with open(FOLDER + "mint.torch", "w") as out:
+def write(area):
+    known = {line.split("\t")[0] for line in surface_calls.lines_of(f"{FOLDER}{area}.results")}
+    with open(f"{FOLDER}{area}.torch", "w") as out:
         out.write(f"# Of PyTorch {torch.__version__}, NumPy {np.__version__}: made by make_mint.py.\n")
-        for call in surface_calls.lines_of(FOLDER + "mint.txt"):
+        for call in surface_calls.lines_of(f"{FOLDER}{area}.txt"):
             if call in known:
                 continue
             try:
@@ -91,4 +124,7 @@ def main():
             out.write(f"{call}\t{text}\n")
 
 
-main()
+if __name__ == "__main__":
+    for area in surface_calls.lists(".txt"):
+        if area.startswith("mint"):
+            write(area)

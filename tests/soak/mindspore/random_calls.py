@@ -6,6 +6,7 @@ import drawn_angles
 import drawn_arrays
 import drawn_elements
 import drawn_functions
+import drawn_further
 import drawn_layers
 import drawn_matrices
 import drawn_mint
@@ -13,6 +14,7 @@ import drawn_more_elements
 import drawn_names
 import drawn_objects
 import drawn_places
+import drawn_recurrent
 import drawn_windows
 from composed_calls import ComposedCalls
 from drawn_templates import TemplateCalls
@@ -468,6 +470,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_elements,
             drawn_more_elements,
             drawn_arrays,
+            drawn_further,
             drawn_layers,
             drawn_mint,
             drawn_names,
@@ -476,6 +479,7 @@ class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls, ComposedCalls, TemplateCa
             drawn_matrices,
             drawn_functions,
             drawn_objects,
+            drawn_recurrent,
         )
         self.use_table([row for module in modules for row in module.ROWS], only)
         self._kinds = [

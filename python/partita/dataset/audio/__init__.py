@@ -32,6 +32,7 @@ from partita.dataset.audio.filters import (  # noqa: F401
     RiaaBiquad,
     TrebleBiquad,
 )
+from partita.dataset.audio.modulated import DetectPitchFrequency, Dither, Flanger, Phaser  # noqa: F401
 from partita.dataset.audio.resampled import (  # noqa: F401
     GriffinLim,
     InverseSpectrogram,
@@ -76,7 +77,7 @@ from partita.dataset.audio.utils import (  # noqa: F401
 )
 
 _FUNCTION = "a function of Python in map"
-_ABSENT = ("DetectPitchFrequency", "Dither", "Flanger", "InverseMelScale", "Phaser", "Vad")
+_ABSENT = ("InverseMelScale", "Vad")
 globals().update(absent_all(__name__, dict.fromkeys(_ABSENT, _FUNCTION)))
 
 transforms = sys.modules[__name__]  # the name of its file in the documented system

@@ -1,5 +1,7 @@
 """Maps of sound that change its volume or its form."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -10,9 +12,10 @@ from partita.dataset.vision.base import require_integer, require_kind, require_n
 
 
 class Contrast(SoundMap):
-    """Louder sound by a bent line; the formula of SoX."""
+    """Louder sound (.., samples), by a bent line; the formula of SoX. `enhancement_amount` is 0 to 100. Raises
+    ValueError for others."""
 
-    def __init__(self, enhancement_amount=75.0):
+    def __init__(self, enhancement_amount: float = 75.0):
         self.amount = require_number("Contrast", "enhancement_amount", enhancement_amount, 0, 100) / 750
 
     def of_sound(self, sound):
@@ -21,9 +24,9 @@ class Contrast(SoundMap):
 
 
 class DBToAmplitude(SoundMap):
-    """ref * (10^(dB / 10))^power."""
+    """ref * (10^(dB / 10))^power of numbers in dB: power 0.5 gives amplitudes, power 1 powers."""
 
-    def __init__(self, ref, power):
+    def __init__(self, ref: float, power: float):
         self.ref = require_number("DBToAmplitude", "ref", ref)
         self.power = require_number("DBToAmplitude", "power", power)
 
@@ -32,9 +35,10 @@ class DBToAmplitude(SoundMap):
 
 
 class DCShift(SoundMap):
-    """Sound moved by an amount from -2 to 2. With a gain, a limiter presses the peaks together."""
+    """Sound (.., samples) of -1 to 1, moved by `shift`, -2 to 2. With `limiter_gain`, such as 0.05, a limiter presses
+    the peaks together. Raises ValueError for another shift."""
 
-    def __init__(self, shift, limiter_gain=None):
+    def __init__(self, shift: float, limiter_gain: float | None = None):
         self.shift = require_number("DCShift", "shift", shift, -2, 2)
         self.gain = require_number("DCShift", "limiter_gain", limiter_gain if limiter_gain else 0.0)
 
@@ -58,9 +62,10 @@ _RISES = {
 
 
 class Fade(SoundMap):
-    """A volume that grows at the begin and falls at the end."""
+    """Sound (.., samples) whose volume grows over the first `fade_in_len` samples and falls over the last
+    `fade_out_len`, in the form `fade_shape`. Raises ValueError for more samples than the sound has."""
 
-    def __init__(self, fade_in_len=0, fade_out_len=0, fade_shape=FadeShape.LINEAR):
+    def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0, fade_shape: FadeShape = FadeShape.LINEAR):
         self.begin = require_integer("Fade", "fade_in_len", fade_in_len, 0)
         self.end = require_integer("Fade", "fade_out_len", fade_out_len, 0)
         self.shape = require_kind("Fade", "fade_shape", fade_shape, FadeShape)
@@ -82,9 +87,9 @@ class Fade(SoundMap):
 
 
 class Gain(SoundMap):
-    """A gain in dB."""
+    """Sound (.., samples) times 10^(gain_db / 20): a gain in dB, with no limit to the result."""
 
-    def __init__(self, gain_db=1.0):
+    def __init__(self, gain_db: float = 1.0):
         self.factor = 10.0 ** (require_number("Gain", "gain_db", gain_db) / 20)
 
     def of_sound(self, sound):
@@ -92,9 +97,10 @@ class Gain(SoundMap):
 
 
 class Vol(SoundMap):
-    """A gain of the amplitude, of the power or in dB, cut to -1 to 1."""
+    """Sound (.., samples) times a gain, cut to -1 to 1. `gain` is a factor of the amplitude or of the power, above 0,
+    or dB, as `gain_type` says. Raises ValueError for a factor that is not above 0."""
 
-    def __init__(self, gain, gain_type=GainType.AMPLITUDE):
+    def __init__(self, gain: float, gain_type: GainType = GainType.AMPLITUDE):
         require_kind("Vol", "gain_type", gain_type, GainType)
         require_number("Vol", "gain", gain)
         if gain < 0 and gain_type == GainType.AMPLITUDE or gain <= 0 and gain_type == GainType.POWER:
@@ -108,9 +114,9 @@ class Vol(SoundMap):
 
 
 class MuLawEncoding(SoundMap):
-    """Numbers from -1 to 1 as integers below `quantization_channels`, finer near 0."""
+    """Numbers from -1 to 1 as int32 from 0 to `quantization_channels` - 1, finer near 0."""
 
-    def __init__(self, quantization_channels=256):
+    def __init__(self, quantization_channels: int = 256):
         self.mu = require_integer("MuLawEncoding", "quantization_channels", quantization_channels, 1) - 1.0
 
     def __call__(self, sound):
@@ -122,9 +128,9 @@ class MuLawEncoding(SoundMap):
 
 
 class MuLawDecoding(SoundMap):
-    """The inverse of MuLawEncoding."""
+    """Numbers of MuLawEncoding, below `quantization_channels`, as sound of -1 to 1."""
 
-    def __init__(self, quantization_channels=256):
+    def __init__(self, quantization_channels: int = 256):
         self.mu = require_integer("MuLawDecoding", "quantization_channels", quantization_channels, 1) - 1.0
 
     def of_sound(self, sound):
@@ -133,9 +139,10 @@ class MuLawDecoding(SoundMap):
 
 
 class Overdrive(SoundMap):
-    """Distorted sound; the formula of SoX."""
+    """Distorted sound (.., samples), cut to -1 to 1; the formula of SoX. `gain`, in dB, and `color`, which shifts even
+    harmonics, are 0 to 100. Raises ValueError for others."""
 
-    def __init__(self, gain=20.0, color=20.0):
+    def __init__(self, gain: float = 20.0, color: float = 20.0):
         self.gain = 10.0 ** (require_number("Overdrive", "gain", gain, 0, 100) / 20)
         self.color = require_number("Overdrive", "color", color, 0, 100) / 200
 
@@ -151,9 +158,10 @@ class Overdrive(SoundMap):
 
 
 class ComputeDeltas(SoundMap):
-    """Slopes along time over `win_length` elements, by least squares."""
+    """Slopes along time of features (.., frames), over `win_length` frames, at least 3, by least squares. `pad_mode`
+    says what stands beyond both ends."""
 
-    def __init__(self, win_length=5, pad_mode=BorderType.EDGE):
+    def __init__(self, win_length: int = 5, pad_mode: BorderType = BorderType.EDGE):
         self.reach = (require_integer("ComputeDeltas", "win_length", win_length, 3) - 1) // 2
         self.pad_mode = require_kind("ComputeDeltas", "pad_mode", pad_mode, BorderType)
 

@@ -3,7 +3,10 @@
 The coefficients are those of R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients", and for a
 band, riaa and de-emphasis those of SoX."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -77,25 +80,28 @@ class _Biquad(SoundMap):
 
 
 class Biquad(_Biquad):
-    """The filter of given coefficients."""
+    """The recursive filter of second order with given coefficients, of sound (.., samples): b of the input, a of the
+    output. Raises ValueError if a0 is 0."""
 
-    def __init__(self, b0, b1, b2, a0, a1, a2):
+    def __init__(self, b0: float, b1: float, b2: float, a0: float, a1: float, a2: float):
         given = [float(require_number("Biquad", "coefficient", one)) for one in (b0, b1, b2, a0, a1, a2)]
         self._set(given[:3], given[3:])
 
 
 class AllpassBiquad(_Biquad):
-    """All frequencies, with their phases changed around one."""
+    """All frequencies of sound (.., samples), with their phases changed around `central_freq`, in Hz. `Q`, 0 to 1, is
+    that frequency over the width of the band."""
 
-    def __init__(self, sample_rate, central_freq, Q=0.707):
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, central_freq, Q)
         self._set((1 - alpha, -2 * math.cos(w), 1 + alpha), (1 + alpha, -2 * math.cos(w), 1 - alpha))
 
 
 class BandBiquad(_Biquad):
-    """The frequencies around one, those far from it weaker and weaker."""
+    """The frequencies around `central_freq`, in Hz, those far from it weaker and weaker, of sound (.., samples). With
+    `noise` it suits sounds without a pitch."""
 
-    def __init__(self, sample_rate, central_freq, Q=0.707, noise=False):
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707, noise: bool = False):
         w, _ = self._angle(sample_rate, central_freq, Q)
         a2 = math.exp(-2 * math.pi * central_freq / Q / sample_rate)
         a1 = -4 * a2 / (1 + a2) * math.cos(w)
@@ -106,18 +112,19 @@ class BandBiquad(_Biquad):
 
 
 class BandpassBiquad(_Biquad):
-    """The frequencies around one."""
+    """The frequencies around `central_freq`, in Hz, of sound (.., samples). The gain there is 1, with
+    `const_skirt_gain` Q."""
 
-    def __init__(self, sample_rate, central_freq, Q=0.707, const_skirt_gain=False):
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707, const_skirt_gain: bool = False):
         w, alpha = self._angle(sample_rate, central_freq, Q)
         gain = math.sin(w) / 2 if const_skirt_gain else alpha
         self._set((gain, 0.0, -gain), (1 + alpha, -2 * math.cos(w), 1 - alpha))
 
 
 class BandrejectBiquad(_Biquad):
-    """All frequencies but those around one."""
+    """All frequencies but those around `central_freq`, in Hz, of sound (.., samples)."""
 
-    def __init__(self, sample_rate, central_freq, Q=0.707):
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, central_freq, Q)
         self._set((1.0, -2 * math.cos(w), 1.0), (1 + alpha, -2 * math.cos(w), 1 - alpha))
 
@@ -131,25 +138,26 @@ def _shelf(w, alpha, gain, sign):
 
 
 class BassBiquad(_Biquad):
-    """Low frequencies by a gain in dB."""
+    """Low frequencies, up to about `central_freq` in Hz, by a gain in dB, of sound (.., samples)."""
 
-    def __init__(self, sample_rate, gain, central_freq=100.0, Q=0.707):
+    def __init__(self, sample_rate: int, gain: float, central_freq: float = 100.0, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, central_freq, Q)
         self._set(*_shelf(w, alpha, gain, 1))
 
 
 class TrebleBiquad(_Biquad):
-    """High frequencies by a gain in dB."""
+    """High frequencies, from about `central_freq` in Hz, by a gain in dB, of sound (.., samples)."""
 
-    def __init__(self, sample_rate, gain, central_freq=3000, Q=0.707):
+    def __init__(self, sample_rate: int, gain: float, central_freq: float = 3000, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, central_freq, Q)
         self._set(*_shelf(w, alpha, gain, -1))
 
 
 class DeemphBiquad(_Biquad):
-    """The inverse of the emphasis of compact discs (44100) or of digital tapes (48000)."""
+    """The inverse of the emphasis of compact discs (44100 samples a second) or of digital tapes (48000), of sound (..,
+    samples). Raises ValueError for other sample rates."""
 
-    def __init__(self, sample_rate):
+    def __init__(self, sample_rate: int):
         known = {44100: (5283, 0.4845, -9.477), 48000: (5356, 0.479, -9.62)}
         if sample_rate not in known:
             raise ValueError(f"[DeemphBiquad] bad sample_rate, got {sample_rate!r}, expected 44100 or 48000")
@@ -160,27 +168,29 @@ class DeemphBiquad(_Biquad):
 
 
 class EqualizerBiquad(_Biquad):
-    """The frequencies around one by a gain in dB."""
+    """The frequencies around `center_freq`, in Hz, by a gain in dB, of sound (.., samples)."""
 
-    def __init__(self, sample_rate, center_freq, gain, Q=0.707):
+    def __init__(self, sample_rate: int, center_freq: float, gain: float, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, center_freq, Q)
         a = math.exp(gain / 40 * math.log(10))
         self._set((1 + alpha * a, -2 * math.cos(w), 1 - alpha * a), (1 + alpha / a, -2 * math.cos(w), 1 - alpha / a))
 
 
 class HighpassBiquad(_Biquad):
-    """The frequencies above one."""
+    """The frequencies above `cutoff_freq`, in Hz, of sound (.., samples)."""
 
-    def __init__(self, sample_rate, cutoff_freq, Q=0.707):
+    def __init__(self, sample_rate: int, cutoff_freq: float, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, cutoff_freq, Q)
         half = (1 + math.cos(w)) / 2
         self._set((half, -2 * half, half), (1 + alpha, -2 * math.cos(w), 1 - alpha))
 
 
 class LowpassBiquad(_Biquad):
-    """The frequencies below one."""
+    """The frequencies below `cutoff_freq`, in Hz, of sound (.., samples) at `sample_rate` samples a second. The result
+    has float elements and is cut to -1 to 1, so sound is of -1 to 1, not of integers. Raises ValueError for a sample
+    rate of 0, or a `Q` that is not above 0, to 1."""
 
-    def __init__(self, sample_rate, cutoff_freq, Q=0.707):
+    def __init__(self, sample_rate: int, cutoff_freq: float, Q: float = 0.707):
         w, alpha = self._angle(sample_rate, cutoff_freq, Q)
         half = (1 - math.cos(w)) / 2
         self._set((half, 2 * half, half), (1 + alpha, -2 * math.cos(w), 1 - alpha))
@@ -195,9 +205,10 @@ _RIAA = {
 
 
 class RiaaBiquad(_Biquad):
-    """The playback of records, by the zeros and poles of a sample rate, with a gain of 1 at 1 kHz."""
+    """The playback of records, by the zeros and poles of a sample rate, with a gain of 1 at 1 kHz, of sound (..,
+    samples). Raises ValueError for other rates than 44100, 48000, 88200 and 96000."""
 
-    def __init__(self, sample_rate):
+    def __init__(self, sample_rate: int):
         if sample_rate not in _RIAA:
             raise ValueError(f"[RiaaBiquad] bad sample_rate, got {sample_rate!r}, expected one of {sorted(_RIAA)}")
         (z0, z1), (p0, p1) = _RIAA[sample_rate]
@@ -208,9 +219,10 @@ class RiaaBiquad(_Biquad):
 
 
 class LFilter(SoundMap):
-    """The filter of coefficients of any number."""
+    """The recursive filter of sound (.., samples) with coefficients of any number: `b_coeffs` of the input, `a_coeffs`
+    of the output, as many. The result is cut to -1 to 1 unless `clamp` is False."""
 
-    def __init__(self, a_coeffs, b_coeffs, clamp=True):
+    def __init__(self, a_coeffs: Sequence[float], b_coeffs: Sequence[float], clamp: bool = True):
         where = type(self).__name__
         self.a, self.b = ([float(require_number(where, "coefficient", one)) for one in c] for c in (a_coeffs, b_coeffs))
         if len(self.a) != len(self.b) or not self.a or self.a[0] == 0:
@@ -225,7 +237,7 @@ class LFilter(SoundMap):
 
 
 class Filtfilt(LFilter):
-    """The filter forwards and backwards, so that phases stay."""
+    """LFilter forwards and backwards, so that phases stay."""
 
     def of_sound(self, sound):
         forward = filtered(sound, self.a, self.b, False)

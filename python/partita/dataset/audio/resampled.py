@@ -1,5 +1,7 @@
 """Sound in other numbers of samples, in other lengths, and from its spectra."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -34,16 +36,18 @@ def resampled(sound, old, new, method=ResampleMethod.SINC_INTERPOLATION, width=6
 
 
 class Resample(SoundMap):
-    """Sound at another number of samples a second."""
+    """Sound (.., samples) of `orig_freq` samples a second at `new_freq`, by a sinc that is cut off after
+    `lowpass_filter_width` zeros, in a window as `resample_method` says. `rolloff` is the share of the highest frequency
+    that passes, `beta` a parameter of the Kaiser window. Raises ValueError for frequencies below 1."""
 
     def __init__(
         self,
-        orig_freq=16000,
-        new_freq=16000,
-        resample_method=ResampleMethod.SINC_INTERPOLATION,
-        lowpass_filter_width=6,
-        rolloff=0.99,
-        beta=None,
+        orig_freq: float = 16000,
+        new_freq: float = 16000,
+        resample_method: ResampleMethod = ResampleMethod.SINC_INTERPOLATION,
+        lowpass_filter_width: int = 6,
+        rolloff: float = 0.99,
+        beta: float | None = None,
     ):
         where = "Resample"
         self.options = (
@@ -84,9 +88,11 @@ def vocoded(spectrum, rate, advance):
 
 
 class PhaseVocoder(SoundMap):
-    """Spectra (.., frequencies, frames, 2) that are `rate` times as fast."""
+    """Spectra (.., frequencies, frames, 2), real and imaginary parts, that are `rate` times as fast at the same pitch:
+    frames / rate of them. `phase_advance` (frequencies, 1) has the radians of each frequency from one frame to the
+    next."""
 
-    def __init__(self, rate, phase_advance):
+    def __init__(self, rate: float, phase_advance: np.ndarray):
         self.rate = require_number("PhaseVocoder", "rate", rate, 1e-9)
         self.advance = np.asarray(phase_advance, np.float64)
 
@@ -95,9 +101,10 @@ class PhaseVocoder(SoundMap):
 
 
 class TimeStretch(SoundMap):
-    """Spectra (.., frequencies, frames, 2) that are `fixed_rate` times as fast."""
+    """Spectra (.., n_freq, frames, 2), real and imaginary parts, that are `fixed_rate` times as fast at the same pitch.
+    `hop_length` is the distance of frames in samples, n_freq - 1 by default."""
 
-    def __init__(self, hop_length=None, n_freq=201, fixed_rate=None):
+    def __init__(self, hop_length: int | None = None, n_freq: int = 201, fixed_rate: float | None = None):
         where = "TimeStretch"
         n_freq = require_integer(where, "n_freq", n_freq, 2)
         hop = n_freq - 1 if hop_length is None else require_integer(where, "hop_length", hop_length, 1)
@@ -127,20 +134,21 @@ def sounded(spectrum, frames, length=None):
 
 
 class InverseSpectrogram(SoundMap):
-    """The sound of spectra (.., frequencies, frames, 2) of a Spectrogram with these options and power 0."""
+    """The sound (.., samples) of spectra (.., frequencies, frames, 2) that Spectrogram made with these options and
+    power 0. `length` is its number of samples."""
 
     def __init__(
         self,
-        length=None,
-        n_fft=400,
-        win_length=None,
-        hop_length=None,
-        pad=0,
-        window=WindowType.HANN,
-        normalized=False,
-        center=True,
-        pad_mode=BorderType.REFLECT,
-        onesided=True,
+        length: int | None = None,
+        n_fft: int = 400,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        pad: int = 0,
+        window: WindowType = WindowType.HANN,
+        normalized: bool = False,
+        center: bool = True,
+        pad_mode: BorderType = BorderType.REFLECT,
+        onesided: bool = True,
     ):
         self.length = require_integer("InverseSpectrogram", "length", length or 0, 0)
         given = n_fft, win_length, hop_length, pad, window, 0.0, normalized, center, pad_mode, onesided
@@ -153,20 +161,21 @@ class InverseSpectrogram(SoundMap):
 
 
 class GriffinLim(Drawn):
-    """The sound of magnitudes (.., frequencies, frames) to a power, by phases that are guessed better and better
-    (Griffin and Lim 1984, Perraudin et al. 2013). They begin as random ones, or as 0 without `rand_init`."""
+    """The sound (.., samples) of magnitudes (.., n_fft // 2 + 1, frames) to a power, by phases that are guessed better
+    and better in `n_iter` steps (Griffin and Lim 1984, Perraudin et al. 2013). They begin as random ones, or as 0
+    without `rand_init`. `length` is the number of samples."""
 
     def __init__(
         self,
-        n_fft=400,
-        n_iter=32,
-        win_length=None,
-        hop_length=None,
-        window_type=WindowType.HANN,
-        power=2.0,
-        momentum=0.99,
-        length=None,
-        rand_init=True,
+        n_fft: int = 400,
+        n_iter: int = 32,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        window_type: WindowType = WindowType.HANN,
+        power: float = 2.0,
+        momentum: float = 0.99,
+        length: int | None = None,
+        rand_init: bool = True,
     ):
         self.frames = Spectrogram(n_fft, win_length, hop_length, 0, window_type, 0.0)
         self.n_iter = require_integer("GriffinLim", "n_iter", n_iter, 1)
@@ -186,17 +195,18 @@ class GriffinLim(Drawn):
 
 
 class PitchShift(SoundMap):
-    """Sound that is `n_steps` of an octave's `bins_per_octave` higher, of the same length."""
+    """Sound (.., samples) that is `n_steps` of an octave's `bins_per_octave` higher, of the same length: 12 bins are
+    semitones."""
 
     def __init__(
         self,
-        sample_rate,
-        n_steps,
-        bins_per_octave=12,
-        n_fft=512,
-        win_length=None,
-        hop_length=None,
-        window=WindowType.HANN,
+        sample_rate: int,
+        n_steps: int,
+        bins_per_octave: int = 12,
+        n_fft: int = 512,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        window: WindowType = WindowType.HANN,
     ):
         where = "PitchShift"
         self.sample_rate = require_integer(where, "sample_rate", sample_rate, 1)

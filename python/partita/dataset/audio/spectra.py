@@ -1,5 +1,7 @@
 """Spectra of sound and what is made of them."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita.dataset.audio.filters import SoundMap
@@ -30,21 +32,25 @@ def window_of(kind, length):
 
 
 class Spectrogram(SoundMap):
-    """(.., time) as (.., frequencies, frames): magnitudes to a power, or with power 0 real and imaginary parts as a
-    last axis of 2."""
+    """Sound (.., samples) as spectra (.., n_fft // 2 + 1, frames): magnitudes to `power` (2: powers), or with power 0
+    real and imaginary parts as a last axis of 2. A frame has `win_length` samples (n_fft by default), weighted by
+    `window`, and begins `hop_length` samples (half a window by default) after the last one. With `center` the sound is
+    padded by n_fft // 2 at both ends as `pad_mode` says, so that frames are around their places. Float64 stays so,
+    other elements become float32. Raises ValueError for a window longer than `n_fft`, or sound shorter than the
+    border."""
 
     def __init__(
         self,
-        n_fft=400,
-        win_length=None,
-        hop_length=None,
-        pad=0,
-        window=WindowType.HANN,
-        power=2.0,
-        normalized=False,
-        center=True,
-        pad_mode=BorderType.REFLECT,
-        onesided=True,
+        n_fft: int = 400,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        pad: int = 0,
+        window: WindowType = WindowType.HANN,
+        power: float = 2.0,
+        normalized: bool = False,
+        center: bool = True,
+        pad_mode: BorderType = BorderType.REFLECT,
+        onesided: bool = True,
     ):
         where = type(self).__name__
         self.n_fft = require_integer(where, "n_fft", n_fft, 1)
@@ -87,9 +93,18 @@ class Spectrogram(SoundMap):
 
 
 class SpectralCentroid(SoundMap):
-    """The mean frequency of each frame, (.., time) as (.., 1, frames)."""
+    """The mean frequency, in Hz, of each frame: sound (.., samples) as (.., 1, frames). Frames are those of
+    Spectrogram."""
 
-    def __init__(self, sample_rate, n_fft=400, win_length=None, hop_length=None, pad=0, window=WindowType.HANN):
+    def __init__(
+        self,
+        sample_rate: int,
+        n_fft: int = 400,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        pad: int = 0,
+        window: WindowType = WindowType.HANN,
+    ):
         self.rate = require_integer("SpectralCentroid", "sample_rate", sample_rate, 0)
         self.spectrogram = Spectrogram(n_fft, win_length, hop_length, pad, window, 1.0)
 
@@ -110,17 +125,19 @@ def _projected(matrix, spectrum):
 
 
 class MelScale(SoundMap):
-    """Spectra (.., n_stft, frames) as (.., n_mels, frames)."""
+    """Spectra (.., n_stft, frames) as (.., n_mels, frames), summed by triangular filters at equal distances in mels
+    from `f_min` to `f_max`, in Hz (half the sample rate by default). Raises ValueError if `f_max` is not above
+    `f_min`."""
 
     def __init__(
         self,
-        n_mels=128,
-        sample_rate=16000,
-        f_min=0.0,
-        f_max=None,
-        n_stft=201,
-        norm=NormType.NONE,
-        mel_type=MelType.HTK,
+        n_mels: int = 128,
+        sample_rate: int = 16000,
+        f_min: float = 0.0,
+        f_max: float | None = None,
+        n_stft: int = 201,
+        norm: NormType = NormType.NONE,
+        mel_type: MelType = MelType.HTK,
     ):
         f_max = sample_rate // 2 if f_max is None else f_max
         self.matrix = melscale_fbanks(n_stft, f_min, f_max, n_mels, sample_rate, norm, mel_type)
@@ -130,26 +147,26 @@ class MelScale(SoundMap):
 
 
 class MelSpectrogram(SoundMap):
-    """Spectrogram and MelScale."""
+    """Sound (.., samples) as (.., n_mels, frames): Spectrogram, then MelScale, with their options."""
 
     def __init__(
         self,
-        sample_rate=16000,
-        n_fft=400,
-        win_length=None,
-        hop_length=None,
-        f_min=0.0,
-        f_max=None,
-        pad=0,
-        n_mels=128,
-        window=WindowType.HANN,
-        power=2.0,
-        normalized=False,
-        center=True,
-        pad_mode=BorderType.REFLECT,
-        onesided=True,
-        norm=NormType.NONE,
-        mel_scale=MelType.HTK,
+        sample_rate: int = 16000,
+        n_fft: int = 400,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        f_min: float = 0.0,
+        f_max: float | None = None,
+        pad: int = 0,
+        n_mels: int = 128,
+        window: WindowType = WindowType.HANN,
+        power: float = 2.0,
+        normalized: bool = False,
+        center: bool = True,
+        pad_mode: BorderType = BorderType.REFLECT,
+        onesided: bool = True,
+        norm: NormType = NormType.NONE,
+        mel_scale: MelType = MelType.HTK,
     ):
         given = n_fft, win_length, hop_length, pad, window, power, normalized, center, pad_mode, onesided
         self.spectrogram = Spectrogram(*given)
@@ -160,9 +177,16 @@ class MelSpectrogram(SoundMap):
 
 
 class AmplitudeToDB(SoundMap):
-    """Spectra in dB, at most `top_db` below the highest of each."""
+    """Spectra in dB, at most `top_db` below the highest of each. `stype` says whether they hold powers or magnitudes;
+    numbers below `amin` count as it, and `ref_value` is 0 dB."""
 
-    def __init__(self, stype=ScaleType.POWER, ref_value=1.0, amin=1e-10, top_db=80.0):
+    def __init__(
+        self,
+        stype: ScaleType = ScaleType.POWER,
+        ref_value: float = 1.0,
+        amin: float = 1e-10,
+        top_db: float | None = 80.0,
+    ):
         where = "AmplitudeToDB"
         self.factor = 10.0 if require_kind(where, "stype", stype, ScaleType) == ScaleType.POWER else 20.0
         self.amin = require_number(where, "amin", amin, 1e-45)
@@ -193,29 +217,39 @@ class _Cepstrum(SoundMap):
 
 
 class MFCC(_Cepstrum):
-    """Cepstra of mels, (.., n_mfcc, frames). `melkwargs` are those of MelSpectrogram."""
+    """Sound (.., samples) as cepstra of mels (.., n_mfcc, frames): the cosine transform of MelSpectrogram in dB, or
+    with `log_mels` in natural logarithms. `melkwargs` are options of MelSpectrogram. Raises ValueError for more
+    coefficients than mels."""
 
     def __init__(
-        self, sample_rate=16000, n_mfcc=40, dct_type=2, norm=NormMode.ORTHO, log_mels=False, melkwargs=None
+        self,
+        sample_rate: int = 16000,
+        n_mfcc: int = 40,
+        dct_type: int = 2,
+        norm: NormMode = NormMode.ORTHO,
+        log_mels: bool = False,
+        melkwargs: dict | None = None,
     ):
         mels = MelSpectrogram(sample_rate, **(melkwargs or {}))
         self._set(n_mfcc, mels.mels.matrix.shape[1], dct_type, norm, log_mels, mels.of_sound)
 
 
 class LFCC(_Cepstrum):
-    """Cepstra of filters at equal distances, (.., n_lfcc, frames). `speckwargs` are those of Spectrogram."""
+    """Sound (.., samples) as cepstra (.., n_lfcc, frames) of `n_filter` triangular filters at equal distances from
+    `f_min` to `f_max`, in Hz. `speckwargs` are options of Spectrogram. Raises ValueError for more coefficients than
+    filters."""
 
     def __init__(
         self,
-        sample_rate=16000,
-        n_filter=128,
-        n_lfcc=40,
-        f_min=0.0,
-        f_max=None,
-        dct_type=2,
-        norm=NormMode.ORTHO,
-        log_lf=False,
-        speckwargs=None,
+        sample_rate: int = 16000,
+        n_filter: int = 128,
+        n_lfcc: int = 40,
+        f_min: float = 0.0,
+        f_max: float | None = None,
+        dct_type: int = 2,
+        norm: NormMode = NormMode.ORTHO,
+        log_lf: bool = False,
+        speckwargs: dict | None = None,
     ):
         spectrogram = Spectrogram(**(speckwargs or {}))
         f_max = sample_rate // 2 if f_max is None else f_max
@@ -230,9 +264,9 @@ def _require_pairs(where, sound):
 
 
 class ComplexNorm(SoundMap):
-    """Magnitudes of complex numbers (.., 2) to a power."""
+    """Magnitudes of complex numbers (.., 2), real and imaginary parts, to a power."""
 
-    def __init__(self, power=1.0):
+    def __init__(self, power: float = 1.0):
         self.power = require_number("ComplexNorm", "power", power, 0)
 
     def of_sound(self, sound):
@@ -251,7 +285,7 @@ class Angle(SoundMap):
 class Magphase(SoundMap):
     """(magnitudes to a power, angles) of complex numbers (.., 2)."""
 
-    def __init__(self, power=1.0):
+    def __init__(self, power: float = 1.0):
         self.power = require_number("Magphase", "power", power, 0)
 
     def of_sound(self, sound):
@@ -264,9 +298,10 @@ class Magphase(SoundMap):
 
 
 class MaskAlongAxis(SoundMap):
-    """A value in `mask_width` lines from `mask_start` along axis 1, frequencies, or 2, frames, of (.., 1, 2)."""
+    """A value in `mask_width` lines from `mask_start` along axis 1, frequencies, or 2, frames, of spectra (..,
+    frequencies, frames). Raises ValueError for lines that the spectrum does not have."""
 
-    def __init__(self, mask_start, mask_width, mask_value, axis):
+    def __init__(self, mask_start: int, mask_width: int, mask_value: float, axis: int):
         where = type(self).__name__
         self.start = require_integer(where, "mask_start", mask_start, 0)
         self.width = require_integer(where, "mask_width", mask_width, 0)
@@ -290,9 +325,10 @@ def masked(sound, start, width, value, axis):
 
 
 class MaskAlongAxisIID(Drawn):
-    """A value in at most `mask_param` lines at a random place of each spectrum."""
+    """A value in at most `mask_param` lines at a random place of each spectrum, along axis 1, frequencies, or 2,
+    frames."""
 
-    def __init__(self, mask_param, mask_value, axis):
+    def __init__(self, mask_param: int, mask_value: float, axis: int):
         where = type(self).__name__
         self.param = require_integer(where, "mask_param", mask_param, 0)
         self.value = require_number(where, "mask_value", mask_value)
@@ -330,26 +366,31 @@ class _Masking(Drawn):
 
 
 class FrequencyMasking(_Masking):
-    """A value in a range of frequencies of spectra (.., frequencies, frames)."""
+    """`mask_value` in a range of frequencies of spectra (.., frequencies, frames): in `freq_mask_param` of them from
+    `mask_start`, or with `iid_masks` in at most as many at a random place of each spectrum. Raises ValueError for a
+    range that the spectrum does not have."""
 
-    def __init__(self, iid_masks=False, freq_mask_param=0, mask_start=0, mask_value=0.0):
+    def __init__(self, iid_masks: bool = False, freq_mask_param: int = 0, mask_start: int = 0, mask_value: float = 0.0):
         super().__init__(iid_masks, freq_mask_param, mask_start, mask_value)
 
 
 class TimeMasking(_Masking):
-    """A value in a range of frames of spectra (.., frequencies, frames)."""
+    """`mask_value` in a range of frames of spectra (.., frequencies, frames): in `time_mask_param` of them from
+    `mask_start`, or with `iid_masks` in at most as many at a random place of each spectrum. Raises ValueError for a
+    range that the spectrum does not have."""
 
     _axis = 2
 
-    def __init__(self, iid_masks=False, time_mask_param=0, mask_start=0, mask_value=0.0):
+    def __init__(self, iid_masks: bool = False, time_mask_param: int = 0, mask_start: int = 0, mask_value: float = 0.0):
         super().__init__(iid_masks, time_mask_param, mask_start, mask_value)
 
 
 class SlidingWindowCmn(SoundMap):
-    """Features (.., frames, features) minus their means over a window of frames; with `norm_vars` also over their
-    deviations."""
+    """Features (.., frames, features) minus their means over the frame and the `cmn_window` before it, or with `center`
+    over `cmn_window` frames around it; at the begin over at least `min_cmn_window` frames. With `norm_vars` also over
+    their deviations."""
 
-    def __init__(self, cmn_window=600, min_cmn_window=100, center=False, norm_vars=False):
+    def __init__(self, cmn_window: int = 600, min_cmn_window: int = 100, center: bool = False, norm_vars: bool = False):
         self.window = require_integer("SlidingWindowCmn", "cmn_window", cmn_window, 1)
         self.least = require_integer("SlidingWindowCmn", "min_cmn_window", min_cmn_window, 1)
         self.center, self.norm_vars = bool(center), bool(norm_vars)

@@ -1,5 +1,7 @@
 """Names of choices in maps of sound, and the matrices that these maps multiply by."""
 
+from __future__ import annotations
+
 from enum import Enum
 
 import numpy as np
@@ -36,8 +38,8 @@ Modulation, NormMode, NormType = map(_made, ("Modulation", "NormMode", "NormType
 ResampleMethod, ScaleType, WindowType = map(_made, ("ResampleMethod", "ScaleType", "WindowType"))
 
 
-def create_dct(n_mfcc, n_mels, norm=NormMode.NONE):
-    """The matrix [n_mels, n_mfcc] of the cosine transform of type 2, in float32."""
+def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
+    """The matrix [n_mels, n_mfcc] of the cosine transform of type 2, in float32; orthogonal with NormMode.ORTHO."""
     n_mfcc = require_integer("create_dct", "n_mfcc", n_mfcc, 1)
     n_mels = require_integer("create_dct", "n_mels", n_mels, 1)
     require_kind("create_dct", "norm", norm, NormMode)
@@ -62,7 +64,7 @@ def _line(where, n_freqs, f_min, f_max, sample_rate):
     return np.linspace(0, require_integer(where, "sample_rate", sample_rate, 1) // 2, n_freqs)
 
 
-def linear_fbanks(n_freqs, f_min, f_max, n_filter, sample_rate):
+def linear_fbanks(n_freqs: int, f_min: float, f_max: float, n_filter: int, sample_rate: int) -> np.ndarray:
     """Triangular filters [n_freqs, n_filter] from f_min to f_max, in float32."""
     line = _line("linear_fbanks", n_freqs, f_min, f_max, sample_rate)
     n_filter = require_integer("linear_fbanks", "n_filter", n_filter, 1)
@@ -87,7 +89,15 @@ def _hertz_of(mels, kind):
     return np.where(mels >= knee, _KNEE * np.exp(_LOG_STEP * (np.maximum(mels, knee) - knee)), mels * _STEP)
 
 
-def melscale_fbanks(n_freqs, f_min, f_max, n_mels, sample_rate, norm=NormType.NONE, mel_type=MelType.HTK):
+def melscale_fbanks(
+    n_freqs: int,
+    f_min: float,
+    f_max: float,
+    n_mels: int,
+    sample_rate: int,
+    norm: NormType = NormType.NONE,
+    mel_type: MelType = MelType.HTK,
+) -> np.ndarray:
     """Triangular filters [n_freqs, n_mels] at equal distances in mels, in float32."""
     line = _line("melscale_fbanks", n_freqs, f_min, f_max, sample_rate)
     n_mels = require_integer("melscale_fbanks", "n_mels", n_mels, 1)

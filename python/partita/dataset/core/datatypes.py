@@ -11,7 +11,7 @@ def mstype_to_detype(type_):
         return mstype.to_dtype(getattr(type_, "dtype", type_)).name.lower()
     except TypeError:
         raise NotImplementedError(
-            f"[mstype_to_detype] unknown element type, got {type_!r}, expected that of a tensor"
+            f"[mstype_to_detype] unknown element type, got {type_}, expected that of a tensor"
         ) from None
 
 

@@ -1,12 +1,16 @@
 """Texts as words: tokenizers, and what is done with words. They follow their documented counterparts."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
-from partita.dataset.text.utils import NormalizeForm, Vocab
+from partita.common.dtype import DTypeLike
+from partita.dataset.text.utils import JiebaMode, NormalizeForm, Vocab
 from partita.dataset.transforms import Implementation, PyTensorOperation
 
 __all__ = [
@@ -104,9 +108,10 @@ def _flag(where, name, value):
 
 
 class WhitespaceTokenizer(_Tokenizer):
-    """The words between white space."""
+    """The words of a text between white space, as an array of texts. With `with_offsets` it gives three columns: words,
+    and the numbers of their first bytes and of those after their last ones, uint32."""
 
-    def __init__(self, with_offsets=False):
+    def __init__(self, with_offsets: bool = False):
         self.with_offsets = _flag("WhitespaceTokenizer", "with_offsets", with_offsets)
 
     def _spans(self, text):
@@ -114,9 +119,10 @@ class WhitespaceTokenizer(_Tokenizer):
 
 
 class UnicodeCharTokenizer(_Tokenizer):
-    """The characters of a text."""
+    """The characters of a text, as an array of texts of one each; with `with_offsets` three columns, see
+    WhitespaceTokenizer."""
 
-    def __init__(self, with_offsets=False):
+    def __init__(self, with_offsets: bool = False):
         self.with_offsets = _flag("UnicodeCharTokenizer", "with_offsets", with_offsets)
 
     def _spans(self, text):
@@ -135,7 +141,7 @@ class UnicodeScriptTokenizer(_Tokenizer):
     """Words of one script each; digits and punctuation are one of their own. White space parts words, and is a word
     itself with `keep_whitespace`."""
 
-    def __init__(self, keep_whitespace=False, with_offsets=False):
+    def __init__(self, keep_whitespace: bool = False, with_offsets: bool = False):
         self.keep_whitespace = _flag("UnicodeScriptTokenizer", "keep_whitespace", keep_whitespace)
         self.with_offsets = _flag("UnicodeScriptTokenizer", "with_offsets", with_offsets)
 
@@ -155,7 +161,7 @@ class RegexTokenizer(_Tokenizer):
     """The parts of a text between what a pattern finds. What is found is a word too, where the second pattern matches
     all of it."""
 
-    def __init__(self, delim_pattern, keep_delim_pattern="", with_offsets=False):
+    def __init__(self, delim_pattern: str, keep_delim_pattern: str = "", with_offsets: bool = False):
         where = type(self).__name__
         self.with_offsets = _flag(where, "with_offsets", with_offsets)
         self._pattern = _compiled(where, delim_pattern)
@@ -185,16 +191,18 @@ _UNUSED = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
 
 
 class BasicTokenizer(_Tokenizer):
-    """The words of a text, whose punctuation and ideographs are words of their own. With `lower_case` letters are small
-    and without accents. Special words such as [CLS] stay as they are with `preserve_unused_token`."""
+    """The words of a text as an array of texts, whose punctuation and ideographs are words of their own. With
+    `lower_case` letters are small and without accents, else `normalization_form` says which form they get. Special
+    words such as [CLS] stay as they are with `preserve_unused_token`. With `with_offsets` it gives three columns:
+    words, first bytes and ends."""
 
     def __init__(
         self,
-        lower_case=False,
-        keep_whitespace=False,
-        normalization_form=NormalizeForm.NONE,
-        preserve_unused_token=True,
-        with_offsets=False,
+        lower_case: bool = False,
+        keep_whitespace: bool = False,
+        normalization_form: NormalizeForm = NormalizeForm.NONE,
+        preserve_unused_token: bool = True,
+        with_offsets: bool = False,
     ):
         where = type(self).__name__
         self.lower_case = _flag(where, "lower_case", lower_case)
@@ -247,7 +255,12 @@ class WordpieceTokenizer(_Tokenizer):
     `unknown_token`, or stay if that is empty."""
 
     def __init__(
-        self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", with_offsets=False
+        self,
+        vocab: Vocab,
+        suffix_indicator: str = "##",
+        max_bytes_per_token: int = 100,
+        unknown_token: str = "[UNK]",
+        with_offsets: bool = False,
     ):
         if not isinstance(vocab, Vocab):
             raise TypeError(
@@ -283,19 +296,20 @@ class WordpieceTokenizer(_Tokenizer):
 
 
 class BertTokenizer(WordpieceTokenizer):
-    """The words of BasicTokenizer as the parts of WordpieceTokenizer."""
+    """The words of a text by BasicTokenizer, as the parts that WordpieceTokenizer finds in a vocabulary: an array of
+    texts."""
 
     def __init__(
         self,
-        vocab,
-        suffix_indicator="##",
-        max_bytes_per_token=100,
-        unknown_token="[UNK]",
-        lower_case=False,
-        keep_whitespace=False,
-        normalization_form=NormalizeForm.NONE,
-        preserve_unused_token=True,
-        with_offsets=False,
+        vocab: Vocab,
+        suffix_indicator: str = "##",
+        max_bytes_per_token: int = 100,
+        unknown_token: str = "[UNK]",
+        lower_case: bool = False,
+        keep_whitespace: bool = False,
+        normalization_form: NormalizeForm = NormalizeForm.NONE,
+        preserve_unused_token: bool = True,
+        with_offsets: bool = False,
     ):
         super().__init__(vocab, suffix_indicator, max_bytes_per_token, unknown_token, with_offsets)
         self._basic = BasicTokenizer(lower_case, keep_whitespace, normalization_form, preserve_unused_token, True)
@@ -329,7 +343,7 @@ class CaseFold(_OfEach):
 class NormalizeUTF8(_OfEach):
     """Texts in a form of Unicode."""
 
-    def __init__(self, normalize_form=NormalizeForm.NFKC):
+    def __init__(self, normalize_form: NormalizeForm = NormalizeForm.NFKC):
         self._form = _form("NormalizeUTF8", normalize_form)
 
     def _changed(self, text):
@@ -339,7 +353,7 @@ class NormalizeUTF8(_OfEach):
 class RegexReplace(_OfEach):
     """Texts in which what a pattern finds, everywhere or once, is replaced; $1 is its first group."""
 
-    def __init__(self, pattern, replace, replace_all=True):
+    def __init__(self, pattern: str, replace: str, replace_all: bool = True):
         self._pattern, self._all = _compiled("RegexReplace", pattern), replace_all
         self._replace = re.sub(r"\$(\d+)", r"\\g<\1>", replace.replace("\\", "\\\\"))
 
@@ -362,11 +376,12 @@ class FilterWikipediaXML(_OfEach):
 
 
 class PythonTokenizer(PyTensorOperation):
-    """The words that a function makes of a text."""
+    """The words that a function makes of a text, a str: a list or an array of texts. Raises TypeError for what cannot
+    be called."""
 
     implementation = Implementation.PY
 
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer: Callable):
         if not callable(tokenizer):
             raise TypeError(f"[PythonTokenizer] not a function, got {type(tokenizer).__name__}, expected one of a text")
         self._tokenizer = tokenizer
@@ -381,7 +396,7 @@ class ToNumber(PyTensorOperation):
 
     implementation = Implementation.PY
 
-    def __init__(self, data_type):
+    def __init__(self, data_type: DTypeLike):
         self._type = np.dtype(mstype.to_dtype(data_type).numpy)
 
     def _number(self, text):
@@ -409,7 +424,13 @@ class Ngram(PyTensorOperation):
 
     implementation = Implementation.PY
 
-    def __init__(self, n, left_pad=("", 0), right_pad=("", 0), separator=" "):
+    def __init__(
+        self,
+        n: int | Sequence[int],
+        left_pad: tuple[str, int] = ("", 0),
+        right_pad: tuple[str, int] = ("", 0),
+        separator: str = " ",
+    ):
         self._sizes = [n] if isinstance(n, int) else list(n)
         if not self._sizes or min(self._sizes) < 1:
             raise ValueError(f"[Ngram] bad n, got {n!r}, expected integers from 1")
@@ -433,7 +454,7 @@ class SlidingWindow(PyTensorOperation):
 
     implementation = Implementation.PY
 
-    def __init__(self, width, axis=0):
+    def __init__(self, width: int, axis: int = 0):
         if not isinstance(width, int) or width < 1:
             raise ValueError(f"[SlidingWindow] bad width, got {width!r}, expected an integer from 1")
         self._width, self._axis = width, axis
@@ -453,7 +474,7 @@ class TruncateSequencePair(PyTensorOperation):
 
     implementation = Implementation.PY
 
-    def __init__(self, max_length):
+    def __init__(self, max_length: int):
         if not isinstance(max_length, int) or max_length < 1:
             raise ValueError(f"[TruncateSequencePair] bad max_length, got {max_length!r}, expected an integer from 1")
         self._longest = max_length
@@ -467,11 +488,17 @@ class TruncateSequencePair(PyTensorOperation):
 
 
 class JiebaTokenizer(PyTensorOperation):
-    """Chinese words of a text, by the module jieba."""
+    """Chinese words of a text, an array of texts, by the module jieba. Raises ImportError without it."""
 
     implementation = Implementation.PY
 
-    def __init__(self, hmm_path=None, mp_path=None, mode=None, with_offsets=False):
+    def __init__(
+        self,
+        hmm_path: str | None = None,
+        mp_path: str | None = None,
+        mode: JiebaMode | None = None,
+        with_offsets: bool = False,
+    ):
         try:
             import jieba
         except ImportError:
@@ -480,7 +507,7 @@ class JiebaTokenizer(PyTensorOperation):
         self._mode, self.with_offsets = getattr(mode, "name", "MIX"), with_offsets
         self._own = []
 
-    def add_word(self, word, freq=None):
+    def add_word(self, word: str, freq: int | None = None):
         """Adds a word to the dictionary."""
         self._jieba.add_word(word, freq)
 

@@ -1,9 +1,12 @@
 """Maps of arrays of words."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita import _later
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.dataset.text.utils import NormalizeForm, Vocab
 from partita.dataset.transforms import Implementation, PyTensorOperation, TensorOperation  # noqa: F401
 
@@ -50,12 +53,13 @@ class LookupOperation:
 
 
 class Lookup(TextTensorOperation):
-    """Words as their numbers in a vocabulary, of an element type. Without a word for unknown ones these raise
+    """Words, an array of texts, as their numbers in a vocabulary, of the element type `data_type` and the same shape.
+    `unknown_token` is a word whose number stands for those that the vocabulary lacks; without one they raise
     RuntimeError."""
 
     implementation = Implementation.C
 
-    def __init__(self, vocab, unknown_token=None, data_type=mstype.int32):
+    def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: DTypeLike = mstype.int32):
         if not isinstance(vocab, Vocab):
             raise TypeError(f"[Lookup] not a vocabulary, got {type(vocab).__name__}, expected text.Vocab")
         self.vocab, self.unknown_token, self.data_type = vocab, unknown_token, mstype.to_dtype(data_type)
@@ -65,11 +69,11 @@ class Lookup(TextTensorOperation):
 
 
 class Truncate(TextTensorOperation):
-    """The first words, or numbers, of each row."""
+    """The first `max_seq_len` words, or numbers, of each row. Raises ValueError for a length below 1."""
 
     implementation = Implementation.PY
 
-    def __init__(self, max_seq_len):
+    def __init__(self, max_seq_len: int):
         if isinstance(max_seq_len, bool) or not isinstance(max_seq_len, int):
             raise TypeError(f"[Truncate] max_seq_len is not an integer, got {max_seq_len!r}, expected one from 1")
         if max_seq_len < 1:
@@ -84,11 +88,11 @@ class Truncate(TextTensorOperation):
 
 
 class AddToken(TextTensorOperation):
-    """A word before or after those of each row."""
+    """A word before, or with `begin=False` after, those of a row: an array of n texts gets n + 1."""
 
     implementation = Implementation.PY
 
-    def __init__(self, token, begin=True):
+    def __init__(self, token: str, begin: bool = True):
         if not isinstance(token, str):
             raise TypeError(f"[AddToken] not a word, got {type(token).__name__}, expected str")
         self.token, self.begin = token, bool(begin)

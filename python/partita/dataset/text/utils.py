@@ -1,11 +1,15 @@
 """Vocabularies."""
 
+from __future__ import annotations
+
 import collections
 import enum
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita import _later
+from partita.dataset.columns import names_of, require_columns
 from partita.dataset.refused import reading
 
 
@@ -20,13 +24,17 @@ class NormalizeForm(enum.IntEnum):
 
 
 class Vocab:
-    """Words and their numbers, made by `from_list`, `from_dict` or `from_file`."""
+    """Words and their numbers from 0, made by `from_list`, `from_dict`, `from_file` or `from_dataset`; `vocab()` is the
+    dict, and Lookup the map of rows."""
 
     def __init__(self):
         self._numbers, self._words = {}, {}
 
+    def __repr__(self):
+        return f"Vocab({len(self._numbers)} words)"
+
     @classmethod
-    def from_dict(cls, word_dict):
+    def from_dict(cls, word_dict: dict[str, int]) -> Vocab:
         """The vocabulary of {word: number}. Raises ValueError for numbers below 0."""
         for word, number in word_dict.items():
             if not isinstance(word, str) or isinstance(number, bool) or not isinstance(number, int):
@@ -39,7 +47,9 @@ class Vocab:
         return made
 
     @classmethod
-    def from_list(cls, word_list, special_tokens=None, special_first=True):
+    def from_list(
+        cls, word_list: Sequence[str], special_tokens: Sequence[str] | None = None, special_first: bool = True
+    ) -> Vocab:
         """The vocabulary of a list of words, numbered in its order, with other words before or after them. Raises
         ValueError for a word that stands twice."""
         special = list(special_tokens or [])
@@ -53,7 +63,14 @@ class Vocab:
         return cls.from_dict({word: i for i, word in enumerate(words)})
 
     @classmethod
-    def from_file(cls, file_path, delimiter="", vocab_size=None, special_tokens=None, special_first=True):
+    def from_file(
+        cls,
+        file_path: str,
+        delimiter: str = "",
+        vocab_size: int | None = None,
+        special_tokens: Sequence[str] | None = None,
+        special_first: bool = True,
+    ) -> Vocab:
         """The vocabulary of a file with a word in each line: what stands before the delimiter, if one is given. Takes
         the first `vocab_size` lines, or all."""
         if vocab_size is not None and vocab_size < 1:
@@ -64,13 +81,23 @@ class Vocab:
         return cls.from_list([word for word in words if word][:vocab_size], special_tokens, special_first)
 
     @classmethod
-    def from_dataset(cls, dataset, columns=None, freq_range=None, top_k=None, special_tokens=None, special_first=True):
+    def from_dataset(
+        cls,
+        dataset,
+        columns: str | Sequence[str] | None = None,
+        freq_range: tuple[int | None, int | None] | None = None,
+        top_k: int | None = None,
+        special_tokens: Sequence[str] | None = None,
+        special_first: bool = True,
+    ) -> Vocab:
         """The vocabulary of the words in columns of a data set, all by default, from the most frequent one on; those of
         equal frequency in the order of their letters. `freq_range` has the least and the greatest frequency, and
         `top_k` is the number of words."""
         if not hasattr(dataset, "get_col_names"):
             raise TypeError(f"[Vocab] no data set, got {type(dataset).__name__}, expected one with words")
-        columns = [columns] if isinstance(columns, str) else columns or dataset.get_col_names()
+        known = dataset.get_col_names()
+        columns = names_of("Vocab", "columns", columns) if columns else known
+        require_columns("Vocab", columns, known)
         low, high = freq_range or (None, None)
         if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
             raise ValueError(f"[Vocab] bad top_k, got {top_k!r}, expected an integer from 1")
@@ -87,17 +114,17 @@ class Vocab:
         words = sorted(kept, key=lambda word: (-counts[word], word))[:top_k]
         return cls.from_list(words, special_tokens, special_first)
 
-    def vocab(self):
+    def vocab(self) -> dict[str, int]:
         """{word: number}."""
         return dict(self._numbers)
 
-    def tokens_to_ids(self, tokens):
+    def tokens_to_ids(self, tokens: str | Sequence[str]) -> int | list[int]:
         """The number of a word, or of each of a list; -1 for unknown ones."""
         if isinstance(tokens, str):
             return self._numbers.get(tokens, -1)
         return [self._numbers.get(str(one), -1) for one in tokens]
 
-    def ids_to_tokens(self, ids):
+    def ids_to_tokens(self, ids: int | Sequence[int]) -> str | list[str]:
         """The word of a number, or of each of a list; empty for unknown ones."""
         if isinstance(ids, int):
             return self._words.get(ids, "")
@@ -117,14 +144,14 @@ class JiebaMode(enum.IntEnum):
     HMM = 2
 
 
-def to_str(array, encoding="utf8"):
-    """Texts of bytes."""
+def to_str(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
+    """An array of bytes as one of texts, of the same shape. Raises UnicodeDecodeError for bytes of another encoding."""
     found = np.asarray(array)
     return np.char.decode(found, encoding) if found.dtype.kind == "S" else found
 
 
-def to_bytes(array, encoding="utf8"):
-    """Bytes of texts."""
+def to_bytes(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
+    """An array of texts as one of bytes, of the same shape."""
     found = np.asarray(array)
     return np.char.encode(found, encoding) if found.dtype.kind == "U" else found
 

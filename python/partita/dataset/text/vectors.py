@@ -1,6 +1,9 @@
 """Vectors of words from files, and maps of words to them."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,7 +23,7 @@ class Vectors:
         self.size = len(next(iter(self._numbers.values()))) if self._numbers else 0
 
     @classmethod
-    def from_file(cls, file_path, max_vectors=None):
+    def from_file(cls, file_path: str, max_vectors: int | None = None):
         """Reads the first `max_vectors` lines, or all. Raises ValueError for a bad name or line."""
         if not re.fullmatch(cls._file, str(file_path).rsplit("/", 1)[-1]):
             raise ValueError(f"[{cls.__name__}] wrong file, got '{file_path}', expected {cls._kind}")
@@ -39,7 +42,7 @@ class Vectors:
             raise ValueError(f"[{cls.__name__}] vectors of unlike lengths, got '{file_path}', expected one length")
         return cls(numbers)
 
-    def vector(self, word, lower_case_backup):
+    def vector(self, word: str, lower_case_backup: bool):
         """The vector of a word; None for an unknown one."""
         found = self._numbers.get(word)
         return self._numbers.get(word.lower()) if found is None and lower_case_backup else found
@@ -60,7 +63,7 @@ class FastText(Vectors):
 class CharNGram(Vectors):
     """Vectors of runs of characters: that of a word is the mean of those of its runs of 2 to 4 characters."""
 
-    def vector(self, word, lower_case_backup):
+    def vector(self, word: str, lower_case_backup: bool):
         letters = ["#BEGIN#", *(word.lower() if lower_case_backup else word), "#END#"]
         runs = (f"{n}gram-{''.join(letters[i : i + n])}" for n in (2, 3, 4) for i in range(len(letters) - n + 1))
         found = [self._numbers[one] for one in runs if one in self._numbers]
@@ -73,7 +76,7 @@ class ToVectors(PyTensorOperation):
 
     implementation = Implementation.PY
 
-    def __init__(self, vectors, unk_init=None, lower_case_backup=False):
+    def __init__(self, vectors: Vectors, unk_init: Sequence[float] | None = None, lower_case_backup: bool = False):
         if not isinstance(vectors, Vectors):
             raise TypeError(f"[ToVectors] no vectors, got {type(vectors).__name__}, expected text.Vectors")
         if unk_init is not None and len(unk_init) != vectors.size:

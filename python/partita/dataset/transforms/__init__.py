@@ -1,5 +1,7 @@
 """Maps of columns: those of the library, and functions of Python."""
 
+from __future__ import annotations
+
 import enum
 import sys
 
@@ -9,6 +11,7 @@ from partita import _core
 from partita._described import Described
 from partita._names import absent, refuse_missing
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.common.seed import seed_or_default
 from partita.dataset.transforms.rows import (  # noqa: F401
     Compose,
@@ -41,20 +44,22 @@ class Transform(Described):
 
 
 class TypeCast(Transform):
-    """The same values in another element type."""
+    """The same values in another element type, of this package, of NumPy or by its name ("float32"). Raises TypeError
+    for an unknown one."""
 
-    def __init__(self, data_type):
+    def __init__(self, data_type: DTypeLike):
         self.output_type = mstype.to_dtype(data_type)
 
     def core(self, seed):
         return _data.cast_map(self.output_type.core)
 
 
-class OneHot:
-    """Classes as rows with 1 at their places, in their element type; smoothed, as float64, with a share of it spread
-    over all. Dimensions of 1 are lost."""
+class OneHot(Described):
+    """Classes, integers from 0 to num_classes - 1, as rows with 1 at their places, in their element type: one number
+    gives [num_classes], n numbers [n,num_classes]. With `smoothing_rate` a row has 1 - rate at its place, as float64,
+    and the rest spread over all. Dimensions of 1 are lost. Raises ValueError for other classes."""
 
-    def __init__(self, num_classes, smoothing_rate=0.0):
+    def __init__(self, num_classes: int, smoothing_rate: float = 0.0):
         if not isinstance(num_classes, int) or num_classes < 1:
             raise ValueError(f"[OneHot] bad num_classes, got {num_classes!r}, expected an integer from 1")
         if not 0 <= smoothing_rate <= 1:
@@ -79,7 +84,7 @@ class OneHot:
         return (1.0 - self.smoothing_rate) * made + self.smoothing_rate / self.num_classes
 
 
-class Duplicate:
+class Duplicate(Described):
     """A column as two."""
 
     def __call__(self, value):
@@ -113,7 +118,8 @@ class Implementation(enum.IntEnum):
 
 
 class PyTensorOperation(Described):
-    """The base of maps in Python: `execute_py`, `parse` or `__call__` gives the new value of a row."""
+    """The base of maps in Python of your own: `execute_py`, `parse` or `__call__` gives the new value of a row, a NumPy
+    array, or a tuple of several."""
 
     implementation = None
 

@@ -1,11 +1,16 @@
 """Maps of rows of any type, and choices among maps."""
 
+from __future__ import annotations
+
 import enum
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from partita._described import Described
 from partita.common import dtype as mstype
+from partita.common.dtype import DTypeLike
 from partita.common.seed import get_seed, seed_or_default
 
 _CALLS = itertools.count()  # of all drawn maps outside of `map`, where no seed was set
@@ -25,10 +30,10 @@ class Relational(enum.IntEnum):
 _COMPARED = dict(zip(Relational, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal)))
 
 
-class Concatenate:
+class Concatenate(Described):
     """Columns one after the other, with other elements before and after them."""
 
-    def __init__(self, axis=0, prepend=None, append=None):
+    def __init__(self, axis: int = 0, prepend: np.ndarray | None = None, append: np.ndarray | None = None):
         if axis not in (0, -1):
             raise ValueError(f"[Concatenate] only axis 0 is supported, got {axis}, expected 0")
         self._before, self._after = prepend, append
@@ -45,10 +50,10 @@ class Concatenate:
         return np.concatenate(parts)
 
 
-class Fill:
+class Fill(Described):
     """A value in place of all elements."""
 
-    def __init__(self, fill_value):
+    def __init__(self, fill_value: float | str | bytes):
         if not isinstance(fill_value, (bool, int, float, str, bytes)):
             raise TypeError(f"[Fill] bad fill_value, got {fill_value!r}, expected a number or a text")
         self._value = fill_value
@@ -60,10 +65,10 @@ class Fill:
         return np.full(value.shape, self._value, None if value.dtype.kind in "US" else value.dtype)
 
 
-class Mask:
+class Mask(Described):
     """Whether a comparison with a constant holds, for each element."""
 
-    def __init__(self, operator, constant, dtype=mstype.bool_):
+    def __init__(self, operator: Relational, constant: float | str, dtype: DTypeLike = mstype.bool_):
         if not isinstance(operator, Relational):
             raise TypeError(f"[Mask] no comparison, got {operator!r}, expected one of transforms.Relational")
         self._compared, self._constant, self._type = _COMPARED[operator], constant, mstype.to_dtype(dtype).numpy
@@ -84,10 +89,11 @@ def padded(array, shape, value=None):
     return made
 
 
-class PadEnd:
-    """An array of this shape, with `pad_value` (0, or no text) after its elements. None keeps a size."""
+class PadEnd(Described):
+    """An array cut, or filled up after its elements with `pad_value` (0, or no text), to the shape `pad_shape`. None in
+    it keeps a size."""
 
-    def __init__(self, pad_shape, pad_value=None):
+    def __init__(self, pad_shape: Sequence[int | None], pad_value: float | str | bytes | None = None):
         self._shape, self._value = list(pad_shape), pad_value
 
     def __call__(self, value):
@@ -97,7 +103,7 @@ class PadEnd:
         return padded(value, [n if s is None else s for s, n in zip(self._shape, value.shape)], self._value)
 
 
-class Slice:
+class Slice(Described):
     """Parts of an array: for each dimension a slice, a number, a list of numbers, None or True for all, or ... for the
     dimensions that are left. No dimension is lost."""
 
@@ -120,7 +126,7 @@ class Slice:
         return value
 
 
-class Unique:
+class Unique(Described):
     """The elements of an array, each once and in the order in which they come first, with two more columns: the number
     of each element among these, and how often each of these stands there."""
 
@@ -167,10 +173,11 @@ def applied(step, value, generator):
     return made if len(made) > 1 else made[0]
 
 
-class Compose:
-    """Several maps, one after the other."""
+class Compose(Described):
+    """Several maps, one after the other, as one: the argument of `map`, or a call with the values of a row, which gives
+    the value, or a tuple of several. Raises TypeError for an empty list and for what cannot be called."""
 
-    def __init__(self, transforms):
+    def __init__(self, transforms: Sequence[Callable]):
         if not isinstance(transforms, (list, tuple)) or not transforms:
             raise TypeError(f"[Compose] not a list of transforms, got {transforms!r}, expected one or more in a list")
         self.transforms = list(transforms)
@@ -182,7 +189,7 @@ class Compose:
         return values if len(values) > 1 else values[0]
 
 
-class _Drawn:
+class _Drawn(Described):
     """Maps that are chosen at random for each row."""
 
     def __init__(self, transforms):
@@ -219,9 +226,9 @@ class _OfSeed:
 
 
 class RandomApply(_Drawn):
-    """All of several maps, or none of them: with the probability `prob`."""
+    """All of several maps in their order, or with the probability 1 - `prob` none of them."""
 
-    def __init__(self, transforms, prob=0.5):
+    def __init__(self, transforms: Sequence[Callable], prob: float = 0.5):
         super().__init__(transforms)
         if not 0 <= prob <= 1:
             raise ValueError(f"[RandomApply] prob out of range, got {prob}, expected 0 to 1")
@@ -232,14 +239,14 @@ class RandomApply(_Drawn):
 
 
 class RandomChoice(_Drawn):
-    """One of several maps."""
+    """One of several maps, each as likely as the others."""
 
     def chosen(self, drawn):
         return [self.transforms[int(drawn.integers(len(self.transforms)))]]
 
 
 class RandomOrder(_Drawn):
-    """Several maps in a random order."""
+    """All of several maps, in a drawn order."""
 
     def chosen(self, drawn):
         return [self.transforms[i] for i in drawn.permutation(len(self.transforms))]

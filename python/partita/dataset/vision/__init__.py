@@ -1,8 +1,11 @@
 """Maps of images in height, width, channel order: of arrays, and of images of Pillow where that is there."""
 
+from __future__ import annotations
+
 import sys
 
 from partita._names import absent_all, refuse_missing
+from partita.common.dtype import DTypeLike
 from partita.dataset.transforms import PyTensorOperation, Transform, TypeCast  # noqa: F401
 from partita.dataset.vision import utils  # noqa: F401
 from partita.dataset.vision.base import require_image  # noqa: F401
@@ -124,7 +127,7 @@ globals().update(
 class ToType(TypeCast):
     """The same values in another element type."""
 
-    def __init__(self, data_type):
+    def __init__(self, data_type: DTypeLike):
         super().__init__(data_type)
 
 

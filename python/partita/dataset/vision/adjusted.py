@@ -123,7 +123,7 @@ def sharpened(image, factor):
         total = 4 * values[1:-1, 1:-1]
         for i in range(3):
             total = total + sum(values[i : height - 2 + i, j : width - 2 + j] for j in range(3))
-        blurred[1:-1, 1:-1] = np.rint(total / 13)
+        blurred[1:-1, 1:-1] = total / 13 if image.dtype.kind == "f" else np.rint(total / 13)
     factor = np.float64(np.float32(factor))
     return weighted_sum(values, factor, blurred, 1 - factor, image.dtype)
 

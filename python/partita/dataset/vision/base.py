@@ -1,14 +1,15 @@
 """The base of maps of images: what they take, and how they say what is wrong."""
 
+import functools
 import numbers
 
 import numpy as np
 
+from partita._described import Described
 from partita.dataset.refused import is_named
 from partita.dataset.transforms import Transform
 from partita.dataset.transforms.rows import generator_of_call
 from partita.dataset.vision.pillow import is_pil, to_pil
-
 
 
 def _text(value):
@@ -39,7 +40,7 @@ def array_of(value):
     return value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
 
 
-class ImageMap:
+class ImageMap(Described):
     """A map of images without chance. `of_array` maps arrays, `of_pil` images of Pillow, which it gives back."""
 
     def __call__(self, image):
@@ -113,7 +114,7 @@ class SeededColumns(Seeded):
         return list(self._step.drawn_columns(values, np.random.default_rng([self._seed, epoch, sample])))
 
 
-class Drawn:
+class Drawn(Described):
     """The base of drawn maps: `drawn(image, generator)` is the image that the numbers of a generator of NumPy give.
     `drawn_pil` does so for images of Pillow."""
 
@@ -153,6 +154,19 @@ class Drawn:
     def device(self, device_target="CPU"):
         """The map itself: all maps of images run on the CPU."""
         return on_cpu(self, device_target)
+
+
+def of_each(function):
+    """A method of a map that maps each of several images, [.., height, width, channels], alone."""
+
+    @functools.wraps(function)
+    def mapped(self, image, *args):
+        if image.ndim <= 3 or image.size == 0:
+            return function(self, image, *args)
+        made = [function(self, one, *args) for one in image.reshape(-1, *image.shape[-3:])]
+        return np.stack(made).reshape(*image.shape[:-3], *made[0].shape)
+
+    return mapped
 
 
 def on_cpu(step, device_target):

@@ -1,5 +1,9 @@
 """Maps of images along with the boxes in them: rows (left, top, width, height, ..), in elements of the image."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from partita.dataset.vision.base import Drawn, require_image, require_number
@@ -52,7 +56,7 @@ class RandomHorizontalFlipWithBBox(_OfBoxes):
 
     _axis = 1
 
-    def __init__(self, prob=0.5):
+    def __init__(self, prob: float = 0.5):
         self.prob = _probability(type(self).__name__, prob)
 
     def mapped(self, image, boxes, generator):
@@ -72,7 +76,7 @@ class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox):
 class ResizeWithBBox(_OfBoxes):
     """Another size, see Resize."""
 
-    def __init__(self, size, interpolation=Inter.LINEAR):
+    def __init__(self, size: int | Sequence[int], interpolation: Inter = Inter.LINEAR):
         where = type(self).__name__
         require_interpolation(where, interpolation)
         self.keeps_ratio, self.size, self.interpolation = isinstance(size, int), sizes_of(where, size), interpolation
@@ -86,7 +90,7 @@ class ResizeWithBBox(_OfBoxes):
 class RandomResizeWithBBox(ResizeWithBBox):
     """Another size, with an interpolation that is drawn: linear, nearest, cubic or by area."""
 
-    def __init__(self, size):
+    def __init__(self, size: int | Sequence[int]):
         super().__init__(size)
 
     def mapped(self, image, boxes, generator):
@@ -97,7 +101,14 @@ class RandomResizeWithBBox(ResizeWithBBox):
 class RandomCropWithBBox(_OfBoxes):
     """A window at a random place, see RandomCrop, and the boxes that it shows."""
 
-    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill_value: int | Sequence[int] = 0,
+        padding_mode: Border = Border.CONSTANT,
+    ):
         self._crop = RandomCropWith(size, padding, pad_if_needed, fill_value, padding_mode)
 
     def mapped(self, image, boxes, generator):
@@ -116,7 +127,12 @@ class RandomResizedCropWithBBox(_OfBoxes):
     """A window of the image, resized, see RandomResizedCrop, and the boxes that it shows."""
 
     def __init__(
-        self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10
+        self,
+        size: int | Sequence[int],
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: Inter = Inter.BILINEAR,
+        max_attempts: int = 10,
     ):
         self._crop = RandomResizedCrop(size, scale, ratio, interpolation, max_attempts)
 
@@ -130,7 +146,7 @@ class RandomResizedCropWithBBox(_OfBoxes):
 class BoundingBoxAugment(_OfBoxes):
     """A map of the part of the image in each box, with a probability `ratio`."""
 
-    def __init__(self, transform, ratio=0.3):
+    def __init__(self, transform: Callable, ratio: float = 0.3):
         if not callable(transform):
             raise TypeError(f"[BoundingBoxAugment] bad transform, got {transform!r}, expected a map")
         self.transform, self.ratio = transform, require_number("BoundingBoxAugment", "ratio", ratio, 0, 1)

@@ -1,34 +1,39 @@
 """Windows, patches and mirror images, without chance."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.dataset.vision.base import (
     Drawn,
     ImageMap,
     ManyMap,
+    of_each,
     require_image,
     require_integer,
     require_kind,
     require_number,
 )
-from partita.dataset.vision.drawn import flipped, sizes_of
+from partita.dataset.vision.drawn import flipped, require_images, sizes_of
 from partita.dataset.vision.enums import Inter, SliceMode
 from partita.dataset.vision.pillow import is_pil, to_pil
 from partita.dataset.vision.resized import require_interpolation, resized, shorter_to
 
 
 class HorizontalFlip(ImageMap):
-    """Left and right exchanged."""
+    """Exchanges left and right of images [height,width] or [..,height,width,channels]."""
 
     _axis = 1
 
     def of_array(self, image):
-        require_image(type(self).__name__, image)
+        require_images(type(self).__name__, image)
         return flipped(image, self._axis)
 
 
 class VerticalFlip(HorizontalFlip):
-    """Top and bottom exchanged."""
+    """Exchanges top and bottom of images [height,width] or [..,height,width,channels]."""
 
     _axis = 0
 
@@ -44,9 +49,10 @@ def _window(where, image, top, left, height, width):
 
 
 class Crop(ImageMap):
-    """The window (height, width) from `coordinates`, (top, left)."""
+    """The window `size`, (height, width) or a square of one side, from `coordinates`, (top, left), of an image
+    [height,width] or [height,width,channels]. Raises ValueError where the image is smaller."""
 
-    def __init__(self, coordinates, size):
+    def __init__(self, coordinates: Sequence[int], size: int | Sequence[int]):
         if not isinstance(coordinates, (tuple, list)) or len(coordinates) != 2:
             raise TypeError(f"[Crop] bad coordinates, got {coordinates!r}, expected (top, left)")
         self.coordinates = [require_integer("Crop", "coordinates", one, 0) for one in coordinates]
@@ -57,9 +63,18 @@ class Crop(ImageMap):
 
 
 class ResizedCrop(ImageMap):
-    """The window (height, width) from (top, left), resized."""
+    """The window (height, width) from (top, left), resized to `size`, (height, width) or a square. Raises ValueError
+    where the image is smaller."""
 
-    def __init__(self, top, left, height, width, size, interpolation=Inter.BILINEAR):
+    def __init__(
+        self,
+        top: int,
+        left: int,
+        height: int,
+        width: int,
+        size: int | Sequence[int],
+        interpolation: Inter = Inter.BILINEAR,
+    ):
         where = "ResizedCrop"
         self.place = [require_integer(where, name, one, 0) for name, one in (("top", top), ("left", left))]
         self.window = [require_integer(where, name, one, 1) for name, one in (("height", height), ("width", width))]
@@ -74,7 +89,9 @@ class ResizedCrop(ImageMap):
 class Erase(ImageMap):
     """The window (height, width) from (top, left) with one value, or one for each channel."""
 
-    def __init__(self, top, left, height, width, value=0.0, inplace=False):
+    def __init__(
+        self, top: int, left: int, height: int, width: int, value: float | Sequence[float] = 0.0, inplace: bool = False
+    ):
         where = "Erase"
         self.place = [require_integer(where, name, one, 0) for name, one in (("top", top), ("left", left))]
         self.window = [require_integer(where, name, one, 1) for name, one in (("height", height), ("width", width))]
@@ -102,7 +119,7 @@ class Erase(ImageMap):
 class FiveCrop(ManyMap):
     """The windows (height, width) in the four corners and in the middle: five images."""
 
-    def __init__(self, size):
+    def __init__(self, size: int | Sequence[int]):
         self.size = sizes_of(type(self).__name__, size)
 
     def of_array(self, image):
@@ -127,7 +144,7 @@ class FiveCrop(ManyMap):
 class TenCrop(FiveCrop):
     """The windows of FiveCrop, and those of the mirror image, left and right or top and bottom: ten images."""
 
-    def __init__(self, size, use_vertical_flip=False):
+    def __init__(self, size: int | Sequence[int], use_vertical_flip: bool = False):
         super().__init__(size)
         self.use_vertical_flip = bool(use_vertical_flip)
 
@@ -139,7 +156,13 @@ class SlicePatches(ManyMap):
     """The image cut into num_height x num_width patches. One that cannot be cut evenly is padded at its right and its
     bottom, or loses these."""
 
-    def __init__(self, num_height=1, num_width=1, slice_mode=SliceMode.PAD, fill_value=0):
+    def __init__(
+        self,
+        num_height: int = 1,
+        num_width: int = 1,
+        slice_mode: SliceMode = SliceMode.PAD,
+        fill_value: int | Sequence[int] = 0,
+    ):
         where = "SlicePatches"
         given = ("num_height", num_height), ("num_width", num_width)
         self.counts = [require_integer(where, name, one, 1) for name, one in given]
@@ -169,9 +192,11 @@ class SlicePatches(ManyMap):
 
 
 class CutOut(Drawn):
-    """Zeros in `num_patches` squares of a side `length` at random places, which may lie partly outside."""
+    """Zeros in `num_patches` squares of a side of `length` elements at random places, which may lie partly outside, of
+    an image [height,width,channels], or with `is_hwc=False` [channels,height,width]. Raises ValueError for other than
+    three dimensions."""
 
-    def __init__(self, length, num_patches=1, is_hwc=True):
+    def __init__(self, length: int, num_patches: int = 1, is_hwc: bool = True):
         self.length = require_integer("CutOut", "length", length, 1)
         self.num_patches, self.is_hwc = require_integer("CutOut", "num_patches", num_patches, 1), bool(is_hwc)
 
@@ -195,12 +220,16 @@ class CutOut(Drawn):
 class RandomResize(Drawn):
     """Another size, see Resize, with an interpolation that is drawn: linear, nearest, cubic or by area."""
 
-    def __init__(self, size):
+    def __init__(self, size: int | Sequence[int]):
         self.keeps_ratio, self.size = isinstance(size, int), sizes_of("RandomResize", size)
 
     def drawn(self, image, generator):
-        require_image("RandomResize", image)
         chosen = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)[int(generator.integers(4))]
+        return self._resized(image, chosen)
+
+    @of_each
+    def _resized(self, image, chosen):
+        require_image("RandomResize", image)
         size = shorter_to(image, self.size[0]) if self.keeps_ratio else self.size
         return resized(image, size, chosen, "RandomResize")
 

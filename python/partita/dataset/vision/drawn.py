@@ -1,12 +1,15 @@
 """Maps of images by NumPy: crops, flips and colours, most of which are drawn for each row."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.dataset.vision.adjusted import ADJUST
-from partita.dataset.vision.base import Drawn, ImageMap, require_colors, require_image
+from partita.dataset.vision.base import Drawn, ImageMap, of_each, require_colors, require_image
 from partita.dataset.vision.enums import Inter
 from partita.dataset.vision.pillow import enhanced, hue_turned, resized_pil
 from partita.dataset.vision.resized import require_interpolation, resized
@@ -29,24 +32,32 @@ def _interval(where, name, value, least=0.0):
 
 
 def flipped(image, axis):
-    """An image in reverse order along its rows (0) or columns (1)."""
+    """An image, or several, in reverse order along their rows (0) or columns (1)."""
+    if image.ndim > 3:
+        return np.ascontiguousarray(np.flip(image, axis - 3))
     if image.ndim == 3 and axis == 1 and image.flags.c_contiguous:  # whole elements are copied, not their channels
         size = image.dtype.itemsize * image.shape[2]
         return image.view(f"V{size}")[:, ::-1].copy().view(image.dtype).reshape(image.shape)
     return np.ascontiguousarray(np.flip(image, axis))
 
 
+def require_images(where, image):
+    """Raises ValueError unless it is an image, or several of the same size: [.., height, width, channels]."""
+    require_image(where, image.reshape(-1, *image.shape[-2:]) if image.ndim > 3 else image)
+
+
 class _Flip(Drawn):
-    def __init__(self, prob=0.5):
+    def __init__(self, prob: float = 0.5):
         self.prob = _probability(type(self).__name__, prob)
 
     def drawn(self, image, generator):
-        require_image(type(self).__name__, image)
+        require_images(type(self).__name__, image)
         return flipped(image, self._axis) if generator.random() < self.prob else image
 
 
 class RandomVerticalFlip(_Flip):
-    """Top and bottom exchanged with a probability."""
+    """Exchanges top and bottom of an image [height,width] or [height,width,channels] with the probability `prob`.
+    Raises ValueError for a probability outside of 0 to 1."""
 
     _axis = 0
 
@@ -55,6 +66,9 @@ class RandomHorizontalFlipWith(_Flip):
     """Left and right exchanged with a probability."""
 
     _axis = 1
+
+
+RandomHorizontalFlipWith.__name__ = "RandomHorizontalFlip"  # as errors say it
 
 
 def sizes_of(where, size):
@@ -66,16 +80,18 @@ def sizes_of(where, size):
 
 
 class CenterCrop(ImageMap):
-    """The window (height, width) in the middle of the image, with zeros where that is smaller."""
+    """The window (height, width), or the square of one side, in the middle of an image [height,width] or
+    [..,height,width,channels] of any element type, with zeros where the image is smaller."""
 
-    def __init__(self, size):
+    def __init__(self, size: int | Sequence[int]):
         self.size = sizes_of("CenterCrop", size)
 
+    @of_each
     def of_array(self, image):
         require_image("CenterCrop", image)
         for axis, wanted in enumerate(self.size):
             more = max(0, wanted - image.shape[axis])
-            around = [(more // 2, more - more // 2) if i == axis else (0, 0) for i in range(image.ndim)]
+            around = [(more - more // 2, more // 2) if i == axis else (0, 0) for i in range(image.ndim)]
             image = np.pad(image, around) if more else image
         top, left = ((n - wanted) // 2 for n, wanted in zip(image.shape, self.size))
         return np.ascontiguousarray(image[top : top + self.size[0], left : left + self.size[1]])
@@ -86,12 +102,18 @@ class CenterCrop(ImageMap):
 
 
 class RandomResizedCrop(Drawn):
-    """A window of the image, resized to (height, width). Its area is a drawn share of that of the image. Width over
-    height is drawn as well, so that all proportions and their inverses are as likely. After `max_attempts` that do
-    not fit, it is in the middle."""
+    """A window of an image [height,width] or [height,width,channels], one for all of several
+    [..,height,width,channels], resized to (height, width), or to a square of one side. Its area is a share of that of
+    the image, drawn from `scale`. Width over height is drawn from `ratio`, so that all proportions and their inverses
+    are as likely. After `max_attempts` windows that do not fit, it is in the middle."""
 
     def __init__(
-        self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=Inter.BILINEAR, max_attempts=10
+        self,
+        size: int | Sequence[int],
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: Inter = Inter.BILINEAR,
+        max_attempts: int = 10,
     ):
         where = type(self).__name__
         self.size = sizes_of(where, size)
@@ -115,8 +137,13 @@ class RandomResizedCrop(Drawn):
         return (height - h) // 2, (width - w) // 2, max(1, h), max(1, w)
 
     def drawn(self, image, generator):
-        require_image(type(self).__name__, image)
-        top, left, h, w = self.window(*image.shape[:2], generator)
+        require_images(type(self).__name__, image)
+        window = self.window(*image.shape[-3 if image.ndim > 3 else 0 :][:2], generator)
+        return self._cut(image, window)
+
+    @of_each
+    def _cut(self, image, window):
+        top, left, h, w = window
         return resized(np.ascontiguousarray(image[top : top + h, left : left + w]), self.size, self.interpolation)
 
     def drawn_pil(self, image, generator):
@@ -127,10 +154,20 @@ class RandomResizedCrop(Drawn):
 
 
 class RandomErasing(Drawn):
-    """With a probability, a drawn window of an image with channels first gets one value, one for each channel, or
-    ("random") normal numbers."""
+    """With the probability `prob`, gives a window of an image with channels first, [channels,height,width], such as
+    after ToTensor, one `value`, one for each channel, or normal numbers ("random"). `scale` bounds the share of the
+    area, `ratio` height over width; after `max_attempts` windows that do not fit the image stays. Raises ValueError for
+    other than three dimensions."""
 
-    def __init__(self, prob=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False, max_attempts=10):
+    def __init__(
+        self,
+        prob: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: float | Sequence[float] | str = 0,
+        inplace: bool = False,
+        max_attempts: int = 10,
+    ):
         self.prob = _probability("RandomErasing", prob)
         self.scale = _interval("RandomErasing", "scale", scale)
         self.ratio = _interval("RandomErasing", "ratio", ratio, 1e-9)
@@ -161,10 +198,18 @@ class RandomErasing(Drawn):
 
 
 class RandomColorAdjust(Drawn):
-    """Brightness, contrast and saturation times drawn factors, hue plus a drawn share of its circle, in drawn order. A
-    pair is an interval; a number x stands for 1 - x to 1 + x, for the hue for -x to x."""
+    """Brightness, contrast and saturation of an image [height,width,3] times drawn factors, and its hue plus a drawn
+    share of the circle, in drawn order; a result of uint8 is cut to 0 to 255. A pair is an interval to draw from. A
+    number x stands for 1 - x, at least 0, to 1 + x, for the hue for -x to x, at most 0.5. Raises ValueError for an
+    image of other shapes."""
 
-    def __init__(self, brightness=(1, 1), contrast=(1, 1), saturation=(1, 1), hue=(0, 0)):
+    def __init__(
+        self,
+        brightness: float | Sequence[float] = (1, 1),
+        contrast: float | Sequence[float] = (1, 1),
+        saturation: float | Sequence[float] = (1, 1),
+        hue: float | Sequence[float] = (0, 0),
+    ):
         def interval(name, value, center):
             if isinstance(value, numbers.Real) and not isinstance(value, bool):
                 value = (max(0.0, 1 - value), 1 + value) if center else (-value, value)

@@ -1,8 +1,11 @@
 """Maps of images that change tones, blur, or move the image; most are drawn for each row. Numbers of 8 bits are those
 of the documented system."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,6 +26,13 @@ def _bytes_of(where, image):
     return image
 
 
+def _tones_of(where, image):
+    """An image of 8 bits, or of floats. Raises TypeError for others."""
+    image = np.asarray(image)
+    require_image(where, image)
+    return image if image.dtype in (np.float32, np.float64) else _bytes_of(where, image)
+
+
 def _by_channels(image, function):
     """A function over each channel."""
     if image.ndim == 2:
@@ -31,17 +41,19 @@ def _by_channels(image, function):
 
 
 class Invert(ImageMap):
-    """255 minus the image."""
+    """255 minus the elements of an image [height,width] or [height,width,channels], which keep their type."""
 
     def of_array(self, image):
-        return 255 - _bytes_of("Invert", image)
+        require_image("Invert", image)
+        return 255 - image if image.dtype == np.uint8 else (255 - image).astype(image.dtype)
 
     def of_pil(self, image):
         return pillow("Invert", "ImageOps").invert(image)
 
 
 class Equalize(ImageMap):
-    """Each channel with its tones spread so that about as many elements have each."""
+    """Each channel of an image of uint8, [height,width] or [height,width,channels], with its tones spread so that about
+    as many elements have each. Raises TypeError for other elements."""
 
     def of_pil(self, image):
         return pillow("Equalize", "ImageOps").equalize(image)
@@ -62,10 +74,10 @@ class Equalize(ImageMap):
 
 
 class AutoContrast(ImageMap):
-    """Each channel stretched to 0 to 255, after `cutoff` percent of its elements at both ends. Tones in `ignore` do not
-    count."""
+    """Each channel of an image of uint8 stretched to 0 to 255, after `cutoff` percent of its elements at both ends.
+    Tones in `ignore`, an integer or several, do not count. Raises TypeError for other elements."""
 
-    def __init__(self, cutoff=0.0, ignore=None):
+    def __init__(self, cutoff: float = 0.0, ignore: int | Sequence[int] | None = None):
         if isinstance(cutoff, bool) or not isinstance(cutoff, numbers.Real):
             raise TypeError(f"[AutoContrast] cutoff is not a number, got {cutoff!r}, expected one from 0 to 50")
         if not 0 <= cutoff < 50:
@@ -100,9 +112,11 @@ class AutoContrast(ImageMap):
 
 
 class GaussianBlur(ImageMap):
-    """An image blurred by normal weights over an odd number of elements in each direction."""
+    """An image [height,width] or [height,width,channels] of any element type, blurred by normal weights over
+    `kernel_size` elements, an odd number or (width, height). `sigma`, their deviation in elements, is 0.15 *
+    kernel_size + 0.35 where it is not given."""
 
-    def __init__(self, kernel_size, sigma=None):
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None):
         sizes = [kernel_size] * 2 if isinstance(kernel_size, numbers.Integral) else list(kernel_size)
         if len(sizes) != 2 or not all(isinstance(one, numbers.Integral) and one > 0 and one % 2 for one in sizes):
             raise ValueError(f"[GaussianBlur] bad kernel_size, got {kernel_size!r}, expected odd integers from 1")
@@ -152,9 +166,10 @@ class GaussianBlur(ImageMap):
 
 
 class RandomColor(Drawn):
-    """The image between its gray version, at 0, and itself, at 1, or beyond, by a drawn number of `degrees`."""
+    """An image uint8[height,width,3] between its gray version, at 0, and itself, at 1, or beyond, by a number drawn
+    from `degrees`. Raises TypeError for other elements, ValueError for other shapes."""
 
-    def __init__(self, degrees=(0.1, 1.9)):
+    def __init__(self, degrees: Sequence[float] = (0.1, 1.9)):
         self.degrees = _interval("RandomColor", "degrees", degrees)
 
     def drawn(self, image, generator):
@@ -167,9 +182,10 @@ class RandomColor(Drawn):
 
 
 class RandomSharpness(Drawn):
-    """The image between a blurred version, at 0, and itself, at 1, or sharper, by a drawn number of `degrees`."""
+    """An image of uint8 between a blurred version, at 0, and itself, at 1, or sharper, by a number drawn from
+    `degrees`. Raises TypeError for other elements."""
 
-    def __init__(self, degrees=(0.1, 1.9)):
+    def __init__(self, degrees: Sequence[float] = (0.1, 1.9)):
         self.degrees = _interval("RandomSharpness", "degrees", degrees)
 
     def drawn(self, image, generator):
@@ -181,9 +197,10 @@ class RandomSharpness(Drawn):
 
 
 class RandomSolarize(Drawn):
-    """255 minus the elements within a drawn interval of `threshold`; those from a single threshold on."""
+    """An image of uint8 with 255 minus the elements within an interval drawn from `threshold`, tones from 0 to 255;
+    with equal limits, of the elements from there on. Raises TypeError for other elements."""
 
-    def __init__(self, threshold=(0, 255)):
+    def __init__(self, threshold: float | Sequence[float] = (0, 255)):
         self.threshold = [int(one) for one in _interval("RandomSolarize", "threshold", threshold)]
         if self.threshold[1] > 255:
             raise ValueError(f"[RandomSolarize] bad threshold, got {threshold!r}, expected integers from 0 to 255")
@@ -195,9 +212,10 @@ class RandomSolarize(Drawn):
 
 
 class RandomPosterize(Drawn):
-    """The image with a drawn number of the highest bits of each element, from an interval of `bits`."""
+    """An image of uint8 with the highest bits of each element alone; how many of the 8 is drawn from `bits`, a number
+    or an interval. Raises TypeError for other elements."""
 
-    def __init__(self, bits=(8, 8)):
+    def __init__(self, bits: int | Sequence[int] = (8, 8)):
         bits = (bits, bits) if isinstance(bits, numbers.Integral) else bits
         self.bits = [int(one) for one in _interval("RandomPosterize", "bits", bits, 1)]
         if self.bits[1] > 8:
@@ -225,15 +243,24 @@ def _require_resample(where, resample):
 
 
 class RandomRotation(Drawn):
-    """The image turned against the clock by drawn degrees."""
+    """An image of uint8 or floats, turned against the clock by degrees drawn from `degrees`, an interval, or a number x
+    for -x to x. It keeps its size unless `expand`; `center` is the point (x, y) that stays, the middle by default, and
+    `fill_value` the tone, or one for each channel, of what comes into sight. Raises TypeError for other elements."""
 
-    def __init__(self, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        resample: Inter = Inter.NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill_value: int | Sequence[int] = 0,
+    ):
         self.degrees = _of_sides("RandomRotation", "degrees", degrees)
         self.resample, self.expand, self.center = _require_resample("RandomRotation", resample), bool(expand), center
         self.fill_value = filled("RandomRotation", fill_value)
 
     def drawn(self, image, generator):
-        image = _bytes_of("RandomRotation", image)
+        image = _tones_of("RandomRotation", image)
         fill = self.fill_value[::-1]  # as the documented map has it
         made = rotated(image, generator.uniform(*self.degrees), self.resample, self.expand, self.center, fill)
         return made[..., 0] if image.ndim == 2 else made
@@ -246,10 +273,20 @@ class RandomRotation(Drawn):
 
 
 class RandomAffine(Drawn):
-    """The image turned, moved, scaled and sheared around its middle, each by drawn numbers: degrees, shares of width
-    and height, a factor, degrees."""
+    """An image of uint8 or floats turned, moved, scaled and sheared around its middle, each by drawn numbers.
+    `degrees`: an interval, or x for -x to x. `translate`: limits of the shares of width and height. `scale`: an
+    interval of factors. `shear`: degrees, those of x, or of x and y. None leaves a change out. Raises TypeError for
+    other elements."""
 
-    def __init__(self, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        resample: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         where = "RandomAffine"
         self.degrees = _of_sides(where, "degrees", degrees)
         translate = [0, 0, 0, 0] if translate is None else list(translate)
@@ -270,7 +307,7 @@ class RandomAffine(Drawn):
         return [_interval(where, name, values[i : i + 2], -math.inf) for i in (0, 2)]
 
     def drawn(self, image, generator):
-        image = _bytes_of("RandomAffine", image)
+        image = _tones_of("RandomAffine", image)
         degrees, scale = generator.uniform(*self.degrees), generator.uniform(*self.scale)
         sides = image.shape[1], image.shape[0]
         moved = [generator.uniform(*pair) * side for pair, side in zip(self.translate, sides)]

@@ -4,7 +4,8 @@ from enum import Enum, IntEnum
 
 
 class Inter(IntEnum):
-    """How images are resized or moved."""
+    """How images are resized or moved: by the nearest element (NEAREST), two neighbours in each direction (LINEAR or
+    BILINEAR), four (CUBIC or BICUBIC), shares of the area (AREA), or as Pillow does it (ANTIALIAS, PILCUBIC)."""
 
     NEAREST = 0
     ANTIALIAS = 1
@@ -15,7 +16,8 @@ class Inter(IntEnum):
 
 
 class Border(str, Enum):
-    """How images are padded at their borders."""
+    """How the border of an image is filled: by one value (CONSTANT), the nearest element (EDGE), or the image mirrored
+    without (REFLECT) or with (SYMMETRIC) its edge."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -24,7 +26,7 @@ class Border(str, Enum):
 
 
 class ConvertMode(IntEnum):
-    """Which order of colours becomes which."""
+    """Which order of colours becomes which, such as COLOR_BGR2RGB; A is transparency, GRAY one channel."""
 
     COLOR_BGR2BGRA = COLOR_RGB2RGBA = 0
     COLOR_BGRA2BGR = COLOR_RGBA2RGB = 1
@@ -41,14 +43,14 @@ class ConvertMode(IntEnum):
 
 
 class ImageBatchFormat(IntEnum):
-    """Where the channels of a batch of images are."""
+    """Where the channels of a batch of images are: last (NHWC), or after the rows (NCHW)."""
 
     NHWC = 0
     NCHW = 1
 
 
 class ImageReadMode(IntEnum):
-    """Which channels of a file are read."""
+    """Which channels of a file are read: those it has (UNCHANGED), one (GRAYSCALE) or three (COLOR)."""
 
     UNCHANGED = 0
     GRAYSCALE = 1

@@ -1,5 +1,7 @@
 """Images and their files, by Pillow."""
 
+from __future__ import annotations
+
 import io
 import os
 
@@ -23,12 +25,12 @@ def _encoded(where, image, kind, **options):
     return np.frombuffer(stream.getvalue(), np.uint8)
 
 
-def encode_jpeg(image, quality=75):
+def encode_jpeg(image: np.ndarray, quality: int = 75) -> np.ndarray:
     """The bytes of a JPEG file, uint8[n], of an 8-bit image of 1 or 3 channels."""
     return _encoded("encode_jpeg", image, "JPEG", quality=require_integer("encode_jpeg", "quality", quality, 1, 100))
 
 
-def encode_png(image, compression_level=6):
+def encode_png(image: np.ndarray, compression_level: int = 6) -> np.ndarray:
     """The bytes of a PNG file, uint8[n], of an 8-bit image of 1 or 3 channels."""
     level = require_integer("encode_png", "compression_level", compression_level, 0, 9)
     return _encoded("encode_png", image, "PNG", compress_level=level)
@@ -47,13 +49,13 @@ def _there(where, filename):
     return filename
 
 
-def read_file(filename):
-    """The bytes of a file, uint8[n]."""
+def read_file(filename: str) -> np.ndarray:
+    """The bytes of a file, uint8[n]. Raises RuntimeError where there is none."""
     with open(_there("read_file", filename), "rb") as file:
         return np.frombuffer(file.read(), np.uint8)
 
 
-def write_file(filename, data):
+def write_file(filename: str, data: np.ndarray) -> None:
     """Writes uint8[n] to a file."""
     data = array_of(data)
     if data.dtype != np.uint8 or data.size and data.ndim != 1:
@@ -62,12 +64,12 @@ def write_file(filename, data):
         file.write(data.tobytes())
 
 
-def write_jpeg(filename, image, quality=75):
+def write_jpeg(filename: str, image: np.ndarray, quality: int = 75) -> None:
     """Writes an 8-bit image of 1 or 3 channels as a JPEG file."""
     write_file(_path("write_jpeg", filename), encode_jpeg(image, quality))
 
 
-def write_png(filename, image, compression_level=6):
+def write_png(filename: str, image: np.ndarray, compression_level: int = 6) -> None:
     """Writes an 8-bit image of 1 or 3 channels as a PNG file."""
     write_file(_path("write_png", filename), encode_png(image, compression_level))
 
@@ -78,7 +80,7 @@ def _gray_of_png(image):
     return ((red * 9798 + green * 19235 + blue * 3735) >> 15).astype(np.uint8)
 
 
-def read_image(filename, mode=ImageReadMode.UNCHANGED):
+def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
     """An image file as u8[height,width,channels]: with 3 channels, or with 1 if the file has, as `mode` says."""
     require_kind("read_image", "mode", mode, ImageReadMode)
     filename = _there("read_image", filename)
@@ -108,7 +110,7 @@ def _require_array(where, image):
         raise TypeError(f"[{where}] no image, got {type(image).__name__}, expected an array or an image of Pillow")
 
 
-def get_image_num_channels(image):
+def get_image_num_channels(image: np.ndarray) -> int:
     """Number of channels of an array (.., height, width, channels) or an image of Pillow."""
     if is_pil(image):
         return len(image.getbands())
@@ -117,7 +119,7 @@ def get_image_num_channels(image):
     return 1 if len(shape) == 2 else shape[-1]
 
 
-def get_image_size(image):
+def get_image_size(image: np.ndarray) -> list[int]:
     """[height, width] of an array (.., height, width, channels) or an image of Pillow."""
     if is_pil(image):
         return [image.size[1], image.size[0]]

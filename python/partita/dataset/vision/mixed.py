@@ -1,5 +1,7 @@
 """Batches whose images and labels are mixed with each other's."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita.dataset.vision.adjusted import stored
@@ -25,12 +27,14 @@ def _mixed_labels(labels, share, order):
 
 
 class MixUpBatch(Drawn):
-    """Each image of a batch times a share, and another times the rest, and their labels likewise (Zhang et al. 2018).
-    The share is one number of the Beta distribution for the batch."""
+    """For `map` after `batch`, of the columns images and labels: each image of a batch times a share, and another times
+    the rest, and their labels likewise (Zhang et al. 2018). Labels are shares of classes, [rows,classes], such as
+    OneHot makes, and become float32; images keep their element type. The share is one number of Beta(alpha, alpha) for
+    the batch. Raises ValueError for labels of one dimension."""
 
     takes_columns = True
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0):
         self.alpha = float(require_number("MixUpBatch", "alpha", alpha, 1e-9))
 
     def drawn(self, images, labels, generator):
@@ -41,12 +45,14 @@ class MixUpBatch(Drawn):
 
 
 class CutMixBatch(Drawn):
-    """With a probability, a window of each image of a batch from another one, and labels by their areas (Yun et al.
-    2019)."""
+    """For `map` after `batch`, of the columns images and labels [rows,classes]: with the probability `prob`, a window
+    of each image comes from another one, and labels, as float32, are mixed by the areas (Yun et al. 2019). The area is
+    drawn by Beta(alpha, alpha). `image_batch_format` says where the channels are: NHWC or NCHW. Raises ValueError for
+    labels of one dimension."""
 
     takes_columns = True
 
-    def __init__(self, image_batch_format, alpha=1.0, prob=1.0):
+    def __init__(self, image_batch_format: ImageBatchFormat, alpha: float = 1.0, prob: float = 1.0):
         self.format = require_kind("CutMixBatch", "image_batch_format", image_batch_format, ImageBatchFormat)
         self.alpha = float(require_number("CutMixBatch", "alpha", alpha, 1e-9))
         self.prob = _probability("CutMixBatch", prob)
@@ -87,7 +93,7 @@ class MixUp(Drawn):
 
     takes_columns = True
 
-    def __init__(self, batch_size, alpha, is_single=True):
+    def __init__(self, batch_size: int, alpha: float, is_single: bool = True):
         self.alpha, self.is_single = float(require_number("MixUp", "alpha", alpha, 1e-9)), bool(is_single)
         self.batch_size, self._before = batch_size, None
 

@@ -1,12 +1,13 @@
 """Maps that move an image by given amounts, and by a drawn perspective."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
-import numpy as np
-
-from partita.dataset.vision.base import Drawn, ImageMap, require_integer, require_number
+from partita.dataset.vision.base import Drawn, ImageMap, of_each, require_integer, require_number
 from partita.dataset.vision.drawn import _probability
-from partita.dataset.vision.enhanced import _bytes_of, _require_resample
+from partita.dataset.vision.enhanced import _bytes_of, _require_resample, _tones_of
 from partita.dataset.vision.enums import Inter
 from partita.dataset.vision.pillow import pillow, resampling
 from partita.dataset.vision.warped import affine, filled, perspective, rotated, seen, warped
@@ -17,9 +18,18 @@ def _like(made, image):
 
 
 class Affine(ImageMap):
-    """The image turned by degrees, moved by shares of its width and height, scaled and sheared around its middle."""
+    """An image of uint8 or floats turned against the clock by `degrees`, moved by shares of its width and height
+    (`translate`), scaled by a factor and sheared by degrees around its middle."""
 
-    def __init__(self, degrees, translate, scale, shear, resample=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        degrees: float,
+        translate: Sequence[float],
+        scale: float,
+        shear: float | Sequence[float],
+        resample: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         where = "Affine"
         self.degrees = require_number(where, "degrees", degrees, -180, 180)
         shear = (shear, 0.0) if isinstance(shear, numbers.Real) else shear
@@ -32,22 +42,31 @@ class Affine(ImageMap):
         self.resample, self.fill_value = _require_resample(where, resample), filled(where, fill_value)
 
     def of_array(self, image):
-        image = _bytes_of("Affine", image)
+        image = _tones_of("Affine", image)
         moved = [share * side for share, side in zip(self.translate, image.shape[1::-1])]
         matrix = affine(image.shape, self.degrees, moved, self.scale_, self.shear)
         return _like(warped(image, matrix, image.shape[:2], self.resample, self.fill_value), image)
 
 
 class Rotate(ImageMap):
-    """The image turned against the clock by degrees."""
+    """An image of uint8 or floats turned against the clock by `degrees`; the other options are those of
+    RandomRotation."""
 
-    def __init__(self, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    def __init__(
+        self,
+        degrees: float,
+        resample: Inter = Inter.NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill_value: int | Sequence[int] = 0,
+    ):
         self.degrees = require_number("Rotate", "degrees", degrees) % 360
         self.resample, self.expand = _require_resample("Rotate", resample), bool(expand)
         self.center, self.fill_value = center, filled("Rotate", fill_value)
 
+    @of_each
     def of_array(self, image):
-        image = _bytes_of("Rotate", image)
+        image = _tones_of("Rotate", image)
         fill = self.fill_value[::-1]  # as the documented map has it
         return _like(rotated(image, self.degrees, self.resample, self.expand, self.center, fill), image)
 
@@ -66,15 +85,20 @@ def _seen_by_pillow(image, starts, ends, resample):
 
 
 class Perspective(ImageMap):
-    """The image seen so that four points (x, y) move to four others."""
+    """An image of uint8 or floats seen so that four points (x, y), in elements from the corner, move to four others."""
 
-    def __init__(self, start_points, end_points, interpolation=Inter.BILINEAR):
+    def __init__(
+        self,
+        start_points: Sequence[Sequence[float]],
+        end_points: Sequence[Sequence[float]],
+        interpolation: Inter = Inter.BILINEAR,
+    ):
         self.starts = _points("Perspective", "start_points", start_points)
         self.ends = _points("Perspective", "end_points", end_points)
         self.interpolation = _require_resample("Perspective", interpolation)
 
     def of_array(self, image):
-        image = _bytes_of("Perspective", image)
+        image = _tones_of("Perspective", image)
         return _like(seen(image, perspective(self.starts, self.ends), self.interpolation), image)
 
     def of_pil(self, image):
@@ -85,7 +109,7 @@ class RandomPerspective(Drawn):
     """With a probability, the image seen so that its corners move inwards, by at most `distortion_scale` of the half
     width and height each."""
 
-    def __init__(self, distortion_scale=0.5, prob=0.5, interpolation=Inter.BICUBIC):
+    def __init__(self, distortion_scale: float = 0.5, prob: float = 0.5, interpolation: Inter = Inter.BICUBIC):
         self.scale = require_number("RandomPerspective", "distortion_scale", distortion_scale, 0, 1)
         self.prob = _probability("RandomPerspective", prob)
         self.interpolation = _require_resample("RandomPerspective", interpolation)

@@ -1,10 +1,13 @@
 """Images with borders, and windows of them."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
-from partita.dataset.vision.base import Drawn, ImageMap, require_image, require_integer, require_kind
+from partita.dataset.vision.base import Drawn, ImageMap, of_each, require_image, require_integer, require_kind
 from partita.dataset.vision.drawn import sizes_of
 from partita.dataset.vision.enums import Border
 from partita.dataset.vision.pillow import padded_pil
@@ -40,10 +43,13 @@ def bordered(image, padding, fill, mode):
 
 
 class Pad(ImageMap):
-    """The image with a border. `padding` is one number, (left and right, top and bottom) or (left, top, right,
-    bottom)."""
+    """An image [height,width] or [height,width,channels] with a border of `padding` elements: one number, (left and
+    right, top and bottom) or (left, top, right, bottom). It is filled with `fill_value`, one number or one for each
+    channel, or as `padding_mode` says."""
 
-    def __init__(self, padding, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(
+        self, padding: int | Sequence[int], fill_value: int | Sequence[int] = 0, padding_mode: Border = Border.CONSTANT
+    ):
         self.padding, self.fill_value = padding_of("Pad", padding), fill_of("Pad", fill_value)
         self.padding_mode = require_kind("Pad", "padding_mode", padding_mode, Border)
 
@@ -59,7 +65,13 @@ class PadToSize(ImageMap):
     """The image with a border that makes it (height, width). It is in the middle, or `offset` (top, left) from the
     corner."""
 
-    def __init__(self, size, offset=None, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        offset: int | Sequence[int] | None = None,
+        fill_value: int | Sequence[int] = 0,
+        padding_mode: Border = Border.CONSTANT,
+    ):
         where = "PadToSize"
         self.size, self.fill_value = sizes_of(where, size), fill_of(where, fill_value)
         offset = [offset] * 2 if isinstance(offset, numbers.Number) else offset
@@ -111,6 +123,7 @@ class RandomCropWith(Drawn):
             )
         return int(generator.integers(height - self.size[0] + 1)), int(generator.integers(width - self.size[1] + 1))
 
+    @of_each
     def drawn(self, image, generator):
         require_image("RandomCrop", image)
         borders, height, width = self.borders(*image.shape[:2])

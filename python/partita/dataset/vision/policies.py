@@ -1,5 +1,9 @@
 """Maps that choose among others: learned policies, and policies of one's own."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from partita.dataset.transforms import rows
@@ -98,7 +102,7 @@ def augmented(image, name, magnitude, interpolation, fill):
 class _Policy(Drawn):
     """The base of maps of 8-bit colours by such policies."""
 
-    def __init__(self, interpolation, fill_value):
+    def __init__(self, interpolation: Inter, fill_value: int | Sequence[int]):
         where = type(self).__name__
         self.interpolation = require_kind(where, "interpolation", interpolation, Inter)
         self.fill_value = filled(where, fill_value)
@@ -117,9 +121,15 @@ class _Policy(Drawn):
 
 
 class AutoAugment(_Policy):
-    """One of 25 pairs of maps that were learned on a data set, each with its probability."""
+    """One of 25 pairs of maps that were learned on a data set (`policy`), each with its probability, of an image
+    uint8[height,width,3]. Raises TypeError for other elements, ValueError for other shapes."""
 
-    def __init__(self, policy=AutoAugmentPolicy.IMAGENET, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
+        interpolation: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         super().__init__(interpolation, fill_value)
         self.policy = require_kind("AutoAugment", "policy", policy, AutoAugmentPolicy)
         self.pairs = learned(policy.value)
@@ -135,9 +145,17 @@ class AutoAugment(_Policy):
 
 
 class RandAugment(_Policy):
-    """`num_ops` drawn maps, all with one magnitude (Cubuk et al. 2020)."""
+    """`num_ops` drawn maps of an image uint8[height,width,3], all with one magnitude of 0 to `num_magnitude_bins` - 1
+    (Cubuk et al. 2020). Raises TypeError for other elements, ValueError for other shapes or magnitudes."""
 
-    def __init__(self, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self,
+        num_ops: int = 2,
+        magnitude: int = 9,
+        num_magnitude_bins: int = 31,
+        interpolation: Inter = Inter.NEAREST,
+        fill_value: int | Sequence[int] = 0,
+    ):
         super().__init__(interpolation, fill_value)
         self.num_ops = require_integer("RandAugment", "num_ops", num_ops, 0)
         self.bins = require_integer("RandAugment", "num_magnitude_bins", num_magnitude_bins, 2)
@@ -159,9 +177,12 @@ class RandAugment(_Policy):
 
 
 class TrivialAugmentWide(_Policy):
-    """One drawn map with a drawn magnitude (Mueller and Hutter 2021)."""
+    """One drawn map of an image uint8[height,width,3], with a drawn magnitude (Mueller and Hutter 2021). Raises
+    TypeError for other elements, ValueError for other shapes."""
 
-    def __init__(self, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(
+        self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST, fill_value: int | Sequence[int] = 0
+    ):
         super().__init__(interpolation, fill_value)
         self.bins = require_integer("TrivialAugmentWide", "num_magnitude_bins", num_magnitude_bins, 2)
 
@@ -201,7 +222,7 @@ class _Chosen(Drawn):
 class UniformAugment(_Chosen):
     """`num_ops` of several maps, each with a drawn probability (LingChen et al. 2020)."""
 
-    def __init__(self, transforms, num_ops=2):
+    def __init__(self, transforms: Sequence[Callable], num_ops: int = 2):
         self.transforms = _require_maps("UniformAugment", transforms)
         self.num_ops = require_integer("UniformAugment", "num_ops", num_ops, 1, len(self.transforms))
 
@@ -215,7 +236,7 @@ class UniformAugment(_Chosen):
 class RandomSelectSubpolicy(_Chosen):
     """One of several lists of pairs (map, probability), whose maps follow each other."""
 
-    def __init__(self, policy):
+    def __init__(self, policy: Sequence):
         where = "RandomSelectSubpolicy"
         kinds = (list, tuple)
         pairs = [one for part in policy for one in part] if isinstance(policy, kinds) and all(policy) and all(

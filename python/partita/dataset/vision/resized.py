@@ -37,7 +37,8 @@ def _cubic(size, wanted):
 def _by_cubic(image, size):
     """8-bit elements have weights of eleven bits, exact along rows and in float32 along columns, as OpenCV has them."""
     if image.dtype != np.uint8:
-        return _weighed(_weighed(image.astype(np.float32), 1, size[1]), 0, size[0]).astype(image.dtype)
+        values = image if image.dtype == np.float64 else image.astype(np.float32)
+        return _weighed(_weighed(values, 1, size[1]), 0, size[0]).astype(image.dtype)
     rows = _weighed(image.astype(np.int32), 1, size[1], lambda one: np.rint(one * np.float32(2048)).astype(np.int32))
     places, weights = _cubic(image.shape[0], size[0])
     made = np.zeros((size[0], *rows.shape[1:]), np.float32)
@@ -74,6 +75,16 @@ def _shares(size, wanted):
     low, high = np.maximum.outer(ends[:-1], np.arange(size)), np.minimum.outer(ends[1:], np.arange(size) + 1)
     shares = np.clip(high - low, 0, None)
     return shares / shares.sum(1, keepdims=True)
+
+
+def _linear(size, wanted):
+    """Weights of the two elements next to each wanted one, of float32 as OpenCV has them."""
+    at = ((np.arange(wanted) + 0.5) * _scale(size, wanted) - 0.5).astype(np.float32)
+    first = np.floor(at).astype(int)
+    rest, made = at - first.astype(np.float32), np.zeros((wanted, size))
+    for k, weight in ((0, 1 - rest), (1, rest)):
+        np.add.at(made, (np.arange(wanted), np.clip(first + k, 0, size - 1)), weight)
+    return made
 
 
 def _near_shares(size, wanted):
@@ -151,6 +162,8 @@ def resized(image, size, interpolation=None, where="Resize"):
         return image
     if interpolation in (None, Inter.LINEAR) and image.ndim == 2:
         return resized(image[..., None], size)[..., 0]
+    if interpolation in (None, Inter.LINEAR) and image.dtype == np.float64:
+        return _weighted(*(_linear(n, wanted) for n, wanted in zip(image.shape, size)), image)
     if interpolation in (None, Inter.LINEAR):
         return np.asarray(_data.resize(*size).apply(_core.Array(np.ascontiguousarray(image))))
     if interpolation == Inter.AREA:

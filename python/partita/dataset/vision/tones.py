@@ -1,11 +1,16 @@
 """Maps that change colours and tones by given amounts, and those that do so with a probability."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita.dataset.vision import adjusted
 from partita.dataset.vision.base import (
     Drawn,
     ImageMap,
+    of_each,
     require_colors,
     require_image,
     require_integer,
@@ -13,7 +18,7 @@ from partita.dataset.vision.base import (
     require_number,
 )
 from partita.dataset.vision.drawn import _probability
-from partita.dataset.vision.enhanced import AutoContrast, Equalize, Invert, _bytes_of
+from partita.dataset.vision.enhanced import AutoContrast, Equalize, Invert, _bytes_of, _tones_of
 from partita.dataset.vision.enums import ConvertMode
 from partita.dataset.vision.pillow import enhanced, hue_turned, to_pil
 
@@ -35,38 +40,42 @@ class _Adjust(ImageMap):
 
 
 class AdjustBrightness(_Adjust):
-    """Colours times a factor."""
+    """The colours of an image [height,width,3] times a factor from 0; uint8 is cut to 0 to 255. Raises ValueError for
+    other shapes and negative factors."""
 
     _name, _function, _pillow = "brightness_factor", staticmethod(adjusted.brightened), "Brightness"
 
-    def __init__(self, brightness_factor):
+    def __init__(self, brightness_factor: float):
         super().__init__(brightness_factor)
 
 
 class AdjustContrast(_Adjust):
-    """Colours between the mean brightness of the image, at 0, and themselves, at 1, or beyond."""
+    """The colours of an image [height,width,3] between its mean brightness, at 0, and themselves, at 1, or beyond.
+    Raises ValueError for other shapes and negative factors."""
 
     _name, _function, _pillow = "contrast_factor", staticmethod(adjusted.contrasted), "Contrast"
 
-    def __init__(self, contrast_factor):
+    def __init__(self, contrast_factor: float):
         super().__init__(contrast_factor)
 
 
 class AdjustSaturation(_Adjust):
-    """Colours between gray ones, at 0, and themselves, at 1, or beyond."""
+    """The colours of an image [height,width,3] between gray ones, at 0, and themselves, at 1, or beyond. Raises
+    ValueError for other shapes and negative factors."""
 
     _name, _function, _pillow = "saturation_factor", staticmethod(adjusted.saturated), "Color"
 
-    def __init__(self, saturation_factor):
+    def __init__(self, saturation_factor: float):
         super().__init__(saturation_factor)
 
 
 class AdjustHue(_Adjust):
-    """Colours with their hue turned by a share of the circle, from -0.5 to 0.5."""
+    """The colours of an image [height,width,3] with their hue turned by a share of the circle, from -0.5 to 0.5. Raises
+    ValueError for other shapes and factors."""
 
     _name, _range, _function = "hue_factor", (-0.5, 0.5), staticmethod(adjusted.turned)
 
-    def __init__(self, hue_factor):
+    def __init__(self, hue_factor: float):
         super().__init__(hue_factor)
 
     def of_pil(self, image):
@@ -74,24 +83,26 @@ class AdjustHue(_Adjust):
 
 
 class AdjustSharpness(_Adjust):
-    """The image between a blurred version, at 0, and itself, at 1, or sharper."""
+    """An image of uint8 or floats between a blurred version, at 0, and itself, at 1, or sharper. Raises TypeError for
+    other elements, ValueError for negative factors."""
 
     _name, _pillow = "sharpness_factor", "Sharpness"
 
-    def __init__(self, sharpness_factor):
+    def __init__(self, sharpness_factor: float):
         super().__init__(sharpness_factor)
 
     def of_array(self, image):
-        return adjusted.sharpened(_bytes_of("AdjustSharpness", image), self.factor)
+        return adjusted.sharpened(_tones_of("AdjustSharpness", image), self.factor)
 
 
 class AdjustGamma(ImageMap):
     """gain * tone^gamma, of tones to 1; for images of floats (gain * tone)^gamma, cut to 0 to 1."""
 
-    def __init__(self, gamma, gain=1):
+    def __init__(self, gamma: float, gain: float = 1):
         self.gamma = float(require_number("AdjustGamma", "gamma", gamma, 0))
         self.gain = float(require_number("AdjustGamma", "gain", gain))
 
+    @of_each
     def of_array(self, image):
         require_image("AdjustGamma", image)
         if image.dtype.kind == "f":
@@ -104,9 +115,10 @@ class AdjustGamma(ImageMap):
 
 
 class Posterize(ImageMap):
-    """The highest bits of each element."""
+    """An image of uint8 with the highest `bits` bits, 0 to 8, of each element alone. Raises TypeError for other
+    elements."""
 
-    def __init__(self, bits):
+    def __init__(self, bits: int):
         self.bits = require_integer("Posterize", "bits", bits, 0, 8)
 
     def of_array(self, image):
@@ -114,9 +126,9 @@ class Posterize(ImageMap):
 
 
 class Solarize(ImageMap):
-    """255 minus the elements within two thresholds, or from one on."""
+    """An image with 255 minus the elements within two thresholds, tones from 0 to 255, or from one on."""
 
-    def __init__(self, threshold):
+    def __init__(self, threshold: float | Sequence[float]):
         pair = (threshold, threshold) if isinstance(threshold, (int, float)) else tuple(threshold)
         if len(pair) != 2 or pair[0] > pair[1]:
             raise ValueError(f"[Solarize] bad threshold, got {threshold!r}, expected a number or two rising ones")
@@ -141,37 +153,38 @@ class _Perhaps(Drawn):
 
 
 class RandomAdjustSharpness(_Perhaps):
-    """AdjustSharpness with a probability."""
+    """AdjustSharpness by `degree`, at least 0, with the probability `prob`, of an image of uint8."""
 
-    def __init__(self, degree, prob=0.5):
+    def __init__(self, degree: float | Sequence[float], prob: float = 0.5):
         super().__init__(AdjustSharpness(degree), prob)
 
 
 class RandomAutoContrast(_Perhaps):
-    """AutoContrast with a probability."""
+    """AutoContrast with the probability `prob`, of an image of uint8."""
 
-    def __init__(self, cutoff=0.0, ignore=None, prob=0.5):
+    def __init__(self, cutoff: float = 0.0, ignore: int | Sequence[int] | None = None, prob: float = 0.5):
         super().__init__(AutoContrast(cutoff, ignore), prob)
 
 
 class RandomEqualize(_Perhaps):
-    """Equalize with a probability."""
+    """Equalize with the probability `prob`, of an image of uint8."""
 
-    def __init__(self, prob=0.5):
+    def __init__(self, prob: float = 0.5):
         super().__init__(Equalize(), prob)
 
 
 class RandomInvert(_Perhaps):
-    """Invert with a probability."""
+    """Invert with the probability `prob`, of an image of uint8."""
 
-    def __init__(self, prob=0.5):
+    def __init__(self, prob: float = 0.5):
         super().__init__(Invert(), prob)
 
 
 class Grayscale(ImageMap):
-    """The brightness of colours, as one channel or as three equal ones."""
+    """The brightness of colours [height,width,3], as `num_output_channels` equal channels, 1 or 3, of the same
+    elements."""
 
-    def __init__(self, num_output_channels=1):
+    def __init__(self, num_output_channels: int = 1):
         self.num_output_channels = require_integer("Grayscale", "num_output_channels", num_output_channels, 1, 3)
         if num_output_channels == 2:
             raise ValueError("[Grayscale] bad num_output_channels, got 2, expected 1 or 3")
@@ -191,7 +204,7 @@ class Grayscale(ImageMap):
 class RandomGrayscale(Drawn):
     """Grayscale with a probability, with as many channels as before."""
 
-    def __init__(self, prob=0.1):
+    def __init__(self, prob: float = 0.1):
         self.prob = _probability("RandomGrayscale", prob)
 
     def drawn(self, image, generator):
@@ -219,9 +232,11 @@ _ORDERS = {
 
 
 class ConvertColor(ImageMap):
-    """Another order of colours, with or without transparency or gray."""
+    """An image in another order of colours, with or without transparency or gray, as `convert_mode` says: COLOR_BGR2RGB
+    of [height,width,3]. Gray images are [height,width]. Raises ValueError for another number of channels than the mode
+    takes."""
 
-    def __init__(self, convert_mode):
+    def __init__(self, convert_mode: ConvertMode):
         self.convert_mode = require_kind("ConvertColor", "convert_mode", convert_mode, ConvertMode)
 
     def of_array(self, image):
@@ -246,7 +261,7 @@ class ConvertColor(ImageMap):
 class NormalizePad(ImageMap):
     """(value - mean) / std of each channel, and a channel of zeros after them."""
 
-    def __init__(self, mean, std, dtype="float32", is_hwc=True):
+    def __init__(self, mean: Sequence[float], std: Sequence[float], dtype: str = "float32", is_hwc: bool = True):
         if len(mean) != len(std):
             raise ValueError(
                 f"[NormalizePad] different numbers of means and deviations, got {len(mean)} and {len(std)}, expected "
@@ -269,9 +284,11 @@ class NormalizePad(ImageMap):
 
 
 class LinearTransformation(ImageMap):
-    """The elements of an array, minus a mean, times a square matrix: such as for whitening."""
+    """The elements of an array, minus a mean, times a square matrix: such as for whitening. `transformation_matrix` is
+    [n,n] and `mean_vector` [n], for arrays of n elements in all, which keep their shape. Raises ValueError for
+    others."""
 
-    def __init__(self, transformation_matrix, mean_vector):
+    def __init__(self, transformation_matrix: np.ndarray, mean_vector: np.ndarray):
         self.matrix, self.mean = np.asarray(transformation_matrix), np.asarray(mean_vector)
         if self.matrix.ndim != 2 or self.matrix.shape != (len(self.mean),) * 2:
             raise ValueError(
@@ -295,9 +312,10 @@ _LIGHTS = np.array([55.46, 4.794, 1.148]) * np.array(
 
 
 class RandomLighting(Drawn):
-    """Colours plus a normal number of deviation `alpha` times each main direction of the colours of ImageNet."""
+    """Colours [height,width,3] plus a normal number of deviation `alpha` times each main direction of the colours of
+    ImageNet."""
 
-    def __init__(self, alpha=0.05):
+    def __init__(self, alpha: float = 0.05):
         self.alpha = float(require_number("RandomLighting", "alpha", alpha, 0))
 
     def drawn(self, image, generator):
@@ -309,7 +327,7 @@ class RandomLighting(Drawn):
 class _OfChannels(ImageMap):
     """The base of maps of three channels, (height, width, 3) or (3, height, width), or of a batch of such."""
 
-    def __init__(self, is_hwc=False):
+    def __init__(self, is_hwc: bool = False):
         if not isinstance(is_hwc, bool):
             raise TypeError(f"[{type(self).__name__}] is_hwc is not a boolean, got {is_hwc!r}, expected True or False")
         self.is_hwc = is_hwc

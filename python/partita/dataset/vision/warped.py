@@ -24,9 +24,15 @@ def _cubic(x):
 
 
 @functools.lru_cache(maxsize=2)
+def _exact_weights(is_cubic):
+    """Weights of [place of the row, place of the column, element of the row, element of the column], in float32."""
+    lines = np.array([_cubic(i / _PLACES) if is_cubic else [1 - i / _PLACES, i / _PLACES] for i in range(_PLACES)])
+    return np.einsum("ai,bj->abij", lines, lines).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=2)
 def _weights(is_cubic):
-    """Weights of [place of the row, place of the column, element of the row, element of the column], as integers that
-    add up to _ONE."""
+    """The weights as integers that add up to _ONE."""
     lines = np.array([_cubic(i / _PLACES) if is_cubic else [1 - i / _PLACES, i / _PLACES] for i in range(_PLACES)])
     made = np.rint(np.einsum("ai,bj->abij", lines, lines) * _ONE).astype(np.int64)
     size, middle = lines.shape[1], lines.shape[1] // 2
@@ -92,21 +98,22 @@ def _sampled(image, places, interpolation, fill):
     columns, rows = places
     if interpolation == Inter.NEAREST:
         return _taken(image, rows, columns, fill).astype(image.dtype)
-    is_cubic = interpolation == Inter.BICUBIC
-    weights = _weights(is_cubic)[rows & (_PLACES - 1), columns & (_PLACES - 1)]
-    total = np.zeros((*rows.shape, image.shape[2]), np.int64)
+    is_cubic, is_exact = interpolation == Inter.BICUBIC, image.dtype.kind == "f"
+    weights = (_exact_weights if is_exact else _weights)(is_cubic)[rows & (_PLACES - 1), columns & (_PLACES - 1)]
+    total = np.zeros((*rows.shape, image.shape[2]), image.dtype if is_exact else np.int64)
     for i in range(weights.shape[2]):
         for j in range(weights.shape[3]):
             taken = _taken(image, (rows >> _BITS) + i - is_cubic, (columns >> _BITS) + j - is_cubic, fill)
             total += taken * weights[:, :, i, j, None]
-    return np.clip((total + (_ONE >> 1)) >> 15, 0, 255).astype(image.dtype)
+    return total if is_exact else np.clip((total + (_ONE >> 1)) >> 15, 0, 255).astype(image.dtype)
 
 
 def _taken(image, rows, columns, fill):
     """Elements of an image, those around it included."""
     height, width = image.shape[:2]
     is_inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-    taken = image[np.clip(rows, 0, height - 1), np.clip(columns, 0, width - 1)].astype(np.int64)
+    taken = image[np.clip(rows, 0, height - 1), np.clip(columns, 0, width - 1)]
+    taken = taken if image.dtype.kind == "f" else taken.astype(np.int64)
     return np.where(is_inside[..., None], taken, fill)
 
 

@@ -1,6 +1,8 @@
 """Optimizers by averages of gradients and of their squares: Adam and its relatives."""
 
 from partita.common import dtype as mstype
+from partita.common._types import Parameters
+from partita.common.tensor import Tensor
 from partita.experimental.optim.optimizer import Updated, require
 from partita.nn.optim.averaging import rest_of_power
 from partita.ops import functional as F
@@ -39,7 +41,15 @@ class Adam(_Averaged):
     kept = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *, maximize=False
+        self,
+        params: Parameters,
+        lr: Tensor | float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
     ):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad=amsgrad, maximize=maximize)
 
@@ -89,7 +99,15 @@ class AdamW(Adam):
     decays_gradients, scales_epsilon = False, True
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False
+        self,
+        params: Parameters,
+        lr: Tensor | float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
     ):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 

@@ -1,5 +1,7 @@
 """Gradient descent, averaged gradient descent, and steps by the signs of gradients."""
 
+from partita.common._types import Parameters
+from partita.common.tensor import Tensor
 from partita.experimental.optim.optimizer import Updated, require
 from partita.nn.optim.averaging import asgd, asgd_shares, begun, rprop
 from partita.ops import functional as F
@@ -13,7 +15,15 @@ class SGD(Updated):
     velocity = "accum"  # name of the state
 
     def __init__(
-        self, params, lr, momentum=0, dampening=0, weight_decay=0.0, nesterov=False, *, maximize=False
+        self,
+        params: Parameters,
+        lr: Tensor | float,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
     ):
         where = type(self).__name__
         require(where, "momentum", momentum, momentum >= 0, "a number from 0")

@@ -1,13 +1,18 @@
 """Convolutions of lines, images and volumes as layers, with biases and without padding unless told to."""
 
 import math
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
+from partita.common._types import DType, Ints
 from partita.common.initializer import HeUniform, Uniform, initializer
 from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
 from partita.mint import convolutions as C
 from partita.nn.cell import Cell
+from partita.nn.convolution_parts import require_sizes
 from partita.ops import functional as F
+from partita.ops.pools import require_integers
 
 _PADDINGS = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
 
@@ -20,7 +25,9 @@ class _Convolution(Cell):
     def _take(self, channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, dtype):
         where, (inner, outer) = type(self).__name__, channels
         dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
-        if min(inner, outer, groups) < 1 or inner % groups or outer % groups:
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
+        require_sizes(where, in_channels=inner, out_channels=outer, groups=groups, **sizes)
+        if inner % groups or outer % groups:
             raise ValueError(
                 f"[{where}] channels do not divide into groups, got {inner} to {outer} in {groups}, expected multiples"
             )
@@ -39,7 +46,7 @@ class _Convolution(Cell):
         bound = 1 / math.sqrt(math.prod(shape[1:]))
         self.bias = Parameter(initializer(Uniform(bound), [outer], dtype)) if bias else None
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return self._convolved(input, self.padding)
 
     def _convolved(self, x, padding):
@@ -50,7 +57,7 @@ class _Convolution(Cell):
         call = type(self).function
         return call(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (
             f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, groups={self.groups}, "
@@ -61,16 +68,16 @@ class _Convolution(Cell):
 class _Plain(_Convolution):
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints | str = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        dtype: DType | None = None,
     ):
         super().__init__()
         channels = in_channels, out_channels
@@ -78,50 +85,62 @@ class _Plain(_Convolution):
 
 
 class Conv1d(_Plain):
-    """Convolution of lines x[n, c, w]. `padding` is the number of zeros at both ends, or "valid" or "same";
-    `padding_mode` says what stands there in place of zeros ("reflect", "replicate", "circular")."""
+    """Convolution of lines. Takes (n, in_channels, w) or (in_channels, w), gives as many of out_channels and w'
+    elements. `padding` is the number of zeros at both ends, or "valid" (none) or "same" (as many as keep the size, with
+    a stride of 1); `padding_mode` says what stands there in place of zeros ("reflect", "replicate", "circular").
+    Parameters: weight (out_channels, in_channels / groups, kernel_size), and bias (out_channels) with `bias`. Raises
+    ValueError for channels that do not divide into groups, sizes below 1, an unknown padding_mode, and inputs of other
+    shapes."""
 
     count, function = 1, staticmethod(C.conv1d)
 
 
 class Conv2d(_Plain):
-    """Convolution of images x[n, c, h, w], with options as `Conv1d` has them."""
+    """Convolution of images, with options as `Conv1d` has them. Takes (n, in_channels, h, w) or (in_channels, h, w),
+    gives as many of out_channels, h' rows and w' columns. Parameters: weight (out_channels, in_channels / groups, rows,
+    columns), and bias (out_channels) with `bias`. Raises ValueError for channels that do not divide into groups, sizes
+    below 1, and inputs of other shapes."""
 
     count, function = 2, staticmethod(C.conv2d)
 
 
 class Conv3d(_Plain):
-    """Convolution of volumes x[n, c, d, h, w], with options as `Conv1d` has them."""
+    """Convolution of volumes, with options as `Conv1d` has them. Takes (n, in_channels, d, h, w) or (in_channels, d, h,
+    w), gives as many of out_channels and other sizes. Parameters: weight (out_channels, in_channels / groups, kd, kh,
+    kw), and bias (out_channels) with `bias`. Raises ValueError for channels that do not divide into groups, sizes below
+    1, and inputs of other shapes."""
 
     count, function = 3, staticmethod(C.conv3d)
 
 
 class ConvTranspose2d(_Convolution):
-    """The transposed convolution of images: see `nn.functional.conv_transpose2d`. A call may give the size of the
-    result, (rows, columns), of those that the stride allows."""
+    """The transposed convolution of images: see `nn.functional.conv_transpose2d`. Takes (n, in_channels, h, w), gives
+    (n, out_channels, h', w'). A call may give the size of the result, (rows, columns), of those that the stride allows.
+    Parameters: weight (in_channels, out_channels / groups, rows, columns), and bias (out_channels) with `bias`. Raises
+    ValueError for channels that do not divide into groups, and for a size that no output_padding gives."""
 
     transposed = True
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Ints = 1,
+        padding_mode: str = "zeros",
+        dtype: DType | None = None,
     ):
         super().__init__()
         channels = in_channels, out_channels
         self._take(channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, dtype)
         self.output_padding = C.several("ConvTranspose2d", "output_padding", output_padding, 2)
 
-    def construct(self, input, output_size=None):
+    def construct(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         more = self.output_padding if output_size is None else self._more(input.shape[-2:], output_size)
         options = self.stride, self.padding, more, self.groups, self.dilation
         return C.conv_transpose2d(input, self.weight, self.bias, *options)
@@ -129,7 +148,8 @@ class ConvTranspose2d(_Convolution):
     def _more(self, sizes, output_size):
         """The output padding that gives a size. Raises ValueError if none does."""
         made = []
-        windows = zip(sizes, tuple(output_size)[-2:], self.kernel_size, self.stride, self.padding, self.dilation)
+        given = require_integers("ConvTranspose2d", "output_size", output_size)
+        windows = zip(sizes, given[-2:], self.kernel_size, self.stride, self.padding, self.dilation)
         for size, wanted, k, step, less, gap in windows:
             more = wanted - ((size - 1) * step - 2 * less + gap * (k - 1) + 1)
             if not 0 <= more < step:

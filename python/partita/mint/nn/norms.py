@@ -2,8 +2,9 @@
 
 import numbers
 
-from partita._current import current, outside
+from partita._trace import count
 from partita.common import dtype as mstype
+from partita.common._types import DType, Ints
 from partita.common.initializer import initializer
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -12,23 +13,23 @@ from partita.nn.cell import Cell
 from partita.ops import functional as F
 
 
-def _count(batches):
-    """Adds 1 to a number of batches, at once, if Python runs in every step. A call of the step would end its program
-    before the update of parameters."""
-    build = current()
-    if build is None or (build.is_recorded and not build.is_mapping):
-        with outside():
-            batches.set_data(Tensor(batches.asnumpy() + 1))
-
-
 def _parameter(kind, shape, dtype, requires_grad=True):
     return Parameter(initializer(kind, shape, dtype), requires_grad=requires_grad)
 
 
 class LayerNorm(Cell):
-    """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, which `normalized_shape` names."""
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, which `normalized_shape` names, an
+    integer or several. Takes and gives (.., *normalized_shape). Parameters: weight of that shape with
+    `elementwise_affine`, and bias with `bias`, too. A call raises ValueError for other last sizes."""
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None):
+    def __init__(
+        self,
+        normalized_shape: Ints,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        dtype: DType | None = None,
+    ):
         super().__init__()
         dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
         is_one = isinstance(normalized_shape, numbers.Integral)
@@ -37,20 +38,23 @@ class LayerNorm(Cell):
         self.weight = _parameter("ones", self.normalized_shape, dtype) if elementwise_affine else None
         self.bias = _parameter("zeros", self.normalized_shape, dtype) if elementwise_affine and bias else None
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return functions.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (
             f"normalized_shape={self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 
 class GroupNorm(Cell):
-    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel.
-    These are not trained without `affine`."""
+    """x[n, c, ..], normalized over each of the groups of its channels, times a weight and plus a bias per channel, in
+    the shape of x. Parameters: weight and bias (num_channels); these are not trained without `affine`. Raises
+    ValueError for channels that do not divide into the groups."""
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype=None):
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: DType | None = None
+    ):
         super().__init__()
         dtype = self._with_masters(mstype.float32 if dtype is None else dtype)
         if num_channels % num_groups:
@@ -59,20 +63,28 @@ class GroupNorm(Cell):
         self.weight = _parameter("ones", [num_channels], dtype, bool(affine))
         self.bias = _parameter("zeros", [num_channels], dtype, bool(affine))
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return losses.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
 class _BatchNorm(Cell):
     """The parameters: a weight and a bias per channel, and moving statistics, of which a batch takes the share
-    `momentum` in a training. `num_batches_tracked` counts batches where Python runs in every step."""
+    `momentum` in a training. `num_batches_tracked` counts the batches of these."""
 
     ranks = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        dtype: DType | None = None,
+    ):
         super().__init__()
         if momentum is None:
             raise NotImplementedError(
@@ -91,19 +103,19 @@ class _BatchNorm(Cell):
         for one in (self.running_mean, self.running_var) if track_running_stats else ():
             one.statistic = True
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         if input.ndim not in self.ranks:
             raise ValueError(
                 f"[{type(self).__name__}] wrong number of dimensions, got {input.shape}, expected one of {self.ranks}"
             )
         of_batch = self.training or not self.track_running_stats
         if of_batch and self.track_running_stats:
-            _count(self.num_batches_tracked)
+            count(self.num_batches_tracked)
         x = F.cast(input, mstype.float32) if input.dtype in (mstype.float16, mstype.bfloat16) else input
         statistics, options = (self.running_mean, self.running_var), (of_batch, self.momentum, self.eps)
         return F.cast(losses.batch_norm(x, *statistics, self.weight, self.bias, *options), input.dtype)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (
             f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"track_running_stats={self.track_running_stats}"
@@ -112,36 +124,41 @@ class _BatchNorm(Cell):
 
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of x[n, c] or x[n, c, w] per channel: by the batch in a training, by moving statistics
-    otherwise."""
+    otherwise, in the shape of x. `momentum` is the share of a moving statistic that a batch replaces. Parameters:
+    weight and bias (num_features) with `affine`; running_mean, running_var (num_features) and num_batches_tracked,
+    which no optimizer updates, with `track_running_stats`. A call raises ValueError for other dimensions or
+    channels."""
 
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of images x[n, c, h, w]: see `BatchNorm1d`."""
+    """Batch normalization of images x[n, c, h, w] per channel, with the options and parameters of `BatchNorm1d`. A call
+    raises ValueError for other dimensions or channels."""
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of volumes x[n, c, d, h, w]: see `BatchNorm1d`."""
+    """Batch normalization of volumes x[n, c, d, h, w] per channel, with the options and parameters of `BatchNorm1d`. A
+    call raises ValueError for other dimensions or channels."""
 
     ranks = (5,)
 
 
 class SyncBatchNorm(Cell):
-    """Batch normalization over the global batch is no layer here: use BatchNorm2d and set_context(batch_norm="global").
+    """Not there: statistics over the global batch are an option, BatchNorm2d and set_context(batch_norm="global").
     Always raises NotImplementedError."""
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        process_group=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: str | None = None,
+        dtype: DType | None = None,
     ):
         raise NotImplementedError(
             "[SyncBatchNorm] statistics over the global batch are an option of the job, got a layer, "

@@ -2,16 +2,19 @@
 
 import numbers
 
+from partita.common._types import Ints, Number
+from partita.common.tensor import Tensor
 from partita.mint.images import pad
 from partita.nn.cell import Cell
 
 
 class _Pad(Cell):
-    """More elements around the last dimensions: as many on all sides, or (left, right, top, bottom, front, back)."""
+    """More elements around the last dimensions: as many on all sides, or (left, right, top, bottom, front, back). A
+    size of n becomes before + n + after. Raises ValueError for another number of sizes than two for each dimension."""
 
     count, mode, value = 1, "constant", 0.0
 
-    def __init__(self, padding):
+    def __init__(self, padding: Ints):
         super().__init__()
         given = (padding,) * (2 * self.count) if isinstance(padding, numbers.Integral) else tuple(padding)
         if len(given) != 2 * self.count:
@@ -21,17 +24,18 @@ class _Pad(Cell):
             )
         self.padding = given
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return pad(input, self.padding, self.mode, self.value)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"padding={self.padding}"
 
 
 class _ConstantPad(_Pad):
-    """Elements of one value around the last dimensions: as many on all sides, or (left, right, top, bottom, ..)."""
+    """Elements of one value around the last dimensions: as many on all sides, or (left, right, top, bottom, ..). A size
+    of n becomes before + n + after. Raises ValueError for another number of sizes than two for each dimension."""
 
-    def __init__(self, padding, value):
+    def __init__(self, padding: Ints, value: Number):
         super().__init__(padding)
         self.value = value
 

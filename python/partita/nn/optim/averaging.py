@@ -3,7 +3,10 @@
 import math
 
 from partita._names import refuse_missing
+from partita.common._types import Parameters
+from partita.common.tensor import Tensor
 from partita.nn.optim.optimizer import Optimizer, require_betas
+from partita.nn.optim.rates import LearningRate
 from partita.ops import functional as F
 
 __all__ = ("ASGD", "LazyAdam", "Rprop")
@@ -51,7 +54,15 @@ class ASGD(Optimizer):
     """Averaged gradient descent (Polyak and Juditsky, 1992): w = w (1 - lambd eta) - eta g, with
     eta = lr / (1 + lambd lr t)^alpha of the step before. The state `ax_` is the mean of parameters from step t0 on."""
 
-    def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
+    def __init__(
+        self,
+        params: Parameters,
+        learning_rate: LearningRate = 0.1,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0.0,
+    ):
         super().__init__(learning_rate, params, weight_decay)
         for name, value in (("lambd", lambd), ("alpha", alpha), ("t0", t0)):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -61,7 +72,7 @@ class ASGD(Optimizer):
     def kept_states(self):
         return ("ax_", "eta")
 
-    def update(self, parameter, gradient, learning_rate, states):
+    def update(self, parameter: Tensor, gradient: Tensor, learning_rate: Tensor, states):
         before = states.step
         eta = begun(F.less(before, 0.5), states("eta"), learning_rate)
         eta_after, share = asgd_shares(before, learning_rate, self.lambd, self.alpha, self.t0)
@@ -77,7 +88,14 @@ class Rprop(Optimizer):
 
     documented = {"prev": "prev", "step_size": "step_size"}
 
-    def __init__(self, params, learning_rate=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), weight_decay=0.0):
+    def __init__(
+        self,
+        params: Parameters,
+        learning_rate: LearningRate = 0.1,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50.0),
+        weight_decay: float = 0.0,
+    ):
         super().__init__(learning_rate, params, weight_decay)
         for name, value in (("etas", etas), ("step_sizes", step_sizes)):
             if not isinstance(value, tuple) or len(value) != 2:
@@ -89,7 +107,7 @@ class Rprop(Optimizer):
     def kept_states(self):
         return ("prev", "step_size")
 
-    def update(self, parameter, gradient, learning_rate, states):
+    def update(self, parameter: Tensor, gradient: Tensor, learning_rate: Tensor, states):
         size = begun(F.less(states.step, 0.5), states("step_size"), learning_rate)
         following, taken, size = rprop(parameter, gradient, states("prev"), size, self.etas, self.step_sizes)
         states.keep("prev", taken)
@@ -105,15 +123,15 @@ class LazyAdam(Optimizer):
 
     def __init__(
         self,
-        params,
-        learning_rate=1e-3,
-        beta1=0.9,
-        beta2=0.999,
-        eps=1e-8,
-        use_locking=False,
-        use_nesterov=False,
-        weight_decay=0.0,
-        loss_scale=1.0,
+        params: Parameters,
+        learning_rate: LearningRate = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
     ):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         require_betas("LazyAdam", beta1, beta2, eps)
@@ -122,7 +140,7 @@ class LazyAdam(Optimizer):
     def kept_states(self):
         return ("moment1", "moment2")
 
-    def update(self, parameter, gradient, learning_rate, states):
+    def update(self, parameter: Tensor, gradient: Tensor, learning_rate: Tensor, states):
         step = states.step + 1.0
         mean = states("moment1") * self.beta1 + gradient * (1 - self.beta1)
         square = states("moment2") * self.beta2 + F.square(gradient) * (1 - self.beta2)

@@ -93,7 +93,7 @@ class ByHand:
         self.__dict__["global_step"] += 1
         return self.global_step
 
-    def get_lr(self):
+    def get_lr(self) -> Tensor | tuple[Tensor, ...]:
         """The learning rate of this step as a tensor; for groups with rates of their own one of each parameter."""
         step = self.__dict__["global_step"]
         if self.updates_itself():
@@ -104,7 +104,7 @@ class ByHand:
         own = [self._group_of(one.name)[1] for one in self.parameters]
         return tuple(common if one is None else Tensor(read(rate_at, one, step), mstype.float32) for one in own)
 
-    def get_weight_decay(self):
+    def get_weight_decay(self) -> Tensor | tuple[Tensor, ...]:
         """The decay of weights as a tensor; for groups one of each parameter."""
         return self.weight_decay
 

@@ -2,6 +2,7 @@
 
 import functools
 import numbers
+from collections.abc import Sequence
 
 from partita import _core, _trace, context
 from partita._captured import signature
@@ -10,6 +11,7 @@ from partita._names import refuse_missing
 from partita._program import Program
 from partita._warnings import warn
 from partita.common import dtype as mstype
+from partita.common._types import Parameters
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
@@ -17,6 +19,7 @@ from partita.nn.optim.by_hand import ByHand, updates_by_hand
 from partita.nn.optim.file_states import FileStates
 from partita.nn.optim.of_ops import OfOps
 from partita.nn.optim.rates import Rates, rates_of
+from partita.nn.optim.rates import LearningRate
 
 # Methods of the documented class that only a `construct` which updates parameters itself calls.
 _NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
@@ -29,10 +32,16 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
 
     Parameters may come in groups, dicts of "params" and, where they are not those of the optimizer, their
     "weight_decay", of all of them, and "lr", a number or one for each step. {"order_params": parameters} gives their
-    order.
+    order. A call with the gradients, in the order of the parameters and of their shapes, updates them.
+
+    Raises TypeError for what are no parameters and no rates, ValueError without parameters, for rates and decays below
+    0, and for a loss_scale that is not above 0, RuntimeError for two parameters of one name. A call raises ValueError
+    for another number of gradients, and for those of other shapes.
     """
 
-    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+    def __init__(
+        self, learning_rate: LearningRate, parameters: Parameters, weight_decay: float = 0.0, loss_scale: float = 1.0
+    ):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
         for name in () if self.updates_itself() else _NOT_REPLACED:
@@ -86,7 +95,7 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
         is_only_own = all((getattr(cls, one) is getattr(Optimizer, one)) != (one == "construct") for one in names)
         return is_only_own or updates_by_hand(cls, Optimizer)
 
-    def options(self):
+    def options(self) -> dict:
         """Options of the job, by their keys."""
         if self.is_composed:
             return {"optimizer.kind": "adam"}  # that it has states: its updates are made of ops
@@ -117,7 +126,7 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
         "_group_rates",
     }
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         """The number of parameters, the rate (of several the first), and options that have not their defaults."""
         rates, others = self.__dict__.get("learning_rates"), options_text(self, ("",))
         first = rates[0] if isinstance(rates, (list, tuple)) and rates else rates
@@ -165,7 +174,7 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
     def _construct(self, *gradients):
         return self.construct(gradients)
 
-    def construct(self, gradients):
+    def construct(self, gradients: Sequence[Tensor]) -> Tensor:
         """The update of all parameters; a subclass may change the gradients before, for loops of one's own."""
         where = type(self).__name__
         if len(gradients) != len(self.parameters):
@@ -214,7 +223,7 @@ class Optimizer(FileStates, Rates, ByHand, OfOps, Cell):
         """Whether files name what the optimizer measures by its class, instead of by the optimizer of the library."""
         return self.is_composed
 
-    def update(self, parameter, gradient, learning_rate, states):
+    def update(self, parameter: Tensor, gradient: Tensor, learning_rate: Tensor, states) -> Tensor:
         """Returns the new value of a parameter, computed with ops of tensors. `states(name, begin)` returns a state of
         the parameter's shape that starts as `begin`, and `states.keep(name, value)` sets it. `states.step` is the
         number of steps taken, as a float, and `states.weight_decay` the decay of this parameter."""

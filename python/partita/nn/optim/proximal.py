@@ -1,8 +1,11 @@
 """Optimizers that pull weights to 0, by sums of squared gradients; their updates are those of ops.updates."""
 
 from partita._names import refuse_missing
+from partita.common._types import Parameters
+from partita.common.tensor import Tensor
 from partita.nn.optim.averaging import require
 from partita.nn.optim.optimizer import Optimizer
+from partita.nn.optim.rates import LearningRate
 from partita.ops.applied import ftrl, proximal_adagrad
 
 __all__ = ("FTRL", "ProximalAdagrad")
@@ -16,15 +19,15 @@ class FTRL(Optimizer):
 
     def __init__(
         self,
-        params,
-        initial_accum=0.1,
-        learning_rate=1e-3,
-        lr_power=-0.5,
-        l1=0.0,
-        l2=0.0,
-        use_locking=False,
-        loss_scale=1.0,
-        weight_decay=0.0,
+        params: Parameters,
+        initial_accum: float = 0.1,
+        learning_rate: LearningRate = 1e-3,
+        lr_power: float = -0.5,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        use_locking: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: float = 0.0,
     ):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name, value in (("initial_accum", initial_accum), ("l1", l1), ("l2", l2)):
@@ -38,7 +41,7 @@ class FTRL(Optimizer):
     def kept_states(self):
         return ("moments", "linear")
 
-    def update(self, parameter, gradient, learning_rate, states):
+    def update(self, parameter: Tensor, gradient: Tensor, learning_rate: Tensor, states):
         options = learning_rate, self.l1, self.l2, self.lr_power
         moments, linear = states("moments", self.initial_accum), states("linear")
         following, moments, linear = ftrl(parameter, moments, linear, gradient, *options)
@@ -55,14 +58,14 @@ class ProximalAdagrad(Optimizer):
 
     def __init__(
         self,
-        params,
-        accum=0.1,
-        learning_rate=1e-3,
-        l1=0.0,
-        l2=0.0,
-        use_locking=False,
-        loss_scale=1.0,
-        weight_decay=0.0,
+        params: Parameters,
+        accum: float = 0.1,
+        learning_rate: LearningRate = 1e-3,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        use_locking: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: float = 0.0,
     ):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name, value in (("accum", accum), ("l1", l1), ("l2", l2)):
@@ -72,7 +75,7 @@ class ProximalAdagrad(Optimizer):
     def kept_states(self):
         return ("accum",)
 
-    def update(self, parameter, gradient, learning_rate, states):
+    def update(self, parameter: Tensor, gradient: Tensor, learning_rate: Tensor, states):
         total = states("accum", self.accum)
         following, total = proximal_adagrad(parameter, total, learning_rate, self.l1, self.l2, gradient)
         states.keep("accum", total)

@@ -1,6 +1,7 @@
 """The learning rates of optimizers: of all parameters, and of groups."""
 
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from partita.common.parameter import Parameter
 from partita.common.tensor import NeedsSteps, Tensor
 from partita.nn.learning_rate_schedule import LearningRateSchedule, Scheduled
 from partita.nn.optim.steps import StepCount, Steps
+
+# A number, one for each step, or a rule for all steps.
+LearningRate = float | Iterable[float] | Tensor | LearningRateSchedule
 
 
 def rate_at(rates, step):

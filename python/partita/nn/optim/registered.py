@@ -6,7 +6,9 @@ import numbers
 
 from partita import _core
 from partita._names import refuse_missing
+from partita.common._types import Parameters
 from partita.nn.optim.optimizer import Optimizer
+from partita.nn.optim.rates import LearningRate
 
 _OF_BASE = ("learning_rate", "weight_decay", "loss_scale")  # parameters that the base class takes
 
@@ -89,13 +91,23 @@ class Registered(Optimizer):
         return tuple(name for name, _, _, of_some in self.description["states"] if of_some)
 
 
+def _type_of(parameter, option, standard):
+    """The type of a parameter in annotations, by its option and its default."""
+    if parameter["name"] == "learning_rate":
+        return LearningRate
+    if option is None or parameter["name"] in _OF_BASE:
+        return bool if isinstance(standard, bool) else float
+    return bool if option["is_switch"] else int if option["is_whole"] else float
+
+
 def _constructor_of(description):
     """The constructor of the class, with the parameters of the description."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter("self", kind), inspect.Parameter("params", kind)]
+    parameters = [inspect.Parameter("self", kind), inspect.Parameter("params", kind, annotation=Parameters)]
     for one in description["parameters"]:
         standard = ast.literal_eval(one["standard"]) if one["standard"] else inspect.Parameter.empty
-        parameters.append(inspect.Parameter(one["name"], kind, default=standard))
+        kept = _type_of(one, description["options"].get(one["option"]), standard)
+        parameters.append(inspect.Parameter(one["name"], kind, default=standard, annotation=kept))
     signature = inspect.Signature(parameters)
 
     def __init__(self, *args, **kwargs):
@@ -120,6 +132,7 @@ def _documentation_of(description):
         option = description["options"].get(one["option"])
         if option is not None and not one["is_refused"] and not one["is_ignored"]:
             lines.append(f"{one['name']}: {option['help']}.")
+    lines.append("Raises ValueError for numbers out of their ranges and without parameters, TypeError for other kinds.")
     return "\n".join(lines)
 
 

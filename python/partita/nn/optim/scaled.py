@@ -1,14 +1,17 @@
 """Optimizers that scale the steps of whole parameters: Adafactor, and LARS around another optimizer."""
 
 import numbers
+from collections.abc import Callable, Sequence
 
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
+from partita.common._types import Parameters
 from partita.common.initializer import initializer
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.tensor import Tensor
 from partita.nn.optim.averaging import require
 from partita.nn.optim.optimizer import Optimizer
+from partita.nn.optim.rates import LearningRate
 from partita.ops import functional as F
 from partita.ops.applied import LARSUpdate
 from partita.ops.updates import FusedAdaFactor
@@ -27,18 +30,18 @@ class AdaFactor(Optimizer):
 
     def __init__(
         self,
-        params,
-        learning_rate=None,
-        eps=(1e-30, 1e-3),
-        clip_threshold=1.0,
-        decay_rate=0.8,
-        beta1=0.9,
-        weight_decay=0.0,
-        scale_parameter=True,
-        relative_step=True,
-        warmup_init=False,
-        compression=False,
-        loss_scale=1.0,
+        params: Parameters,
+        learning_rate: LearningRate | None = None,
+        eps: tuple[float, float] = (1e-30, 1e-3),
+        clip_threshold: float = 1.0,
+        decay_rate: float = 0.8,
+        beta1: float = 0.9,
+        weight_decay: float = 0.0,
+        scale_parameter: bool = True,
+        relative_step: bool = True,
+        warmup_init: bool = False,
+        compression: bool = False,
+        loss_scale: float = 1.0,
     ):
         where = "AdaFactor"
         has_rate = learning_rate is not None
@@ -70,7 +73,7 @@ class AdaFactor(Optimizer):
         self.exp_avg_sq_row, self.exp_avg_sq_col = ParameterTuple(rows), ParameterTuple(columns)
         self.exp_avg_sq, self.exp_avg = ParameterTuple(squares), ParameterTuple(means)
 
-    def construct(self, gradients):
+    def construct(self, gradients: Sequence[Tensor]) -> Tensor:
         rate = self.get_lr()
         self.assignadd(self.global_step, self.global_step_increase_tensor)
         step = F.reshape(F.assign_add(self.step, 1.0), [])
@@ -92,11 +95,11 @@ class LARS(Optimizer):
 
     def __init__(
         self,
-        optimizer,
-        epsilon=1e-5,
-        coefficient=1e-3,
-        use_clip=False,
-        lars_filter=lambda x: "LayerNorm" not in x.name and "bias" not in x.name,
+        optimizer: Optimizer,
+        epsilon: float = 1e-5,
+        coefficient: float = 1e-3,
+        use_clip: bool = False,
+        lars_filter: Callable = lambda x: "LayerNorm" not in x.name and "bias" not in x.name,
     ):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"[LARS] not an optimizer, got {type(optimizer).__name__}, expected one")
@@ -121,10 +124,10 @@ class LARS(Optimizer):
     def kept_by(self):
         return self.opt.kept_by
 
-    def get_parameters(self, expand=True):
+    def get_parameters(self, expand: bool = True):
         return self.kept_by.get_parameters(expand)
 
-    def construct(self, gradients):
+    def construct(self, gradients: Sequence[Tensor]) -> Tensor:
         rates = self.opt.get_lr() if self.use_clip else 0.0
         made = []
         for i, (gradient, parameter) in enumerate(zip(self.scale_grad(gradients), self.parameters)):

@@ -1,10 +1,12 @@
 """Distributions of integers."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from partita.common import dtype as mstype
+from partita.common._types import DType
 from partita.common.tensor import Tensor
 from partita.nn.probability.base import Distribution, require_positive, special, uniform
 from partita.ops import functional as F
@@ -40,9 +42,16 @@ class _OfProbability(Distribution):
 
 
 class Bernoulli(_OfProbability):
-    """1 with a probability, else 0."""
+    """1 with a probability, else 0. `sample(shape)` gives a tensor of `shape` and that of the probabilities. Raises
+    ValueError for probabilities outside of 0 to 1."""
 
-    def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Bernoulli"):
+    def __init__(
+        self,
+        probs: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.int32,
+        name: str = "Bernoulli",
+    ):
         super().__init__(probs, seed, dtype, name)
 
     def _mean(self, *args, **kwargs):
@@ -78,7 +87,13 @@ class Bernoulli(_OfProbability):
 class Geometric(_OfProbability):
     """The number of trials before the first one that succeeds."""
 
-    def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Geometric"):
+    def __init__(
+        self,
+        probs: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.int32,
+        name: str = "Geometric",
+    ):
         super().__init__(probs, seed, dtype, name)
 
     def _mean(self, *args, **kwargs):
@@ -116,9 +131,17 @@ class Geometric(_OfProbability):
 
 
 class Categorical(Distribution):
-    """The integers below the size of the last dimension, with the probabilities that it has."""
+    """The integers below the size of the last dimension, with the probabilities `probs` [.., n] that it has:
+    `sample(shape)` gives [*shape, ..]. Raises ValueError for probabilities that are not between 0 and 1, and for those
+    that do not add up to 1."""
 
-    def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Categorical"):
+    def __init__(
+        self,
+        probs: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.int32,
+        name: str = "Categorical",
+    ):
         require_positive("Categorical", "probability", probs, 1)
         super().__init__(seed, dtype, name, {"probs": probs})
         own = self._parameters["probs"]
@@ -176,7 +199,13 @@ class Categorical(Distribution):
 class Poisson(Distribution):
     """The number of events of a rate."""
 
-    def __init__(self, rate=None, seed=None, dtype=mstype.float32, name="Poisson"):
+    def __init__(
+        self,
+        rate: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Poisson",
+    ):
         require_positive("Poisson", "rate", rate)
         super().__init__(seed, dtype, name, {"rate": rate})
 

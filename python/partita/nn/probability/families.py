@@ -1,8 +1,11 @@
 """Distributions of numbers with a fraction that a place and a scale describe."""
 
 import math
+from collections.abc import Sequence
 
 from partita.common import dtype as mstype
+from partita.common._types import DType
+from partita.common.tensor import Tensor
 from partita.nn.probability.base import Distribution, normal, require_positive, special, uniform
 from partita.ops import functional as F
 
@@ -34,9 +37,18 @@ class _OfPlaceAndScale(Distribution):
 
 
 class Normal(_OfPlaceAndScale):
-    """The normal distribution of a mean and a standard deviation."""
+    """The normal distribution of a mean and a standard deviation, of shapes that broadcast: `prob` and `log_prob` of
+    values, `mean`, `sd`, `entropy`, `sample(shape)` and the others of `Distribution` give tensors of these shapes.
+    Raises ValueError for a deviation that is not above 0."""
 
-    def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="Normal"):
+    def __init__(
+        self,
+        mean: Tensor | float | Sequence[float] | None = None,
+        sd: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Normal",
+    ):
         require_positive("Normal", "standard deviation", sd)
         super().__init__(seed, dtype, name, {"mean": mean, "sd": sd})
 
@@ -67,7 +79,14 @@ class Normal(_OfPlaceAndScale):
 class LogNormal(Normal):
     """The distribution of the exponential of a normal one of mean `loc` and standard deviation `scale`."""
 
-    def __init__(self, loc=None, scale=None, seed=0, dtype=mstype.float32, name="LogNormal"):
+    def __init__(
+        self,
+        loc: Tensor | float | Sequence[float] | None = None,
+        scale: Tensor | float | Sequence[float] | None = None,
+        seed: int = 0,
+        dtype: DType = mstype.float32,
+        name: str = "LogNormal",
+    ):
         require_positive("LogNormal", "scale", scale)
         Distribution.__init__(self, seed, dtype, name, {"loc": loc, "scale": scale})
 
@@ -104,7 +123,14 @@ class LogNormal(Normal):
 class Cauchy(_OfPlaceAndScale):
     """The distribution of Cauchy, which has no mean and no variance."""
 
-    def __init__(self, loc=None, scale=None, seed=None, dtype=mstype.float32, name="Cauchy"):
+    def __init__(
+        self,
+        loc: Tensor | float | Sequence[float] | None = None,
+        scale: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Cauchy",
+    ):
         require_positive("Cauchy", "scale", scale)
         super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
 
@@ -140,7 +166,14 @@ class Cauchy(_OfPlaceAndScale):
 class Gumbel(_OfPlaceAndScale):
     """The distribution of the largest of many numbers."""
 
-    def __init__(self, loc, scale, seed=0, dtype=mstype.float32, name="Gumbel"):
+    def __init__(
+        self,
+        loc: Tensor | float | Sequence[float],
+        scale: Tensor | float | Sequence[float],
+        seed: int = 0,
+        dtype: DType = mstype.float32,
+        name: str = "Gumbel",
+    ):
         require_positive("Gumbel", "scale", scale)
         super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
 
@@ -181,7 +214,14 @@ class Gumbel(_OfPlaceAndScale):
 class Logistic(_OfPlaceAndScale):
     """The distribution whose sums of probabilities are a sigmoid."""
 
-    def __init__(self, loc=None, scale=None, seed=None, dtype=mstype.float32, name="Logistic"):
+    def __init__(
+        self,
+        loc: Tensor | float | Sequence[float] | None = None,
+        scale: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Logistic",
+    ):
         require_positive("Logistic", "scale", scale)
         super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
 
@@ -218,7 +258,14 @@ class Logistic(_OfPlaceAndScale):
 class HalfNormal(Normal):
     """Twice the density of the normal distribution from 0 on, else 0: that of numbers above a mean of 0."""
 
-    def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="HalfNormal"):
+    def __init__(
+        self,
+        mean: Tensor | float | Sequence[float] | None = None,
+        sd: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "HalfNormal",
+    ):
         super().__init__(mean, sd, seed, dtype, name)
 
     def _prob(self, value, *args, **kwargs):
@@ -233,7 +280,14 @@ class HalfNormal(Normal):
 class Laplace(_OfPlaceAndScale):
     """The distribution of exponential tails on both sides of the mean."""
 
-    def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="Laplace"):
+    def __init__(
+        self,
+        mean: Tensor | float | Sequence[float] | None = None,
+        sd: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Laplace",
+    ):
         require_positive("Laplace", "scale", sd)
         super().__init__(seed, dtype, name, {"mean": mean, "sd": sd})
 
@@ -245,7 +299,15 @@ class Laplace(_OfPlaceAndScale):
 class StudentT(Distribution):
     """The distribution of Student with `df` degrees of freedom, a mean and a scale."""
 
-    def __init__(self, df=None, mean=None, sd=None, seed=None, dtype=mstype.float32, name="StudentT"):
+    def __init__(
+        self,
+        df: Tensor | float | Sequence[float] | None = None,
+        mean: Tensor | float | Sequence[float] | None = None,
+        sd: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "StudentT",
+    ):
         require_positive("StudentT", "df", df)
         require_positive("StudentT", "scale", sd)
         super().__init__(seed, dtype, name, {"df": df, "mean": mean, "sd": sd})
@@ -260,9 +322,17 @@ class StudentT(Distribution):
 
 
 class Uniform(Distribution):
-    """The uniform distribution from `low` to `high`."""
+    """The uniform distribution from `low` to `high`. Its parameters broadcast; `sample(shape)` gives a tensor of
+    `shape` and theirs."""
 
-    def __init__(self, low=None, high=None, seed=None, dtype=mstype.float32, name="Uniform"):
+    def __init__(
+        self,
+        low: Tensor | float | Sequence[float] | None = None,
+        high: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Uniform",
+    ):
         super().__init__(seed, dtype, name, {"low": low, "high": high})
         if low is not None and high is not None:
             require_positive("Uniform", "high - low", F.sub(self._parameters["high"], self._parameters["low"]))
@@ -305,7 +375,13 @@ class Uniform(Distribution):
 class Exponential(Distribution):
     """The distribution of waiting times of a rate."""
 
-    def __init__(self, rate=None, seed=None, dtype=mstype.float32, name="Exponential"):
+    def __init__(
+        self,
+        rate: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Exponential",
+    ):
         require_positive("Exponential", "rate", rate)
         super().__init__(seed, dtype, name, {"rate": rate})
 

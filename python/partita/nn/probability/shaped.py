@@ -1,6 +1,9 @@
 """Distributions that concentrations describe."""
 
+from collections.abc import Sequence
+
 from partita.common import dtype as mstype
+from partita.common._types import DType
 from partita.common.tensor import Tensor
 from partita.nn.probability.base import Distribution, require_positive, special
 from partita.nn.probability.counts import generator
@@ -16,7 +19,14 @@ def _log_beta(a, b):
 class Gamma(Distribution):
     """The distribution of a concentration and a rate."""
 
-    def __init__(self, concentration=None, rate=None, seed=None, dtype=mstype.float32, name="Gamma"):
+    def __init__(
+        self,
+        concentration: Tensor | float | Sequence[float] | None = None,
+        rate: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Gamma",
+    ):
         require_positive("Gamma", "concentration", concentration)
         require_positive("Gamma", "rate", rate)
         super().__init__(seed, dtype, name, {"concentration": concentration, "rate": rate})
@@ -70,7 +80,14 @@ class Gamma(Distribution):
 class Beta(Distribution):
     """The distribution of a share, of two concentrations: that of 1 and that of 0."""
 
-    def __init__(self, concentration1=None, concentration0=None, seed=None, dtype=mstype.float32, name="Beta"):
+    def __init__(
+        self,
+        concentration1: Tensor | float | Sequence[float] | None = None,
+        concentration0: Tensor | float | Sequence[float] | None = None,
+        seed: int | None = None,
+        dtype: DType = mstype.float32,
+        name: str = "Beta",
+    ):
         require_positive("Beta", "concentration1", concentration1)
         require_positive("Beta", "concentration0", concentration0)
         super().__init__(seed, dtype, name, {"concentration1": concentration1, "concentration0": concentration0})

@@ -1,7 +1,10 @@
 """Cells around a network: with its loss, in micro-batches, as one step of a training."""
 
+from collections.abc import Callable
+
 from partita import _core, _later
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.wrap.divided import Divided, MicroBatch as _MicroBatch  # noqa: F401
 from partita.nn.wrap.loss_scale import (  # noqa: F401
@@ -14,30 +17,32 @@ from partita.ops import functional as F
 
 
 class WithLossCell(Cell):
-    """The loss of a network, from (data, label)."""
+    """The loss of a network: a call with (data, label) gives `loss_fn(backbone(data), label)`. Its parameters have the
+    names that they have in the network."""
 
-    def __init__(self, backbone, loss_fn):
+    def __init__(self, backbone: Cell, loss_fn: Callable | None):
         super().__init__(auto_prefix=False)
         self._backbone, self._loss_fn = backbone, loss_fn
 
-    def construct(self, data, label):
+    def construct(self, data: Tensor, label: Tensor) -> Tensor:
         return self._loss_fn(self._backbone(data), label)
 
     @property
-    def backbone_network(self):
+    def backbone_network(self) -> Cell:
         return self._backbone
 
 
 class WithEvalCell(Cell):
-    """(loss, result, label) of a network, from (data, label); with `add_cast_fp32` the latter two as float32."""
+    """(loss, result, label) of a network, from (data, label); with `add_cast_fp32` the latter two as float32. Raises
+    TypeError for an `add_cast_fp32` that is no bool."""
 
-    def __init__(self, network, loss_fn, add_cast_fp32=False):
+    def __init__(self, network: Cell, loss_fn: Callable, add_cast_fp32: bool = False):
         super().__init__(auto_prefix=False)
         if not isinstance(add_cast_fp32, bool):
             raise TypeError(f"[WithEvalCell] add_cast_fp32 is no bool, got {add_cast_fp32!r}, expected True or False")
         self._network, self._loss_fn, self.add_cast_fp32 = network, loss_fn, add_cast_fp32
 
-    def construct(self, data, label):
+    def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         outputs = self._network(data)
         if self.add_cast_fp32:
             outputs = F.cast(outputs, mstype.float32)
@@ -48,7 +53,7 @@ class WithEvalCell(Cell):
 class PipelineCell(Divided):
     """A network in micro-batches over pipeline stages; `stage_config` names the stage of cells by their paths."""
 
-    def __init__(self, network, micro_size, stage_config=None):
+    def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None):
         super().__init__(network, micro_size)
         if stage_config is not None:
             self._set_stages(network, stage_config)
@@ -76,7 +81,7 @@ GradAccumulation = GradAccumulationCell
 class MicroBatchInterleaved(Divided):
     """A network whose batch is computed in parts."""
 
-    def __init__(self, network, interleave_num=2):
+    def __init__(self, network: Cell, interleave_num: int = 2):
         super().__init__(network, interleave_num)
 
 

@@ -55,12 +55,13 @@ class MicroBatch(Cell):
 
 
 class Divided(Cell):
-    """A network whose batches are computed in parts. A call gives the sum of the losses of the parts. `Model` divides
-    batches itself, into `micro_batches`, and averages."""
+    """A network whose batches are computed in parts: a call cuts the rows of its inputs into `micro_size` parts, and
+    gives the sum of their losses. `Model` divides batches itself, into `micro_batches`, and averages. Raises ValueError
+    or TypeError for a size that is no integer from 1."""
 
     divides_batches = True
 
-    def __init__(self, network, micro_size):
+    def __init__(self, network: Cell, micro_size: int):
         super().__init__(auto_prefix=False)
         _require_size(type(self).__name__, "micro_size", micro_size)
         self.network, self.micro_batches = network, micro_size

@@ -12,9 +12,11 @@ from partita.ops.program_tools import HyperMap, MultitypeFuncGraph
 
 class DynamicLossScaleUpdateCell(Cell):
     """The scale of a loss after a step, called as (scale, overflow): divided by `scale_factor`, down to 1, after a step
-    whose gradients are not finite, and multiplied by it after `scale_window` other steps in a row. Gives `overflow`."""
+    whose gradients are not finite, and multiplied by it after `scale_window` other steps in a row. It is written into
+    `scale`, a parameter; the result is `overflow`. Raises ValueError for a scale or a factor below 1, and for a window
+    below 1."""
 
-    def __init__(self, loss_scale_value, scale_factor, scale_window):
+    def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int):
         super().__init__()
         where = type(self).__name__
         require_scale(where, "loss_scale_value", loss_scale_value)
@@ -26,11 +28,11 @@ class DynamicLossScaleUpdateCell(Cell):
             Tensor(0, mstype.int32), name="last_overflow_iterator_step", requires_grad=False
         )
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale that a training begins with."""
         return self.loss_scale_value
 
-    def construct(self, loss_scale, overflow):
+    def construct(self, loss_scale: Tensor, overflow: Tensor | bool) -> Tensor | bool:
         step, last = int(self.cur_iter), int(self.last_overflow_iter)
         scale, grows = float(F.reshape(loss_scale, ())), step - last >= self.scale_window
         if bool(overflow):
@@ -45,18 +47,19 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """A scale of a loss that stays; called as (scale, overflow), gives `overflow`."""
+    """A scale of a loss that stays; called as (scale, overflow), gives `overflow`. Raises ValueError for a scale below
+    1."""
 
-    def __init__(self, loss_scale_value):
+    def __init__(self, loss_scale_value: float):
         super().__init__()
         require_scale(type(self).__name__, "loss_scale_value", loss_scale_value)
         self.loss_scale_value = loss_scale_value
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale."""
         return self.loss_scale_value
 
-    def construct(self, _, overflow):
+    def construct(self, _, overflow: Tensor | bool) -> Tensor | bool:
         return overflow
 
 
@@ -95,9 +98,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """One step of a training whose loss is multiplied by a scale while it is differentiated. A step whose gradients are
     not finite leaves the parameters as they are. `scale_sense` is a tensor of one number, or a cell that changes the
     scale after each step, such as DynamicLossScaleUpdateCell. A call gives (loss, whether gradients were not finite,
-    scale)."""
+    scale). Raises TypeError for a scale that is neither, ValueError for a tensor of several numbers."""
 
-    def __init__(self, network, optimizer, scale_sense):
+    def __init__(self, network: Cell, optimizer: Cell, scale_sense: Cell | Tensor):
         super().__init__(network, optimizer, sens=None)
         self.hyper_map, self.loss_scaling_manager = HyperMap(), None
         if isinstance(scale_sense, Cell):
@@ -115,7 +118,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             )
         self.scale_sense = Parameter(scale_sense, name="scale_sense")
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor):
         loss, scale = self.network(*inputs), self.scale_sense
         status, scale = self.start_overflow_check(loss, scale)
         sens = F.mul(F.ones_like(loss), F.cast(F.reshape(scale, ()), loss.dtype))
@@ -128,7 +131,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             self.optimizer(gradients)
         return loss, overflow, before
 
-    def set_sense_scale(self, sens):
+    def set_sense_scale(self, sens: Tensor) -> None:
         """Sets the scale. Raises TypeError for what is no tensor."""
         if not isinstance(sens, Tensor):
             raise TypeError(

@@ -57,12 +57,15 @@ def _factor(sens):
 
 class TrainOneStepCell(Cell):
     """One step of a training: a call gives the loss and updates the parameters by the gradients of the loss times
-    `sens`. With `return_grad` it gives (loss, {name of a parameter: its gradient})."""
+    `sens`. With `return_grad` it gives (loss, {name of a parameter: its gradient}). Raises TypeError for what is no
+    optimizer."""
 
     _internals = Cell._internals | {"_step_of", "_step", "grad", "grad_no_sens", "weights"}
 
-    def __init__(self, network, optimizer, sens=None, return_grad=False):
+    def __init__(self, network: Cell, optimizer: Cell, sens: float | None = None, return_grad: bool = False):
         super().__init__(auto_prefix=False)
+        if not hasattr(optimizer, "parameters"):
+            raise TypeError(f"[TrainOneStepCell] not an optimizer, got {type(optimizer).__name__}, expected one of nn")
         self.network, self.sens, self.return_grad = network, _factor(sens), bool(return_grad)
         self.__dict__["optimizer"] = optimizer
         network.set_grad()
@@ -78,7 +81,7 @@ class TrainOneStepCell(Cell):
             self.grad_reducer = DistributedGradReducer(self.weights, self.mean, self.degree)
         self.__dict__.update(_step_of=None, _step=None)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Tensor):
         # What the program is made of lives as long as the function of these identities.
         made_of = self.network, self.optimizer, self.grad_reducer, self.sens, self.return_grad
         of = (*(id(one) for one in made_of[:3]), *made_of[3:])

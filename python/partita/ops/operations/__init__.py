@@ -24,6 +24,8 @@ from partita.ops.updates import *  # noqa: F401,F403
 from partita.ops.operations import _inner_ops, _rl_inner_ops, _sequence_ops, nn_ops  # noqa: F401
 from partita.ops.primitive import Primitive  # noqa: F401
 
+for _name in ("Sequence", "annotations"):  # of the modules, for their annotations
+    del globals()[_name]
 globals().update(ABSENT)
 
 _MODULES = ("_grad_ops", "_infer_ops", "_quant_ops", "image_ops", "manually_defined")

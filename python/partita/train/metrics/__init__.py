@@ -1,6 +1,8 @@
 """Metrics of evaluations. `Model.eval` has the library measure accuracies and losses. It calls other metrics, and those
 of scripts, with the results of each batch. `update` and `eval` are also for loops of one's own."""
 
+from __future__ import annotations
+
 from partita._names import refuse_missing
 from partita.train.metrics.classes import (
     Accuracy,
@@ -48,19 +50,20 @@ _OTHERS = {"Fbeta", "Metric", "get_metric_fn", "names", "rearrange_inputs"}
 __all__ = sorted({one.__name__ for one in _BY_NAME.values()} | _OTHERS)
 
 
-def names():
+def names() -> list[str]:
     """The names that `get_metric_fn` knows."""
     return sorted(_BY_NAME)
 
 
-def get_metric_fn(name, *args, **kwargs):
-    """A metric by its name. Raises KeyError for an unknown one."""
+def get_metric_fn(name: str, *args, **kwargs) -> Metric:
+    """A metric by its name, such as "accuracy", "loss" or "F1"; `names()` lists them. Other arguments are those of its
+    class. Raises KeyError for an unknown name."""
     if name not in _BY_NAME:
         raise KeyError(f"[metrics] unknown metric, got {name!r}, expected one of {names()}")
     return _BY_NAME[name](*args, **kwargs)
 
 
-def get_metrics(metrics):
+def get_metrics(metrics: dict | set | list | None):
     """Metrics by their names: of a set or list of names, or of a dict that has them already. None gives None."""
     if metrics is None:
         return None

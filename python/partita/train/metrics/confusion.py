@@ -1,5 +1,7 @@
 """Confusion matrices, and the rates that follow from them."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -11,7 +13,7 @@ _NORMS = {"target": 1, "prediction": 0, "all": None}  # the axis that adds up to
 class ConfusionMatrix(Metric):
     """How many rows of each class (first dimension) are predicted to be of each class (second dimension)."""
 
-    def __init__(self, num_classes, normalize="no_norm", threshold=0.5):
+    def __init__(self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5):
         super().__init__()
         if not isinstance(num_classes, int) or isinstance(num_classes, bool):
             raise TypeError(f"[ConfusionMatrix] num_classes is not an integer, got {num_classes!r}, expected one")
@@ -24,11 +26,11 @@ class ConfusionMatrix(Metric):
         self.num_classes, self.normalize, self.threshold = num_classes, normalize, threshold
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.confusion_matrix, self._is_update = np.zeros((self.num_classes, self.num_classes)), False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Scores [rows, classes, ..] or ids or, of two classes, scores from 0 to 1; and labels as ids [rows, ..]."""
         y_pred, y = self._arrays(inputs)
         if y_pred.ndim not in (y.ndim, y.ndim + 1):
@@ -45,7 +47,7 @@ class ConfusionMatrix(Metric):
         self.confusion_matrix += counts.reshape(self.num_classes, self.num_classes)
         self._is_update = True
 
-    def eval(self):
+    def eval(self) -> np.ndarray:
         self._require_rows(self._is_update)
         counts = self.confusion_matrix.astype(float)
         if self.normalize == "no_norm":
@@ -128,7 +130,13 @@ class ConfusionMatrixMetric(Metric):
     """A rate of true and false positives and negatives, such as "sensitivity" or "f1_score"; `calculation_method`: the
     mean of those of batches, else the rate of the counts of all rows."""
 
-    def __init__(self, skip_channel=True, metric_name="sensitivity", calculation_method=False, decrease="mean"):
+    def __init__(
+        self,
+        skip_channel: bool = True,
+        metric_name: str = "sensitivity",
+        calculation_method: bool = False,
+        decrease: str = "mean",
+    ):
         super().__init__()
         for name, value, kind in (
             ("skip_channel", skip_channel, bool),
@@ -146,7 +154,7 @@ class ConfusionMatrixMetric(Metric):
         self.calculation_method, self.decrease = calculation_method, decrease
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._total_num = self._class_num = 0
         self._counts = np.zeros(4)
 
@@ -176,7 +184,7 @@ class ConfusionMatrixMetric(Metric):
         return np.stack([tp, y.shape[2] - positives - tn, tn, positives - tp], axis=-1)
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Predictions and labels [rows, classes, ..] as zeros and ones."""
         counts = self._counted(inputs)
         if not self.calculation_method:

@@ -1,5 +1,7 @@
 """The curve of true positives over false positives, and areas below curves."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -19,7 +21,7 @@ class ROC(Metric):
     """(false positive rates, true positive rates, thresholds) of the last batch: of one class, or lists of those of
     several."""
 
-    def __init__(self, class_num=None, pos_label=None):
+    def __init__(self, class_num: int | None = None, pos_label: int | None = None):
         super().__init__()
         for name, value in (("class_num", class_num), ("pos_label", pos_label)):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
@@ -27,11 +29,16 @@ class ROC(Metric):
         self.class_num, self.pos_label = class_num, pos_label
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.y_pred, self.y, self.sample_weights, self._is_update = 0, 0, None, False
 
+    def _convert_data(self, data):
+        """The array; that of float16 has its own type, also of the thresholds."""
+        made = super()._convert_data(data)
+        return made.astype(np.float16) if str(getattr(data, "dtype", None)).lower() == "float16" else made
+
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Scores and labels of one shape; or scores [rows, classes] and labels [rows] as ids, with `class_num`."""
         y_pred, y = self._arrays(inputs)
         several = y_pred.ndim == y.ndim + 1
@@ -60,7 +67,7 @@ class ROC(Metric):
                 raise ValueError(f"[ROC] there is no rate, got no {name}, expected some")
         return false / false[-1], true / true[-1], np.append(thresholds[:1] + 1, thresholds)
 
-    def eval(self):
+    def eval(self) -> tuple:
         self._require_rows(self._is_update)
         if self.class_num == 1:
             return self._rates(self.y_pred, self.pos_label)
@@ -68,7 +75,7 @@ class ROC(Metric):
         return tuple(list(one) for one in zip(*of_classes))
 
 
-def auc(x, y, reorder=False):
+def auc(x: np.ndarray, y: np.ndarray, reorder: bool = False) -> float:
     """The area below the points (x, y) of arrays, by trapezoids. The x have to rise or fall; with `reorder` they are
     sorted. Raises ValueError for others, TypeError for what is no array."""
     if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray):

@@ -1,5 +1,7 @@
 """Metrics of numbers: errors, losses, likenesses, and scores of texts."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 
@@ -16,11 +18,11 @@ class _Error(Metric):
         super().__init__()
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._sum = self._samples_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Predictions and labels of as many elements."""
         y_pred, y = self._arrays(inputs)
         if y.size != y_pred.size:
@@ -31,13 +33,14 @@ class _Error(Metric):
         self._sum += self._of(y.reshape(y_pred.shape) - y_pred).sum()
         self._samples_num += y.shape[0]
 
-    def eval(self):
+    def eval(self) -> float:
         self._require_rows(self._samples_num)
         return self._sum / self._samples_num
 
 
 class MAE(_Error):
-    """The mean over rows of the sum of absolute differences."""
+    """The mean over rows of the sum of absolute differences: `update(predictions, labels)` takes as many elements of
+    both. Raises ValueError for other numbers, RuntimeError for `eval` before a row."""
 
     @staticmethod
     def _of(difference):
@@ -45,7 +48,8 @@ class MAE(_Error):
 
 
 class MSE(_Error):
-    """The mean over rows of the sum of squared differences."""
+    """The mean over rows of the sum of squared differences: `update(predictions, labels)` takes as many elements of
+    both. Raises ValueError for other numbers, RuntimeError for `eval` before a row."""
 
     @staticmethod
     def _of(difference):
@@ -53,7 +57,7 @@ class MSE(_Error):
 
 
 class Loss(Metric):
-    """The mean of the losses of batches."""
+    """The mean of the losses of batches: `update(loss)` takes a scalar, or one number for each row."""
 
     measured = "loss"
 
@@ -61,11 +65,11 @@ class Loss(Metric):
         super().__init__()
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._sum_loss = self._total_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """The loss of a batch: a scalar, or one number for each row."""
         loss = self._arrays(inputs, 1)[0]
         if loss.ndim > 1:
@@ -73,7 +77,7 @@ class Loss(Metric):
         self._sum_loss += loss.reshape(-1).mean(-1)
         self._total_num += 1
 
-    def eval(self):
+    def eval(self) -> float:
         self._require_rows(self._total_num)
         return self._sum_loss / self._total_num
 
@@ -81,18 +85,18 @@ class Loss(Metric):
 class Dice(Metric):
     """Twice the product of prediction and label over the sum of their squares, summed over batches, over the rows."""
 
-    def __init__(self, smooth=1e-5):
+    def __init__(self, smooth: float = 1e-5):
         super().__init__()
         if not isinstance(smooth, float) or smooth <= 0:
             raise ValueError(f"[Dice] bad smooth, got {smooth!r}, expected a float above 0")
         self.smooth = smooth
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._dice_coeff_sum = self._samples_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Predictions and labels of one shape."""
         y_pred, y = self._arrays(inputs)
         if y_pred.shape != y.shape:
@@ -104,7 +108,7 @@ class Dice(Metric):
         self._dice_coeff_sum += 2 * float(np.dot(y_pred, y)) / float(squares + self.smooth)
         self._samples_num += rows
 
-    def eval(self):
+    def eval(self) -> float:
         self._require_rows(self._samples_num)
         return self._dice_coeff_sum / float(self._samples_num)
 
@@ -112,7 +116,7 @@ class Dice(Metric):
 class CosineSimilarity(Metric):
     """The products of all pairs of rows of the last batch, which are normalised for "cosine"."""
 
-    def __init__(self, similarity="cosine", reduction="none", zero_diagonal=True):
+    def __init__(self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True):
         super().__init__()
         for name, value, known in (
             ("similarity", similarity, ("dot", "cosine")),
@@ -123,18 +127,18 @@ class CosineSimilarity(Metric):
         self.similarity, self.reduction, self.zero_diagonal = similarity, reduction, zero_diagonal
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.sqr_mtx_res, self._is_update = 0, False
 
     @rearrange_inputs
-    def update(self, inputs):
+    def update(self, inputs) -> None:
         """Rows [rows, numbers]."""
         rows = self._convert_data(inputs)
         if self.similarity == "cosine":
             rows = rows / np.linalg.norm(rows, ord=2, axis=1, keepdims=True)
         self.sqr_mtx_res, self._is_update = np.dot(rows, rows.T), True
 
-    def eval(self):
+    def eval(self) -> np.ndarray:
         self._require_rows(self._is_update)
         found = np.array(self.sqr_mtx_res)
         if self.zero_diagonal:
@@ -143,20 +147,21 @@ class CosineSimilarity(Metric):
 
 
 class Perplexity(Metric):
-    """exp of the mean negative log of the probabilities of the labels; rows of `ignore_label` do not count."""
+    """exp of the mean negative log of the probabilities of the labels. `update(probabilities, labels)` takes
+    [..,classes] and ids; rows of `ignore_label` do not count."""
 
-    def __init__(self, ignore_label=None):
+    def __init__(self, ignore_label: int | None = None):
         super().__init__()
         if ignore_label is not None and (not isinstance(ignore_label, int) or isinstance(ignore_label, bool)):
             raise TypeError(f"[Perplexity] ignore_label is not an integer, got {ignore_label!r}, expected one or None")
         self.ignore_label = ignore_label
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._sum_metric, self._num_inst = 0.0, 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Probabilities [.., classes], and labels as ids."""
         probabilities, labels = self._arrays(inputs)
         probabilities, labels = probabilities.reshape(-1, probabilities.shape[-1]), labels.reshape(-1).astype(int)
@@ -171,7 +176,7 @@ class Perplexity(Metric):
         self._sum_metric -= np.log(np.maximum(1e-10, chosen)).sum()
         self._num_inst += len(labels)
 
-    def eval(self):
+    def eval(self) -> float:
         self._require_rows(self._num_inst)
         return math.exp(self._sum_metric / self._num_inst)
 
@@ -183,22 +188,24 @@ def _pieces(words, longest):
 
 
 class BleuScore(Metric):
-    """BLEU (Papineni et al., 2002) of candidates and their references, as lists of words."""
+    """BLEU (Papineni et al., 2002), 0 to 1: `update(candidates, references)` takes candidates, each a list of words,
+    and for each of them a list of references. `n_gram`, 1 to 4, is the longest run of words that counts. Raises
+    ValueError for another number of references than candidates."""
 
-    def __init__(self, n_gram=4, smooth=False):
+    def __init__(self, n_gram: int = 4, smooth: bool = False):
         super().__init__()
         if not isinstance(n_gram, int) or not 1 <= n_gram <= 4:
             raise ValueError(f"[BleuScore] bad n_gram, got {n_gram!r}, expected 1 to 4")
         self.n_gram, self.smooth = n_gram, smooth
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._found, self._all = np.zeros(self.n_gram), np.zeros(self.n_gram)
         self._length = self._reference_length = 0.0
         self._is_update = False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Candidates, each a list of words, and for each of them a list of references."""
         if len(inputs) != 2 or len(inputs[0]) != len(inputs[1]):
             raise ValueError("[BleuScore] bad inputs, got others, expected candidates and as many lists of references")
@@ -214,7 +221,7 @@ class BleuScore(Metric):
                 self._found[len(piece) - 1] += min(count, most[piece])
         self._is_update = True
 
-    def eval(self):
+    def eval(self) -> float:
         self._require_rows(self._is_update)
         if self._found.min() == 0:
             return np.array(0.0)

@@ -1,6 +1,9 @@
 """The base of metrics, and checks that they share."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,7 +16,7 @@ _HALVES = (mstype.float16, mstype.bfloat16)
 _KINDS = ("classification", "multilabel")
 
 
-def rearrange_inputs(func):
+def rearrange_inputs(func: Callable):
     """Decorates an `update` of a metric: it gets the inputs whose numbers `set_indexes` was given, in that order."""
 
     @functools.wraps(func)
@@ -52,7 +55,7 @@ class Metric(Described):
         """The numbers of the inputs that `update` gets, or None."""
         return getattr(self, "_indexes", None)
 
-    def set_indexes(self, indexes):
+    def set_indexes(self, indexes: list[int]) -> Metric:
         """Chooses the inputs of `update` by their numbers, and returns the metric. Raises ValueError unless these are a
         list of integers."""
         if not isinstance(indexes, list) or not all(isinstance(one, int) for one in indexes):
@@ -71,10 +74,10 @@ class Metric(Described):
             f"expected def {name}(self)"
         )
 
-    def clear(self):
+    def clear(self) -> None:
         self._of_class("clear")
 
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         self._of_class("update")
 
     def eval(self):
@@ -110,7 +113,7 @@ def ids_of(prediction, labels):
 class EvaluationBase(Metric):
     """The base of metrics of classes: one class a row ("classification"), or any number of them ("multilabel")."""
 
-    def __init__(self, eval_type):
+    def __init__(self, eval_type: str):
         super().__init__()
         if eval_type not in _KINDS:
             raise TypeError(

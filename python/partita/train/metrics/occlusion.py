@@ -1,5 +1,9 @@
 """How much the score of a class falls when parts of an image are hidden."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -12,7 +16,9 @@ class OcclusionSensitivity(Metric):
     """The score of a class without, less that with `pad_val` around an element (`margin` on each side); for all
     elements of an image, or those of a box."""
 
-    def __init__(self, pad_val=0.0, margin=2, n_batch=128, b_box=None):
+    def __init__(
+        self, pad_val: float = 0.0, margin: int | Sequence = 2, n_batch: int = 128, b_box: Sequence | None = None
+    ):
         super().__init__()
         for name, value, kinds in (
             ("pad_val", pad_val, float),
@@ -25,7 +31,7 @@ class OcclusionSensitivity(Metric):
         self.pad_val, self.margin, self.n_batch, self.b_box = pad_val, margin, n_batch, b_box
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._baseline, self._sensitivity_im, self._is_update = 0, 0, False
 
     def _box(self, sizes):
@@ -43,7 +49,7 @@ class OcclusionSensitivity(Metric):
         return low, high
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """A network, an image [1, ..] and the class as an integer or an array of one."""
         if len(inputs) != 3 or not isinstance(inputs[0], Cell):
             raise ValueError("[OcclusionSensitivity] bad inputs, got others, expected a network, an image and a class")
@@ -67,7 +73,7 @@ class OcclusionSensitivity(Metric):
             scores.append(network(Tensor(np.vstack(hidden))).asnumpy()[:, label])
         self._sensitivity_im, self._is_update = np.concatenate(scores).reshape(high - low + 1), True
 
-    def eval(self):
+    def eval(self) -> np.ndarray:
         self._require_rows(self._is_update)
         return self._baseline - np.squeeze(self._sensitivity_im)
 

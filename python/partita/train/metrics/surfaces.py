@@ -1,5 +1,7 @@
 """Distances between the surfaces of predicted and true regions."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from partita._names import refuse_missing
@@ -26,7 +28,7 @@ def _edges(region):
 class _Surfaces(Metric):
     """The base: edges of the last batch, and the distances of the elements of one to the nearest of the other."""
 
-    def __init__(self, distance_metric):
+    def __init__(self, distance_metric: str):
         super().__init__()
         if distance_metric not in _LENGTHS:
             raise ValueError(
@@ -36,11 +38,11 @@ class _Surfaces(Metric):
         self.distance_metric = distance_metric
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self._y_pred_edges, self._y_edges, self._is_update = 0, 0, False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs) -> None:
         """Predictions and labels of one shape, and the number of the label that is measured."""
         if len(inputs) != 3 or not isinstance(inputs[2], (int, float)):
             raise ValueError(
@@ -84,7 +86,13 @@ class _Surfaces(Metric):
 class HausdorffDistance(_Surfaces):
     """The largest distance of an element of one surface to the other surface, or a percentile of these distances."""
 
-    def __init__(self, distance_metric="euclidean", percentile=None, directed=False, crop=True):
+    def __init__(
+        self,
+        distance_metric: str = "euclidean",
+        percentile: float | None = None,
+        directed: bool = False,
+        crop: bool = True,
+    ):
         super().__init__(distance_metric)
         if percentile is not None and not isinstance(percentile, float):
             raise TypeError(f"[HausdorffDistance] percentile is not a float, got {percentile!r}, expected one or None")
@@ -109,19 +117,19 @@ class HausdorffDistance(_Surfaces):
             raise ValueError(f"[HausdorffDistance] bad percentile, got {self.percentile}, expected 0 to 100")
         return np.percentile(distances, self.percentile)
 
-    def eval(self):
+    def eval(self) -> float:
         there, back = self._both()
         return self._farthest(there) if self.directed else max(self._farthest(there), self._farthest(back))
 
 
 class _MeanOfSurfaces(_Surfaces):
-    def __init__(self, symmetric=False, distance_metric="euclidean"):
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean"):
         super().__init__(distance_metric)
         if not isinstance(symmetric, bool):
             raise TypeError(f"[{type(self).__name__}] symmetric is not a bool, got {symmetric!r}, expected one")
         self.symmetric = symmetric
 
-    def eval(self):
+    def eval(self) -> float:
         there, back = self._both()
         if not len(there):
             return np.inf

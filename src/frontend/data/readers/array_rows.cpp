@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/data/readers/csv_rows.h"
 #include "frontend/data/readers/memory_rows.h"
 #include "frontend/data/readers/numpy_files.h"
 
@@ -114,21 +115,24 @@ bool has_array_rows(const DataSource& source, Split split) {
   if (split == Split::train) return true;
   if (source.kind == DataKind::npy) return source.paths.size() == 4;
   if (source.paths.size() == 2) return true;
+  if (source.kind == DataKind::csv) return false;
   const std::vector<std::string> names = npz_names(source.paths[0]);
   return holds_pair(names, Split::train) && holds_pair(names, split);
 }
 
 DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
-                           std::optional<LabelRange> labels) {
+                           std::optional<LabelRange> labels, const Shape& image) {
   if (!has_array_rows(source, split)) {
     throw InvalidArgument(
-        "[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
-        "npy:INPUTS,LABELS,INPUTS,LABELS",
+        "[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, "
+        "csv:TRAIN,TEST, or npy:INPUTS,LABELS,INPUTS,LABELS",
         print(source));
   }
   NamedArrays arrays;
   if (source.kind == DataKind::npz) {
     arrays = read_npz_rows(source, split, input);
+  } else if (source.kind == DataKind::csv) {
+    arrays = read_csv_rows(source.paths[split == Split::test ? 1 : 0], input, image, labels.has_value());
   } else {
     const size_t first = split == Split::test ? 2 : 0;
     arrays.emplace_back(input, read_npy(source.paths[first]));  // an initializer list of both would copy

@@ -31,7 +31,8 @@ def _order(where, data_format, mode):
 def Conv3D(
     out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCDHW"
 ):
-    """(x[n, c, d, h, w], filters [out, c / groups, kd, kh, kw]) gives the convolution."""
+    """(x[n, c, d, h, w], filters [out, c / groups, kd, kh, kw]) gives the convolution. Raises ValueError for shapes
+    that do not fit."""
     _order("Conv3D", data_format, mode)
     options = pad_mode, pad, dilation, group
     return lambda x, weight: convolved(x, weight, None, stride, *options)
