@@ -221,7 +221,7 @@ class Options(Case):
             (lambda: rows().create_tuple_iterator(num_epochs=0), ValueError, "bad num_epochs, got 0"),
             (lambda: rows().create_tuple_iterator(output_numpy=1), TypeError, "output_numpy is not a bool, got 1"),
             (lambda: ds.GeneratorDataset([], "x"), RuntimeError, "[GeneratorDataset] no rows, got an empty source"),
-            (lambda: ds.GeneratorDataset([(1, 2)], ["x", "x"]), ValueError, "two columns of one name, got ['x', 'x']"),
+            (lambda: ds.GeneratorDataset([(1, 2)], ["x", "x"]), ValueError, "repeated column, got 'x' twice"),
         ):
             with self.refuses(kind, text):
                 make()

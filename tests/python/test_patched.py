@@ -209,7 +209,7 @@ class Drawn(Case):
         self.assertNotEqual(found.tolist(), ops.randperm(50).tolist())
         self.assertEqual(str(ops.randperm(Tensor(3), dtype=ms.int32).dtype), "Int32")
         for call, kind, text in (
-            (lambda: ops.randperm(0), ValueError, "[randperm] bad count, got 0"),
+            (lambda: ops.randperm(-1), ValueError, "[randperm] bad count, got -1"),
             (lambda: ops.randperm(3, dtype=ms.bool_), TypeError, "[randperm] bad dtype, got Bool"),
         ):
             with self.refuses(kind, text):

@@ -2,7 +2,6 @@
 
 import weakref
 from collections.abc import Iterable
-from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +13,10 @@ from partita.common.initializer import initializer
 from partita.common.param_info import ParamInfo
 from partita.common.tensor import Tensor
 from partita.common.values import Values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
 
 DEFAULT_NAME = "Parameter"
 ACCUMULATED = "accu_grads"  # prefix of the clones that get the gradients of networks in micro-batches
@@ -65,7 +68,7 @@ class Parameter(Tensor):
 
     def __init__(
         self,
-        default_input: Any,
+        default_input: object,
         name: str | None = None,
         requires_grad: bool = True,
         layerwise_parallel: bool = False,
@@ -104,7 +107,7 @@ class Parameter(Tensor):
     def _stream(self):
         return self.name if self.name != DEFAULT_NAME else _seed.next_name("parameter")
 
-    def set_data(self, data: Tensor, slice_shape: bool = False) -> Self:
+    def set_data(self, data: Tensor, slice_shape: bool = False) -> "Self":
         """Takes the values of a tensor of the same shape, cast to this element type, and returns the parameter. Raises
         ValueError for other shapes, RuntimeError while a Model trains the parameter."""
         if not isinstance(data, Tensor):
@@ -123,7 +126,7 @@ class Parameter(Tensor):
         self._count_update()
         return self
 
-    def assign_value(self, value: Tensor) -> Self:
+    def assign_value(self, value: Tensor) -> "Self":
         """Sets the values to those of a tensor of the same shape, as `set_data` does."""
         return self.set_data(value)
 
@@ -227,7 +230,7 @@ class Parameter(Tensor):
         return (*super()._pickled(), *options)
 
     @property
-    def data(self) -> Self:
+    def data(self) -> "Self":
         return self
 
     def value(self) -> Tensor:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -99,10 +98,10 @@ class Tensor(_Readable):
 
     def __init__(
         self,
-        input_data: Any = None,
+        input_data: object = None,
         dtype: mstype.DType | str | type | None = None,
         shape: int | Sequence[int] | None = None,
-        init: Any = None,
+        init: object = None,
         const_arg: bool = False,
         device: str | None = None,
     ):
@@ -407,10 +406,10 @@ def _brackets(values):
 
 
 def tensor(
-    input_data: Any = None,
+    input_data: object = None,
     dtype: mstype.DType | str | type | None = None,
     shape: int | Sequence[int] | None = None,
-    init: Any = None,
+    init: object = None,
     const_arg: bool = False,
     device: str | None = None,
 ) -> Tensor:

@@ -225,8 +225,6 @@ def _names(where, column_names, count):
     names = names_of(where, "column_names", column_names)
     if len(names) != count:
         raise ValueError(f"[{where}] another number of columns, got {count} values, expected {len(names)}: {names}")
-    if len(set(names)) != len(names):
-        raise ValueError(f"[{where}] two columns of one name, got {names}, expected each name once")
     return names
 
 

@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 import numpy as np
-from typing import Any, Self
 
 from partita import _trace, context
 from partita._captured import is_fixed, reached, Same, signature
@@ -24,6 +23,10 @@ from partita.nn.cell_errors import PLAIN, no_attribute, refuse_construct, requir
 from partita.nn.cell_settings import CellSettings
 from partita.nn.cell_state import CellState
 from partita.nn.layer_texts import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
@@ -192,7 +195,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
         own stage has."""
         return self.trainable_params()
 
-    def construct(self, *args, **kwargs) -> Any:
+    def construct(self, *args, **kwargs):
         """Computes what a call gives: subclasses define it. Raises AttributeError in a cell that does not."""
         refuse_construct(self)
 
@@ -407,12 +410,12 @@ class SequentialCell(_Cells):
             _require_cell("SequentialCell", cell)
             self.insert_child_to_cell(name, cell)
 
-    def construct(self, x: Any) -> Any:
+    def construct(self, x: object):
         for cell in self._cells.values():
             x = cell(x)
         return x
 
-    def append(self, cell: Cell) -> Self:
+    def append(self, cell: Cell) -> "Self":
         """Adds a cell at the end, and returns this one. Raises TypeError for what is no cell."""
         _require_cell("SequentialCell", cell)
         _append(self, cell, _prefix_of(self))
@@ -445,13 +448,13 @@ class CellList(_Cells):
         cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args
         self.extend(cells)
 
-    def append(self, cell: Cell) -> Self:
+    def append(self, cell: Cell) -> "Self":
         """Adds a cell at the end, and returns the list. Raises TypeError for what is no cell."""
         _require_cell("CellList", cell)
         _append(self, cell, _prefix_of(self))
         return self
 
-    def extend(self, cells: Iterable[Cell]) -> Self:
+    def extend(self, cells: Iterable[Cell]) -> "Self":
         """Adds cells at the end, and returns the list. Raises TypeError for what is no cell."""
         for cell in cells:
             self.append(cell)

@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
 
 from partita.common.parameter import Parameter
 
@@ -10,15 +9,15 @@ from partita.common.parameter import Parameter
 class CellContents:
     """Lists the cells and parameters of a cell: a part of `Cell`."""
 
-    def cells(self) -> list[Any]:
+    def cells(self) -> list:
         """The cells that are attributes of this one, as a list in their order; those within them are left out."""
         return [cell for cell in self._cells.values() if cell is not None]
 
-    def name_cells(self) -> dict[str, Any]:
+    def name_cells(self) -> dict:
         """The cells that are attributes of this one, by their names."""
         return OrderedDict((name, cell) for name, cell in self._cells.items() if cell is not None)
 
-    def cells_and_names(self, cells: set | None = None, name_prefix: str = "") -> Iterator[tuple[str, Any]]:
+    def cells_and_names(self, cells: set | None = None, name_prefix: str = "") -> Iterator[tuple]:
         """(path, cell) of this cell, whose path is `name_prefix`, and of all within it, each once; names in paths have
         dots between them."""
         seen = set() if cells is None else cells

@@ -10,10 +10,13 @@ from partita.common.tensor import Tensor
 PLAIN = frozenset(
     (int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set, np.ndarray, *np.sctypeDict.values())
 )  # classes of inputs that are no tensors
-_OF_NN = "activations usual_activations channels convolution_base layer layers_of_parts lines loss made other_losses pools recurrent"
+_OF_NN = (
+    "activations channels convolution_base layer layers_of_parts lines loss made other_losses pools recurrent "
+    "small_layers transposed usual_activations volumes"
+)
 _LAYERS = frozenset(
     (
-        *(f"partita.nn.{one}" for one in f"{_OF_NN} small_layers transposed volumes".split()),
+        *(f"partita.nn.{one}" for one in _OF_NN.split()),
         *(f"partita.mint.nn{one}" for one in ("", ".convolutions", ".norms", ".of_functions", ".padding")),
     )
 )  # modules whose cells compute with tensors

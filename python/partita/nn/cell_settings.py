@@ -1,7 +1,6 @@
 """How cells are computed: modes, stages, recomputation."""
 
 from collections.abc import Callable
-from typing import Self
 
 from partita._precision import is_half, note_cell
 from partita._warnings import warn
@@ -10,32 +9,36 @@ from partita.common._types import DType
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
 
 class CellSettings:
     """The settings of a cell that say how it is computed. `Cell` makes the attributes."""
 
     _keeps_digits = False  # whether it computes in float32 also within cells of 16 bits
 
-    def apply(self, fn: Callable) -> Self:
+    def apply(self, fn: Callable) -> "Self":
         """Calls a function with each cell within this one, the inner ones first, and returns this one."""
         for cell in self.cells():
             cell.apply(fn)
         fn(self)
         return self
 
-    def set_train(self, mode: bool = True) -> Self:
+    def set_train(self, mode: bool = True) -> "Self":
         """Whether dropout and statistics of the batch are on, here and in all cells within. Returns the cell."""
         for _, cell in self.cells_and_names():
             cell._count_change()
             cell.__dict__["training"] = bool(mode)
         return self
 
-    def set_grad(self, requires_grad: bool = True) -> Self:
+    def set_grad(self, requires_grad: bool = True) -> "Self":
         """Keeps gradients of the calls that follow, for those who ask for them, and returns the cell."""
         self.requires_grad = bool(requires_grad)
         return self
 
-    def add_flags(self, **flags) -> Self:
+    def add_flags(self, **flags) -> "Self":
         """Keeps named values, which `get_flags` returns, and returns the cell."""
         self._flags.update(flags)
         return self
@@ -52,7 +55,7 @@ class CellSettings:
             found[param] = param
         return found
 
-    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> "Self":
         """Sets `comm_fusion` of the trainable parameters. It has no effect: reductions are packed by size."""
         for param in self.trainable_params(recurse):
             param.comm_fusion = fusion_type
@@ -84,7 +87,7 @@ class CellSettings:
         self._count_change()
         object.__setattr__(self, "_stage", value)
 
-    def to_float(self, dst_type: DType) -> Self:
+    def to_float(self, dst_type: DType) -> "Self":
         """Makes products of this cell, and of cells within it that have no precision of their own, compute from
         operands of this type, and returns the cell. Parameters and results stay float32. Raises TypeError for other
         types than float16, bfloat16 and float32."""

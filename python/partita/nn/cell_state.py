@@ -2,12 +2,15 @@
 
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
-from typing import Any, Self
 
 from partita.common import dtype as mstype
 from partita.common.dtype import DType
 from partita.common.tensor import Tensor
 from partita.nn.cell_hooks import HookHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
 
 _EXTRA = "_extra_state"
 _IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
@@ -55,7 +58,7 @@ class CellState:
         """The buffers of this cell, and with `recurse` of all within it."""
         return (one for _, one in self.named_buffers(recurse=recurse))
 
-    def get_sub_cell(self, target: str) -> Any:
+    def get_sub_cell(self, target: str):
         """The cell at a path of names with dots; "" is this one. Raises AttributeError if there is none."""
         found = self
         for name in target.split(".") if target else []:
@@ -73,11 +76,11 @@ class CellState:
                 return one
         raise AttributeError(f"[Cell.get_buffer] no such buffer, got '{target}', expected a path")
 
-    def get_extra_state(self) -> Any:
+    def get_extra_state(self):
         """More state of this cell for `state_dict`. A subclass that has it defines this and `set_extra_state`."""
         raise RuntimeError(f"[{type(self).__name__}] there is no more state, got get_extra_state, expected one defined")
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state: object) -> None:
         """Takes what `get_extra_state` gave. A subclass that has it defines this and `get_extra_state`."""
         raise RuntimeError(f"[{type(self).__name__}] there is no more state, got set_extra_state, expected one defined")
 
@@ -191,7 +194,7 @@ class CellState:
 
     # Flags, and settings of other compilers.
 
-    def add_flags_recursive(self, **flags) -> Self:
+    def add_flags_recursive(self, **flags) -> "Self":
         """Adds flags to this cell and to all within it, and returns it."""
         for _, cell in self.cells_and_names():
             cell.add_flags(**flags)
@@ -201,7 +204,7 @@ class CellState:
         """The flags that were added."""
         return dict(self._flags)
 
-    def to(self, *args, **kwargs) -> Self:
+    def to(self, *args, **kwargs) -> "Self":
         """(dtype), (device), (device, dtype) or (tensor): parameters and buffers of floats get the element type, and
         the cell is returned. The device is that of the context: it has no effect here."""
         dtype = kwargs.get("dtype")
@@ -223,17 +226,17 @@ class CellState:
                     setattr(cell, name, one.astype(dtype))
         return self
 
-    def set_jit_config(self, jit_config: Any) -> None:
+    def set_jit_config(self, jit_config: object) -> None:
         """Kept, without effect: the library has no levels of compilation."""
 
-    def set_boost(self, boost_type: str) -> Self:
+    def set_boost(self, boost_type: str) -> "Self":
         """Kept, without effect: there are no algorithms that change numbers to save time. Returns the cell."""
         return self
 
     def set_data_parallel(self) -> None:
         """Kept, without effect: rows are divided unless strategies and annotations say more."""
 
-    def set_broadcast_flag(self, mode: bool = True) -> Self:
+    def set_broadcast_flag(self, mode: bool = True) -> "Self":
         """Kept, without effect: parameters are the same on all ranks. Returns the cell."""
         return self
 
@@ -244,11 +247,11 @@ class CellState:
     def update_cell_prefix(self) -> None:
         """Kept, without effect: prefixes follow from attributes."""
 
-    def run_construct(self, cast_inputs: tuple, kwargs: dict) -> Any:
+    def run_construct(self, cast_inputs: tuple, kwargs: dict):
         """Calls `construct` with inputs in a tuple, and others by their names."""
         return self.construct(*cast_inputs, **kwargs)
 
-    def compile_and_run(self, *args, **kwargs) -> Any:
+    def compile_and_run(self, *args, **kwargs):
         """Calls the cell, which is compiled when it is first called."""
         return self(*args, **kwargs)
 

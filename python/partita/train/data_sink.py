@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from partita._names import refuse_missing
 from partita.nn.cell import Cell
 from partita.train.step import jit
 
-if TYPE_CHECKING:  # data sets are imported when they are first asked for
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from partita.dataset.engine import Dataset
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from partita import _core
 from partita._loss_scale import LossScaleManager
@@ -34,7 +33,8 @@ from partita.train.prediction import Prediction
 from partita.train.program import Program
 from partita.train.stepping import require_dataset, require_optimizer
 
-if TYPE_CHECKING:  # data sets are imported when they are first asked for
+TYPE_CHECKING = False  # data sets are imported where they are used
+if TYPE_CHECKING:
     from partita.dataset.engine import Dataset
 
 _METRICS = {**{name: name for name in metric_names()}, "Accuracy": "accuracy"}

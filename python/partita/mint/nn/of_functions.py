@@ -2,7 +2,9 @@
 
 import inspect
 import textwrap
+from collections.abc import Sequence
 
+from partita.common.tensor import Tensor
 from partita.mint import activations as A
 from partita.mint import functions, images, losses
 from partita.nn.cell import Cell
@@ -48,7 +50,15 @@ def layer_of(name, function, settings="", doc=None, **defaults):
     return type(name, (Cell,), members)
 
 
-def _max_unpool2d(input, indices, output_size=None, *, kernel_size, stride=None, padding=0):
+def _max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    output_size: Sequence[int] | None = None,
+    *,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+) -> Tensor:
     """Images of zeros with the elements of x[n, c, h, w] at the places that `MaxPool2d` gave with them."""
     return images.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
 
