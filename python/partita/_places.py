@@ -23,7 +23,6 @@ PLACES = {
     "dataset.engine.datasets": "dataset.engine",
     "dataset.transforms.transforms": "dataset.transforms",
     "dataset.vision.transforms": "dataset.vision",
-    "dataset.vision.utils": "dataset.vision",
     "nn.layer.conv": "nn.convolution_base",
     **{f"nn.layer.{name}": "nn" for name in OF_LAYERS.split()},
     "nn.layer.rnn_cells": "nn.step_functions",

@@ -13,7 +13,7 @@ import shutil
 import sys
 
 from partita import _core
-from partita._places import PLACES, WITHIN
+from partita._places import PLACES
 from partita._warnings import warn
 from partita.version import INTERFACE
 
@@ -24,13 +24,13 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of the package under the other name: each is one module, whatever it is called."""
 
     def find_spec(self, name, path=None, target=None):
-        if name != ALIAS and not name.startswith(ALIAS + ".") and name not in WITHIN:
+        if name != ALIAS and not name.startswith(ALIAS + "."):
             return None
         return importlib.util.spec_from_loader(name, self, is_package=True)
 
     def create_module(self, spec):
         name = spec.name[len(ALIAS) + 1 :]
-        own = WITHIN.get(spec.name) or (f"partita.{PLACES.get(name, name)}" if name else "partita")
+        own = f"partita.{PLACES.get(name, name)}" if name else "partita"
         try:
             module = importlib.import_module(own)
         except ModuleNotFoundError as error:

@@ -2,10 +2,8 @@
 
 from partita import _later
 from partita._names import exported, missing
+from partita._places import submodule
 from partita.nn import layer
-
-_OTHERS = {"conv": "convolution_base", "rnn_cells": "step_functions", "rnns": "recurrent"}
-_NAMES = "activation basic combined container embedding image math normalization padding pooling".split()
 
 
 def _is_layer(found, layers):
@@ -20,9 +18,7 @@ def names_of(layers):
             others = {one: module for one, module in layers.LATER.items() if not module.startswith("partita.nn.optim")}
             own = {k: v for k, v in layers.__dict__.items() if _is_layer(v, layers)}
             return exported(own, ["get_activation", *_later.names_in(others)])
-        if name in _OTHERS:
-            return _later.imported(f"partita.nn.{_OTHERS[name]}")
-        found = layers if name in _NAMES else None
+        found = submodule(layer.__name__, name)
         if found is None and not name.startswith("_"):
             found = getattr(layers, name) if name in layers.LATER else layers.__dict__.get(name)
         if found is None:
