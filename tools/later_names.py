@@ -46,7 +46,7 @@ def text_of(package):
     """The text of the file of a package."""
     later = importlib.import_module(f"partita.{package}.later")
     made = HEAD.format(package)
-    for name in ("FUNCTIONS", "OBJECTS", "LAYERS"):
+    for name in ("FUNCTIONS", "INNER", "OBJECTS", "LAYERS"):
         if hasattr(later, name):
             made += table(package, name, getattr(later, name), exported)
     if hasattr(later, "METHODS"):

@@ -7,6 +7,7 @@ import importlib
 from partita import _waiting  # noqa: F401  # before the library is loaded
 from partita import _core, _exit
 from partita._layout import Layout  # noqa: F401
+from partita._names import exported as _exported
 from partita._names import missing as _missing
 from partita._places import submodule as _submodule
 from partita.common import Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor  # noqa: F401
@@ -98,6 +99,8 @@ _OF_MODULES = {
     "load_checkpoint_async load_segmented_checkpoints safetensors_to_ckpt",
     "train.data_sink": "DatasetHelper connect_network_with_dataset data_sink",
     "amp": "build_train_network",
+    "train.serialization": "load",
+    "common.sparse": "SparseTensor",
     "common.dtype": "Int QuantDtype Type _null byte cdouble cfloat dtype_to_pytype float8_e4m3fn float8_e5m2 "
     "get_py_obj_dtype hifloat8 intc intp list_ long number qint4x2 short string tensor_type tuple_ type_none ubyte "
     "uint uintc uintp ushort",
@@ -127,6 +130,8 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
 
 
 def __getattr__(name):
+    if name == "__all__":
+        return _exported(globals(), [one for one in (*_WHERE, *_BUILTINS) if not one.startswith("_")])
     if name in _WHERE:
         return getattr(importlib.import_module(f"partita.{_WHERE[name]}"), name)
     if name in _LATER:

@@ -2,11 +2,14 @@
 
 import dis
 import sys
+import types
 
 from partita import _core, _hints
 from partita._places import submodule
 
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+_OF_ANNOTATIONS = ("collections.abc", "types", "typing")  # the modules whose names annotations use
+
 
 def missing(module, name, names):
     """The error for `module.name`, to be raised by the module's `__getattr__`: an ImportError where it is imported by
@@ -36,6 +39,21 @@ def refused(module):
     return absent_all(f"partita.{module}", _hints.REFUSED[module])
 
 
+def exported(namespace, others=()):
+    """The `__all__` of a module that lists none, as a new list: the public names of its namespace, and others. Of
+    modules only `dtype` is among them, no functions of modules that are not public, and nothing that is imported for
+    annotations."""
+
+    def is_public(name, value):
+        if name.startswith("_") or (isinstance(value, types.FunctionType) and value.__module__.startswith("partita._")):
+            return False
+        if type(value).__module__ == "__future__" or getattr(value, "__module__", None) in _OF_ANNOTATIONS:
+            return False
+        return not isinstance(value, types.ModuleType) or name == "dtype"
+
+    return sorted({*(name for name, value in namespace.items() if is_public(name, value)), *others})
+
+
 def _is_import():
     """Whether `from module import name` asks: Python would replace the text of an AttributeError by its own."""
     frame = sys._getframe(3)
@@ -46,6 +64,8 @@ def refuse_missing(namespace):
     """A module's `__getattr__`, which gives the modules in it and says, for other names, what is nearest."""
 
     def __getattr__(name):
+        if name == "__all__":
+            return exported(namespace)
         found = submodule(namespace["__name__"], name)
         if found is not None:
             return found

@@ -12,6 +12,7 @@ from partita._described import Described
 from partita._loss_scale import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager  # noqa: F401
 from partita._names import refuse_missing
 from partita._precision import precision_of
+from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -206,6 +207,22 @@ def _add_loss_network(network, loss_fn, cast_model_type=mstype.float32):
 
 def _do_keep_batchnorm_fp32(network):
     """Kept, without effect: norms compute in float32."""
+
+
+# What the levels of `build_train_network` are made of in the documented system.
+_config_level = {
+    level: {"keep_batchnorm_fp32": level == "O2", "cast_model_type": kind, "loss_scale_manager": None}
+    for level, kind in {
+        "O0": mstype.float32, "O1": mstype.float32, "O2": mstype.float16, "O3": mstype.float16, "auto": mstype.float32,
+    }.items()
+}  # fmt: skip
+_config_level["O2"]["loss_scale_manager"] = DynamicLossScaleManager()
+
+
+def _config_amp(*, enable_rewrite=None, cast_op=None):
+    """Kept, without effect: networks are not rewritten to compute in 16 bits. Warns of a cast of a script's own."""
+    if cast_op is not None:
+        warn("[_config_amp] casts are the library's own, got cast_op, which has no effect")
 
 
 __getattr__ = refuse_missing(globals())

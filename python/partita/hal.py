@@ -1,7 +1,7 @@
 """Devices, their streams and their memory, by the older names of the documented system."""
 
 from partita import _memory, _streams, context
-from partita._names import refuse_missing
+from partita._names import absent, refuse_missing
 from partita.device_context import count_of, is_there
 
 globals().update({name: getattr(_streams, name) for name in _streams.NAMES})
@@ -46,6 +46,11 @@ get_device_properties = get_device_capability
 
 def get_arch_list(device_target=None):
     """None: programs are compiled for the device that is there, as there on a CPU."""
+
+
+combine_tensor_list_contiguous = absent(
+    "combine_tensor_list_contiguous", __name__, "ops.concat of the flattened tensors, a copy of them"
+)
 
 
 __getattr__ = refuse_missing(globals())

@@ -59,6 +59,7 @@ prints() {
 cd "$work"
 prints 3 "groups of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/groups.py"
 prints 3 "mint.distributed: ok" mpirun -n 3 "$python" "$root/tests/python/mint_ranks.py"
+prints 3 "collectives of ops: ok" mpirun -n 3 "$python" "$root/tests/python/inner_ranks.py"
 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
 prints 2 "a loop of one's own: ok" mpirun -n 2 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
 "$python" "$root/tests/python/model_steps.py" "$work/model_steps.npz"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from partita._c_expression import typing  # noqa: F401
+from partita._c_expression import amp, typing  # noqa: F401
 from partita._names import absent, refuse_missing
 from partita.common.param_info import ParamInfo  # noqa: F401
 from partita.common.tensor import Tensor  # noqa: F401
@@ -10,6 +10,7 @@ from partita.common.tensor import Tensor as TensorPy  # noqa: F401
 from partita._streams import current_stream, default_stream  # noqa: F401
 
 swap_cache = absent("swap_cache", __name__, "blocks of keys and values that a script copies")
+pyboost_empty = absent("pyboost_empty", __name__, "mint.empty(size, dtype=dtype)")
 
 
 def _random_normal(seed, array, mean, sigma):

@@ -55,6 +55,15 @@ class Facts:
     sliced = property(lambda self: False, doc="Whether the values are those of one rank: they are all of them.")
     key = property(lambda self: -1, doc="The number at a parameter server: there is none.")
 
+    @staticmethod
+    def _make_subclass(kind, data, require_grad=False):
+        """A tensor of a subclass, over the same elements as a given one. Raises TypeError for what is no such class."""
+        if not isinstance(kind, type) or not issubclass(kind, Tensor):
+            raise TypeError(f"[Tensor] not a class of tensors, got {kind!r}, expected a subclass of Tensor")
+        made = kind.__new__(kind)
+        made._array, made._symbol, made._init = data._array, data._symbol, data._init
+        return made
+
     def double(self) -> Tensor:
         """The tensor in float64."""
         return self.astype(mstype.float64)

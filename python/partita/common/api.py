@@ -1,7 +1,7 @@
 """The way functions run, by the names of the documented module."""
 
 from partita._current import current
-from partita._names import refuse_missing
+from partita._names import absent, refuse_missing
 from partita.common.tools import _no_grad  # noqa: F401
 
 
@@ -10,7 +10,31 @@ class _Executor:
     has to be waited for or released."""
 
     def __init__(self):
-        self._grad_flag, self._enables = False, True
+        self._grad_flag, self._enables, self._made = False, True, None
+
+    def requires_grad(self):
+        """Whether gradients are recorded: they are those that are asked for, of whole functions."""
+        return False
+
+    def new_graph(self, obj, *args, **kwargs):
+        """Returns at once: `grad` calls the function itself."""
+
+    end_graph = new_graph
+
+    def grad(self, obj, grad, weights, grad_position, *args, **kwargs):
+        """The gradients of a function by weights, and by inputs as the op `grad` says, which calls the function. A call
+        of the executor gives them again. Raises NotImplementedError for positions."""
+        if grad_position is not None:
+            raise NotImplementedError(
+                f"[grad] positions are not supported, got {grad_position!r}, expected None: see value_and_grad"
+            )
+        made = (grad(obj) if weights is None else grad(obj, weights))(*args, **kwargs)
+        self._made = made
+        return made
+
+    def __call__(self, *args):
+        """The gradients of the last call of `grad`."""
+        return self._made
 
     def grad_flag(self):
         """The flag that `set_grad_flag` sets."""
@@ -46,13 +70,27 @@ class _Executor:
         """Kept, without effect: see Cell.recompute."""
 
 
-_pynative_executor = _Executor()
+class _GraphExecutor:
+    """The compiler of the documented system: a use says what to use."""
+
+    compile = staticmethod(absent("compile", __name__, "jit(function)"))
+    _get_func_graph_proto = staticmethod(
+        absent("_get_func_graph_proto", __name__, "cells_and_names() and parameters_and_names() of the network")
+    )
+
+
+_pynative_executor, _cell_graph_executor = _Executor(), _GraphExecutor()
 cells_compile_cache = {}  # of the documented system's compiler: nothing is ever in it
 
 
 def _function_forbid_reuse(fn):
     """The function itself: functions are compiled once for each signature."""
     return fn
+
+
+def _convert_python_data(data):
+    """A result of the documented system's library as values of Python: here results are."""
+    return data
 
 
 __getattr__ = refuse_missing(globals())

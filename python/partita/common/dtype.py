@@ -4,7 +4,7 @@ from enum import Enum
 
 import numpy as np
 
-from partita._names import refuse_missing
+from partita import _later
 
 
 class DType:
@@ -19,7 +19,8 @@ class DType:
         return self.name
 
     def __repr__(self):
-        return f"mindspore.{_IN_SCRIPTS.get(self.name, self.name.lower())}"
+        kind = self.name.split("[")[0]  # without the types of elements
+        return f"mindspore.{_IN_SCRIPTS.get(kind, self.name.lower())}"
 
     def __hash__(self):
         return hash(self.core)
@@ -30,7 +31,7 @@ class DType:
 
 # How scripts name what has another name than that in small letters.
 _IN_SCRIPTS = {"Float8E4M3FN": "float8_e4m3fn", "Float8E5M2": "float8_e5m2", "String": "string_", "List": "list_"}
-_IN_SCRIPTS.update(Tuple="tuple_", TypeNone="type_none", TensorType="tensor", Null="Null", QInt4x2="int4")
+_IN_SCRIPTS.update({"Tuple": "tuple_", "None": "type_none", "Null": "Null", "QInt4x2": "int4"})
 
 
 class Number(DType):
@@ -75,10 +76,34 @@ class Complex(Number):
     __slots__ = ()
 
 
-class TensorType(DType):
-    """The type of tensors, in annotations of the documented system."""
+class _OfValues(DType):
+    """A type of what is no element. `parts`: the types of elements, or None where they are not known."""
 
-    __slots__ = ()
+    __slots__ = ("parts",)
+    _title = ""
+
+    def __init__(self, parts=None):
+        name = self._title if parts is None else f"{self._title}[{','.join(map(str, parts))}]"
+        super().__init__(name, name, None)
+        self.parts = parts
+
+
+class TensorType(_OfValues):
+    """The type of tensors, with the type of their elements: that of `ops.typeof(tensor)`."""
+
+    __slots__, _title = (), "Tensor"
+
+
+class Tuple(_OfValues):
+    """The type of tuples, with those of their elements."""
+
+    __slots__, _title = (), "Tuple"
+
+
+class List(_OfValues):
+    """The type of lists, with those of their elements."""
+
+    __slots__, _title = (), "List"
 
 
 Type = DType
@@ -100,8 +125,8 @@ cfloat, cdouble, uintp, uint = complex64, complex128, uint64, uint64
 # Types of eight bits and less, and types of what is no tensor: they are names, which no tensor has.
 hifloat8 = Float("HiFloat8", "hif8", None)
 float8_e4m3fn, float8_e5m2 = Float("Float8E4M3FN", "f8e4m3fn", None), Float("Float8E5M2", "f8e5m2", None)
-string, list_, tuple_, type_none, _null = (DType(one, one, None) for one in "String List Tuple TypeNone Null".split())
-number, tensor_type = Number("Number", "Number", None), TensorType("TensorType", "TensorType", None)
+string, type_none, _null = (DType(one, one, None) for one in "String None Null".split())
+number, list_, tuple_, tensor_type = Number("Number", "Number", None), List(), Tuple(), TensorType()
 QuantDtype = Enum("QuantDtype", [f"{kind}{bits}" for kind in ("INT", "UINT") for bits in range(1, 17)], start=0)
 QuantDtype.__doc__ = "Types of quantized numbers, by their bits: names, which no tensor has."
 
@@ -200,4 +225,26 @@ def signed_type(dtype):
     return is_float(dtype) or dtype in int_type or dtype in complex_type
 
 
-__getattr__ = refuse_missing(globals())
+_KINDS = {"Int": int_type, "UInt": uint_type, "Float": float_type}  # kinds of numbers, without their bits
+
+
+def type_of(value):
+    """The type of a value, as the documented `typeof` gives it: of tensors, tuples and lists with their elements."""
+    if isinstance(value, (tuple, list)):
+        return (Tuple if isinstance(value, tuple) else List)(tuple(map(type_of, value)))
+    kind = float32 if isinstance(value, float) else get_py_obj_dtype(value)
+    return TensorType((kind,)) if isinstance(getattr(value, "dtype", None), DType) else kind
+
+
+def _issubclass_(type_, dtype):
+    """Whether a type is another one, or one of its kind: a number, a tensor, a tuple, a list."""
+    if not isinstance(type_, DType) or not isinstance(dtype, DType):
+        return False
+    if dtype == number:
+        return type_ in (bool_, *number_type)
+    if dtype.name in _KINDS:
+        return type_ in _KINDS[dtype.name] or type_ == dtype
+    return type_ == dtype or (isinstance(dtype, _OfValues) and dtype.parts is None and isinstance(type_, type(dtype)))
+
+
+__getattr__, __dir__ = _later.names_later(globals(), {"typing": "partita.common.typing"})

@@ -23,3 +23,7 @@ class COOTensor(_Sparse):
 
 class CSRTensor(_Sparse):
     """Not there: see Tensor."""
+
+
+class SparseTensor(_Sparse):
+    """Not there: see Tensor."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from partita import _core
 from partita._names import refuse_missing
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
-from partita.communication.management import GlobalComm, _ranks_of, core_group, is_process
+from partita.communication.management import GlobalComm, _ranks_of, core_group, get_rank, is_process
 
 _WORLD = GlobalComm.WORLD_COMM_GROUP
 _OPS = ("sum", "max", "min")
@@ -102,6 +105,68 @@ def broadcast(tensor: Tensor, src: int = 0, group: str = _WORLD) -> Tensor:
     )
 
 
+def _place_of(where, rank, group):
+    ranks = _group(where, group)
+    if rank not in ranks:
+        raise ValueError(f"[{where}] rank is not in the group, got {rank}, expected one of {ranks}")
+    return ranks.index(rank)
+
+
+def _own(group):
+    """The place of this process in a group."""
+    return _ranks_of("rank", group).index(get_rank())
+
+
+def _no_result(tensor):
+    """The result of other ranks: one element, which has no meaning."""
+    return Tensor(np.zeros(1), tensor.dtype)
+
+
+def reduce(tensor, dst, op=ReduceOp.SUM, group=_WORLD):
+    """Returns what combines the tensors of all ranks element by element, on rank `dst`, a rank of the world; on others
+    a tensor of one 0. Raises ValueError if `dst` is not in the group, or for an unknown `op`."""
+    place, made = _place_of("reduce", dst, group), all_reduce(tensor, op, group)[0]
+    return made if _own(group) == place else _no_result(tensor)
+
+
+def gather_into_tensor(tensor, dst=0, group=_WORLD):
+    """Returns the tensors of all ranks concatenated along the first dimension, on rank `dst`, a rank of the world; on
+    others a tensor of one 0. Raises ValueError if `dst` is not in the group."""
+    place, made = _place_of("gather_into_tensor", dst, group), all_gather_into_tensor(tensor, group)[0]
+    return made if _own(group) == place else _no_result(tensor)
+
+
+def scatter_tensor(tensor, src=0, group=_WORLD):
+    """Returns this rank's part, along the first dimension, of the tensor of rank `src`, a rank of the world: [n, ..]
+    becomes [n / ranks, ..]. Tensors of others are of the same shape. Raises ValueError if the ranks do not divide n."""
+    ranks = len(_group("scatter_tensor", group))
+    if not tensor.shape or tensor.shape[0] % ranks:
+        raise ValueError(
+            f"[scatter_tensor] parts are not equal, got shape {tensor.shape} for {ranks} ranks, expected a multiple"
+        )
+    whole, rows = broadcast(tensor, src, group), tensor.shape[0] // ranks
+    return whole[_own(group) * rows : (_own(group) + 1) * rows]
+
+
+def exchanged(tensor, split_count, split_dim, concat_dim, group=_WORLD):
+    """Returns the parts for this rank of the tensors of all ranks, which are cut along `split_dim`, concatenated along
+    `concat_dim`. Raises ValueError unless there are as many equal parts as ranks."""
+    ranks = len(_group("AlltoAll", group))
+    if split_count != ranks or tensor.shape[split_dim] % ranks:
+        raise ValueError(
+            f"[AlltoAll] parts are not those of ranks, got {split_count} of {tensor.shape} along {split_dim}, "
+            f"expected {ranks} equal ones"
+        )
+    if tensor.dtype == mstype.bfloat16:  # which NumPy lacks
+        return exchanged(tensor.astype(mstype.float32), split_count, split_dim, concat_dim, group).astype(tensor.dtype)
+    rows = all_gather_into_tensor(tensor.reshape(1, *tensor.shape), group)[0]
+    size = tensor.shape[split_dim] // ranks
+    cut = [slice(None)] * tensor.ndim
+    cut[split_dim] = slice(_own(group) * size, (_own(group) + 1) * size)
+    parts = [rows[i][tuple(cut)].asnumpy() for i in range(ranks)]
+    return Tensor(np.concatenate(parts, concat_dim), tensor.dtype)
+
+
 def _later(name):
     def refuse(*args, **kwargs):
         raise NotImplementedError(
@@ -120,8 +185,6 @@ for _name in (
     "irecv",
     "batch_isend_irecv",
     "all_to_all_single_with_output_shape",
-    "gather_into_tensor",
-    "scatter_tensor",
     "all_to_all_with_output_shape",
     "P2POp",
 ):

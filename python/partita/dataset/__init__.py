@@ -41,6 +41,7 @@ from partita.dataset.sources import (
 )
 from partita.dataset.sound_sources import *  # noqa: F401,F403
 from partita.dataset.text_sources import *  # noqa: F401,F403
+from partita.dataset.transforms import Implementation
 
 PaddedBatchDataset = BatchDataset
 _ROWS = "MindDataset, or GeneratorDataset with its rows"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 
-from partita import _core
+from partita import _core, _later
 from partita._names import missing_attribute
 from partita._warnings import warn
 from partita.common import seed as _seed
@@ -460,3 +460,5 @@ def zip(datasets: Sequence[Dataset]) -> Dataset:
 
 ConcatDataset = _Joined
 MappableDataset = SourceDataset = VisionBaseDataset = TextBaseDataset = Dataset
+
+__getattr__, __dir__ = _later.names_of(globals(), "partita.dataset")

@@ -67,5 +67,6 @@ globals().update(ABSENT)
 globals().update(CLASSES)  # the optimizers that the library describes
 del CLASSES, ABSENT
 LATER = _later.places_of(later.LAYERS, "partita.nn") | {"probability": "partita.nn.probability"}
+_INNER = {"containers": "_get_prefix_and_index _valid_cell _valid_index"}
 layer.__getattr__ = names_of(sys.modules[__name__])
-__getattr__, __dir__ = _later.names_later(globals(), LATER)
+__getattr__, __dir__ = _later.names_later(globals(), LATER | _later.places_of(_INNER, "partita.nn"))

@@ -177,3 +177,38 @@ class WithGradCell(Cell):
     def construct(self, *inputs: Tensor) -> Tensor:
         gradients = self._gradient(self._measured, list(self.weights))
         return gradients(*inputs) if self.sens is None else gradients(*inputs, self.sens)
+
+
+def _valid_index(cell_num, index, op_name=None):
+    """A place in a list of `cell_num` cells, from 0. Raises TypeError for what is no integer, IndexError for others."""
+    if not isinstance(index, int):
+        raise TypeError(f"[{op_name or 'index'}] bad index, got {type(index).__name__}, expected an integer")
+    if not -cell_num <= index < cell_num:
+        raise IndexError(f"[{op_name or 'index'}] no such cell, got {index}, expected {-cell_num} to {cell_num - 1}")
+    return index % cell_num
+
+
+def _valid_cell(cell, op_name=None):
+    """True for a cell. Raises TypeError for others."""
+    if not isinstance(cell, Cell):
+        raise TypeError(f"[{op_name or 'cell'}] not a cell, got {type(cell).__name__}, expected an nn.Cell")
+    return True
+
+
+def _get_prefix_and_index(cells):
+    """(what precedes the names of cells in those of their parameters, the number of words in it), of a dict of cells:
+    as the first parameters of the first two cells that have any say."""
+    named = []
+    for key, cell in cells.items():
+        first = next(iter(cell.parameters_and_names()), None)
+        if first is not None:
+            named.append((key, first[1].name.split(".")))
+    if not named:
+        return "", 0
+    (key, words), *others = named
+    places = [i for i, word in enumerate(words) if word == key]
+    if not places:
+        return "", 0
+    agreed = [i for i in places if others and others[0][1][i : i + 1] == [others[0][0]]]
+    index = agreed[0] if agreed else places[-1]
+    return "".join(f"{word}." for word in words[:index]), index

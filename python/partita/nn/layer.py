@@ -1,7 +1,7 @@
 """Layers, with the defaults of the documented system. A layer of a 16-bit type computes products in it, from parameters
 that stay float32."""
 
-import math
+from math import sqrt
 import numbers
 from collections.abc import Callable, Sequence
 
@@ -65,10 +65,10 @@ class Dense(Cell):
         self.in_channels = _positive("Dense", "in_channels", in_channels)
         self.out_channels = _positive("Dense", "out_channels", out_channels)
         self.has_bias = bool(has_bias)
-        self.weight = _weight(weight_init, [out_channels, in_channels], dtype, HeUniform(math.sqrt(5)))
+        self.weight = _weight(weight_init, [out_channels, in_channels], dtype, HeUniform(sqrt(5)))
         self.bias = None
         if self.has_bias:
-            self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(in_channels)))
+            self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / sqrt(in_channels)))
         self.activation = get_activation(activation)
 
     def construct(self, x: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Losses."""
 
+from partita import _later
 from partita._described import options_text
-from partita._names import refuse_missing
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.layer_primitives import LayerPrimitive, strategy_of
@@ -139,4 +139,10 @@ class CrossEntropyLoss(LossBase):
         return losses.softmax_loss("CrossEntropyLoss", logits, labels, *options, self.get_loss)
 
 
-__getattr__ = refuse_missing(globals())
+_OTHERS = (
+    "BCELoss CTCLoss CosineEmbeddingLoss DiceLoss FocalLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss"
+    " MarginRankingLoss MultiClassDiceLoss MultiLabelSoftMarginLoss MultiMarginLoss MultilabelMarginLoss NLLLoss"
+    " PoissonNLLLoss RMSELoss SampledSoftmaxLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss"
+    " TripletMarginWithDistanceLoss"
+)
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_OTHERS.split(), "partita.nn"))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from partita import _later
 from partita.common import dtype as mstype
 from partita.common._types import DType
 from partita.common.initializer import Uniform, initializer
@@ -236,3 +237,9 @@ class LSTM(_Layers):
 
     def __init__(self, *args, **kwargs):
         super().__init__("LSTM", *args, **kwargs)
+
+
+_INNER = (
+    "_DynamicGRUAscend _DynamicGRUCPUGPU _DynamicLSTMAscend _DynamicLSTMCPUGPU _DynamicRNNRelu _DynamicRNNTanh"
+)
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_INNER.split(), "partita.nn.dynamic_recurrent"))

@@ -13,7 +13,19 @@ from partita.ops import (  # noqa: F401
     registry,
 )
 
-from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send
+from partita.ops.communication import (
+    AllGather,
+    AllReduce,
+    AlltoAll,
+    Barrier,
+    Broadcast,
+    CollectiveGather,
+    CollectiveScatter,
+    Receive,
+    Reduce,
+    ReduceScatter,
+    Send,
+)
 from partita.ops.custom import Custom, PyFunc
 from partita.ops.hooks import HookBackward, InsertGradientOf
 from partita.ops.composite import GradOperation, grad, value_and_grad
@@ -266,8 +278,9 @@ from partita.ops.functional import (  # noqa: F401
 )
 from partita.ops import primitive
 from partita.ops.program_tools import add_flags  # noqa: F401
-from partita.ops.absent import ABSENT
-from partita.ops.primitive import Primitive
+from partita.ops.absent import ABSENT, COMPLEX
+from partita.ops.op_info import CustomRegOp, DataType
+from partita.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_attr_register
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403
@@ -284,6 +297,8 @@ for _name in "clip_by_global_norm clip_by_value multinomial".split():
     setattr(composite, _name, getattr(functional, _name))
 composite.HyperMap, composite.Map, composite.MultitypeFuncGraph = HyperMap, Map, MultitypeFuncGraph
 OBJECTS = _later.places_of(later.OBJECTS, "partita.ops")
-globals().update({k: v for k, v in ABSENT.items() if k not in functional.LATER and k not in vars(functional)})
+P = operations
+_ABSENT = {**ABSENT, **COMPLEX}
+globals().update({k: v for k, v in _ABSENT.items() if k not in functional.LATER and k not in vars(functional)})
 
 __getattr__, __dir__ = _later.names_later(globals(), functional.LATER | OBJECTS)

@@ -47,6 +47,24 @@ ABSENT = absent_all(
         "inner_comm_isend_op": "pipeline stages",
     },
 )
+_ROUNDED = "ops.round of scaled values, whose gradient a Cell's bprop gives"
+_LOADED = "weights of floating-point numbers: products of quantized numbers are not supported"
+# Ops of other devices, in modules within the documented ones.
+INNER = {
+    name: refusing_class(name, instead)
+    for instead, names in {
+        _ROUNDED: "ActsULQ FakeLearnedScaleQuantPerChannel FakeLearnedScaleQuantPerLayer FakeQuantPerChannel"
+        " FakeQuantPerLayer FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel IFMR MinMaxUpdatePerChannel"
+        " MinMaxUpdatePerLayer WtsARQ",
+        "nn.BatchNorm2d after the convolution": "BatchNormFold BatchNormFold2 BatchNormFold2D BatchNormFoldD"
+        " CorrectionMul",
+        _LOADED: "Dequant DynamicQuantExt GroupedMatmulV4 QuantBatchMatmul QuantV2 WeightQuantBatchMatmul",
+        "nn.SyncBatchNorm": "SyncBatchNorm",
+        "experimental.optim.AdamW, or mint.optim.AdamW": "AdamW",
+        "ops.assign of the rows": "KVCacheScatterUpdate",
+    }.items()
+    for name in names.split()
+}
 ABSENT.update(
     {
         name: refusing_class(name, instead)
@@ -64,3 +82,5 @@ ABSENT.update(
         }.items()
     }
 )
+_PAIRS = "two tensors, of real and of imaginary parts"
+COMPLEX = {name: refusing_function(name, "complex numbers", _PAIRS) for name in "angle polar view_as_real".split()}

@@ -9,13 +9,14 @@ import numpy as np
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.arithmetic import logsumexp
+from partita.ops.creation import ones_like, zeros_like
 from partita.ops.elementwise import add, cast, floor_div, floor_mod, logical_or, masked_fill, mul, neg, not_equal
 from partita.ops.layers import matmul
 from partita.ops.reductions import softmax
-from partita.ops.shapes import concat, repeat_interleave, reshape, split, stack, transpose
+from partita.ops.shapes import broadcast_to, concat, expand_dims, repeat_interleave, reshape, split, stack, transpose
 from partita.ops.support import apply_op, as_tensor
 
-__all__ = ("flash_attention_score", "rotary_position_embedding")
+__all__ = ("flash_attention_score", "rotary_position_embedding", "speed_fusion_attention")
 
 LIMIT = 2147483647  # of tokens: none
 _LAYOUTS = ("BSH", "SBH", "BNSD", "BSND")
@@ -186,3 +187,47 @@ def rotary_position_embedding(x: Tensor | float, cos: Tensor | float, sin: Tenso
         pairs = reshape(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
         turned = reshape(stack((neg(pairs[..., 1]), pairs[..., 0]), -1), x.shape)
     return add(mul(x, cos), mul(turned, sin))
+
+
+def speed_fusion_attention(
+    query,
+    key,
+    value,
+    head_num,
+    input_layout,
+    *,
+    pse=None,
+    padding_mask=None,
+    atten_mask=None,
+    scale=1.0,
+    keep_prob=1.0,
+    pre_tokens=LIMIT,
+    next_tokens=LIMIT,
+    inner_precise=0,
+    prefix=None,
+    actual_seq_qlen=None,
+    actual_seq_kvlen=None,
+    sparse_mode=0,
+    gen_mask_parallel=True,
+    sync=False,
+    pse_type=1,
+    q_start_idx=None,
+    kv_start_idx=None,
+):
+    """Attention as `flash_attention_score`: (the result, the largest score and the sum of exponentials of each query,
+    [b, heads, queries, 8], a tensor of no meaning, and three zeros for what is drawn). `pse` is added to the scores
+    before they are scaled (`pse_type` 1) or after (0). The logarithm of the sum is within the largest score here, and
+    the sum 1. Raises ValueError for dropout, and for what `flash_attention_score` refuses."""
+    where = "speed_fusion_attention"
+    refused = {"padding_mask": padding_mask, "prefix": prefix, "q_start_idx": q_start_idx, "kv_start_idx": kv_start_idx}
+    refused.update(actual_seq_qlen=actual_seq_qlen, actual_seq_kvlen=actual_seq_kvlen)
+    check(where, input_layout, sparse_mode, keep_prob, None, refused)
+    if pse_type not in (0, 1):
+        raise ValueError(f"[{where}] positions that are made are not there, got pse_type={pse_type}, expected 0 or 1")
+    shift = pse if pse is None or pse_type == 0 else mul(pse, scale)
+    tokens = pre_tokens, next_tokens
+    options = shift, None, atten_mask, keep_prob, scale, tokens, input_layout, sparse_mode
+    q, k, v = (as_tensor(x, where) for x in (query, key, value))
+    made, lse = attended(where, q, k, v, head_num, *options)
+    largest = broadcast_to(expand_dims(lse, -1), (*lse.shape, 8))
+    return made, largest, ones_like(largest), zeros_like(made), 0, 0, 0

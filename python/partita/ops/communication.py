@@ -5,6 +5,7 @@ from __future__ import annotations
 from partita import _trace, context
 from partita.common.tensor import NeedsSteps, Tensor
 from partita.communication import comm_func
+from partita.communication.comm_func import ReduceOp  # noqa: F401  # its name in the documented module
 from partita.communication.management import GlobalComm, _ranks_of, group_size_or_one
 from partita.ops.primitive import Primitive
 
@@ -100,6 +101,64 @@ class Broadcast(_Collective):
         if isinstance(x, tuple):
             return ([functions.broadcast(one, self.root_rank, self.group) for one in x],)
         return functions.broadcast(x, self.root_rank, self.group)
+
+
+class Reduce(_Collective):
+    """The elements of all ranks, combined, on rank `dest_rank`; on others a tensor of one 0."""
+
+    def __init__(self, dest_rank, op="sum", group=_WORLD):
+        super().__init__(group)
+        self.dest_rank, self.op = dest_rank, op
+
+    def collective(self, functions, x):
+        return functions.reduce(x, self.dest_rank, self.op, self.group)
+
+
+class CollectiveGather(_Collective):
+    """The tensors of all ranks along the first dimension, on rank `dest_rank`; on others a tensor of one 0."""
+
+    def __init__(self, dest_rank, group=_WORLD):
+        super().__init__(group)
+        self.dest_rank = dest_rank
+
+    def collective(self, functions, x):
+        return functions.gather_into_tensor(x, self.dest_rank, self.group)
+
+
+class CollectiveScatter(_Collective):
+    """This rank's part, along the first dimension, of the tensor of rank `src_rank`."""
+
+    def __init__(self, src_rank=0, group=_WORLD):
+        super().__init__(group)
+        self.src_rank = src_rank
+
+    def collective(self, functions, x):
+        return functions.scatter_tensor(x, self.src_rank, self.group)
+
+
+class AlltoAll(_Collective):
+    """The parts for this rank of the tensors of all: each is cut into `split_count` parts along `split_dim`, of which
+    rank i gets the i-th; what comes is concatenated along `concat_dim`. Raises ValueError unless there are as many
+    parts as ranks."""
+
+    def __init__(self, split_count, split_dim, concat_dim, group=_WORLD):
+        super().__init__(group)
+        self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
+
+    def collective(self, functions, x):
+        return functions.exchanged(x, self.split_count, self.split_dim, self.concat_dim, self.group)
+
+
+class Barrier(Primitive):
+    """Returns when all ranks of the group have called it."""
+
+    def __init__(self, group=_WORLD):
+        super().__init__()
+        self.group = group
+
+    def __call__(self):
+        if len(_ranks_of(self.name, self.group)) > 1:
+            comm_func.barrier(self.group)
 
 
 class _Message(Primitive):

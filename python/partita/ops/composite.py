@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from partita import _trace
+from partita import _later, _trace
 from partita._fresh import kept_for
 from partita._program import Program
 from partita.common import dtype as mstype
@@ -283,3 +283,11 @@ def ones_like(x):
     if not isinstance(x, Tensor):
         raise TypeError(f"[ones_like] no ones of this type, got {type(x).__name__}, expected tensors or integers")
     return creation.ones_like(x)
+
+
+_OTHERS = (
+    "batch_dot count_nonzero cummin dot gamma laplace matmul mm normal poisson repeat_elements repeat_interleave"
+    " sequence_mask tensor_dot uniform vecdot zeros_like"
+)
+_PLACES = {"multitype_ops": "partita.ops.multitype_ops", **dict.fromkeys(_OTHERS.split(), "partita.ops.functional")}
+__getattr__, __dir__ = _later.names_later(globals(), _PLACES)

@@ -10,6 +10,7 @@ import numpy as np
 
 from partita import _core, _trace
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 from partita.ops.primitive import Primitive
 from partita.ops.support import F, as_tensor
 
@@ -107,9 +108,19 @@ class Custom(Primitive):
         return made
 
 
+def _without_operand(fn):
+    """A function without operands, as one of an operand that it does not read."""
+
+    def call(_):
+        return fn()
+
+    call.__name__ = getattr(fn, "__name__", "function")
+    return call
+
+
 class PyFunc(Custom):
-    """A `Custom` op of a Python function with declared shapes and types of operands and results. A call with other
-    operands raises TypeError."""
+    """A `Custom` op of a Python function with declared shapes and types of operands, if it has any, and of results. A
+    call with other operands raises TypeError."""
 
     def __init__(
         self,
@@ -121,11 +132,11 @@ class PyFunc(Custom):
         stateful: bool = True,
     ) -> None:
         shapes, types = [tuple(one) for one in out_shapes], list(out_types)
-        super().__init__(fn, shapes, types, "pyfunc")
+        super().__init__(fn if len(in_shapes) else _without_operand(fn), shapes, types, "pyfunc")
         self._given = [(tuple(shape), mstype.to_dtype(one)) for shape, one in zip(in_shapes, in_types)]
 
     def compute(self, *args):
         got = [(one.shape, one.dtype) for one in map(as_tensor, args)]
         if got != self._given:
             raise TypeError(f"[PyFunc] the operands differ from the declared ones, got {got}, expected {self._given}")
-        return super().compute(*args)
+        return super().compute(*args) if args else super().compute(Tensor(0.0))

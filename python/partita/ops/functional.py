@@ -36,4 +36,4 @@ from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, r
 for _name in ("Sequence", "annotations"):  # of the modules, for their annotations
     del globals()[_name]
 LATER = _later.places_of(later.FUNCTIONS, "partita.ops")
-__getattr__, __dir__ = _later.names_later(globals(), LATER)
+__getattr__, __dir__ = _later.names_later(globals(), LATER | _later.places_of(later.INNER, "partita.ops"))

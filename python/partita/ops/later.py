@@ -6,7 +6,7 @@ FUNCTIONS = {
         "atleast_3d cartesian_prod column_stack combinations dsplit dstack expand expand_as hsplit ravel rot90 "
         "row_stack strided_slice take view_as vsplit"
     ),
-    "attention": "flash_attention_score rotary_position_embedding",
+    "attention": "flash_attention_score rotary_position_embedding speed_fusion_attention",
     "bilinear": "bidense",
     "blocks": "batch_to_space_nd mirror_pad padding space_to_batch_nd",
     "boxes": "bounding_box_decode bounding_box_encode check_valid crop_and_resize iou",
@@ -97,9 +97,20 @@ FUNCTIONS = {
     "thresholds": "gumbel_softmax hardshrink rrelu soft_shrink softshrink swiglu threshold",
     "transposed_volumes": "conv3d_transpose conv_transpose2d deformable_conv2d",
     "updates_of_rows": "inplace_add inplace_sub inplace_update",
+    "value_tools": "deepcopy is_sequence_value_unknown typeof",
     "windows": (
         "bartlett_window blackman_window fills hamming_window hann_window kaiser_window logspace range tril_indices "
         "triu_indices vander"
+    ),
+}
+INNER = {
+    "inner_functions": (
+        "_check_same_type _expand _get_seed _interploate_ext_make_tuple _interpolate_ext_scale_factor_convert_size "
+        "_set_prim_op_user_data apply_global_norm avg_pool2d_ext get_square_sum pad_ext"
+    ),
+    "projections": (
+        "_check_attn_mask_shape _check_kpm_shape _check_qkv_shape _in_projection _in_projection_packed _inner_dropout "
+        "_inner_pad linear multi_head_attention_forward"
     ),
 }
 OBJECTS = {
@@ -116,6 +127,7 @@ OBJECTS = {
         "SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp"
     ),
     "attention_primitives": "FlashAttentionScore PromptFlashAttention",
+    "colors": "HSVToRGB InstanceNorm RGBToHSV",
     "convolution_primitives": (
         "BasicLSTMCell Conv3D Conv3DTranspose DeformableOffsets DepthwiseConv2dNative DropoutDoMask DynamicGRUV2 "
         "DynamicRNN FractionalAvgPool FractionalMaxPool RNNTLoss"

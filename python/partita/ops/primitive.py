@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import numbers
 
 from partita import _trace
@@ -141,6 +143,50 @@ class Primitive:
     def __repr__(self):
         text = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
         return f"Prim[{self.name}]" + (f"<{text}>" if text else "")
+
+
+class PrimitiveWithInfer(Primitive):
+    """An op of a script's own in the documented system, which has a kernel of this name there. Here a subclass that
+    defines `compute` can be called; others raise NotImplementedError."""
+
+    def compute(self, *args):
+        raise NotImplementedError(
+            f"[{self.name}] there is no kernel of this name, got a call, expected `compute` of ops, or ops.Custom"
+        )
+
+    def init_prim_io_names(self, inputs, outputs):
+        """Keeps the names of the inputs and of the results."""
+        return self.add_prim_attr("input_names", inputs).add_prim_attr("output_names", outputs)
+
+    def infer_shape(self, *args):
+        """The shape of the result by those of the inputs: a subclass defines it."""
+
+    def infer_dtype(self, *args):
+        """The type of the result by those of the inputs: a subclass defines it."""
+
+    def infer_value(self, *args):
+        """The result by known inputs: a subclass may define it."""
+
+
+class PrimitiveWithCheck(PrimitiveWithInfer):
+    """An op of a script's own in the documented system, which checks its inputs."""
+
+
+def prim_attr_register(fn):
+    """The constructor of an op, which makes its parameters attributes before it runs."""
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def init(self, *args, **kwargs):
+        Primitive.__init__(self, type(self).__name__)
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        for name, value in list(given.arguments.items())[1:]:
+            setattr(self, name, value)
+            self.add_prim_attr(name, value)
+        return fn(*given.args, **given.kwargs)
+
+    return init
 
 
 def _run_op(obj, op_name, args):

@@ -75,13 +75,18 @@ class HyperMap(Map):
 # The kinds of arguments that a function may be registered for, by their documented names.
 _KINDS = {
     "Tensor": lambda one: isinstance(one, Tensor),
-    "Number": lambda one: isinstance(one, (int, float)) and not isinstance(one, bool),
+    "Number": lambda one: isinstance(one, (int, float)),
     "Bool": lambda one: isinstance(one, bool),
     "String": lambda one: isinstance(one, str),
     "Tuple": lambda one: isinstance(one, tuple),
     "List": lambda one: isinstance(one, list),
     "Function": callable,
     "None": lambda one: one is None,
+    "Slice": lambda one: isinstance(one, slice),
+    "Ellipsis": lambda one: one is Ellipsis,
+    "Dictionary": lambda one: isinstance(one, dict),
+    "TypeType": lambda one: isinstance(one, mstype.DType),
+    "UInt": lambda one: False,  # numbers of Python have a sign
     **dict.fromkeys(("Int", "Int8", "Int16", "Int32", "Int64"), lambda one: _is_integer(one)),
     **dict.fromkeys(("Float", "Float16", "Float32", "Float64"), lambda one: isinstance(one, float)),
     **dict.fromkeys(("RowTensor", "MapTensor", "COOTensor", "CSRTensor"), lambda one: False),  # do not exist here
@@ -125,6 +130,12 @@ class MultitypeFuncGraph:
             return function
 
         return decorate
+
+    @property
+    def entries(self):
+        """The types of arguments and their functions, as a list of pairs."""
+        typing = mstype.typing
+        return [(tuple(map(typing.str_to_type, kinds)), function) for kinds, function in self._functions]
 
     def __call__(self, *args):
         for kinds, function in self._functions:

@@ -26,6 +26,9 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return select(is_none, stop_gradient(rows), rows)
 
 
+embedding_op = embedding  # its name in the documented module of ops
+
+
 def looked_up(table, ids, offset=0):
     """The slices of a table at ids less an offset, zeros for ids outside of it."""
     rows, ids = as_tensor(table, "embedding_lookup"), as_tensor(ids, "embedding_lookup")

@@ -42,4 +42,5 @@ _CONVERSIONS = """
     async_ckpt_thread_status ckpt_to_safetensors get_ckpt_path_with_strategy load_checkpoint_async
     load_segmented_checkpoints safetensors_to_ckpt
     """
-__getattr__, __dir__ = _later.names_later(globals(), _later.places_of({"conversions": _CONVERSIONS}, "partita.train"))
+_PLACES = {"conversions": _CONVERSIONS, "serialization": "load"}
+__getattr__, __dir__ = _later.names_later(globals(), _later.places_of(_PLACES, "partita.train"))

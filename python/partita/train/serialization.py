@@ -436,4 +436,30 @@ def _get_merged_param_data(net, parameter_layout_dict, param_name, param_data, i
     return param_data
 
 
+load = absent("load", __name__, "load_checkpoint of parameters: graphs of another compiler are not read")
+
+
+def _update_param(param, new_param, strict_load):
+    """Sets a parameter to the value of another one. Raises RuntimeError if it is of another shape or type, TypeError if
+    it is no tensor."""
+    param.set_data(_fitted(param, new_param, strict_load).astype(param.dtype))
+
+
+def _load_dismatch_prefix_params(net, parameter_dict, param_not_load, strict_load):
+    """Loads parameters whose names in the dict have a prefix that those of the network lack, and takes the names from
+    the list `param_not_load`."""
+    while param_not_load:
+        begins = {
+            other[: -len(name)] for name in param_not_load for other in parameter_dict if other.endswith(f".{name}")
+        }
+        known = [one for _, one in net.parameters_and_names() if one.name in param_not_load]
+        found = [(one, begin) for begin in sorted(begins) for one in known if begin + one.name in parameter_dict]
+        if not found:
+            return
+        begin = found[0][1]
+        for one in [one for one, other in found if other == begin]:
+            _update_param(one, parameter_dict[begin + one.name], strict_load)
+            param_not_load.remove(one.name)
+
+
 __getattr__ = refuse_missing(globals())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._names import refuse_missing
+from partita import _later
 from partita.common import dtype as mstype
 from partita.common.dtype import DTypeLike
 from partita.dataset.text.utils import NormalizeForm, Vocab
@@ -105,4 +105,4 @@ class AddToken(TextTensorOperation):
         return np.concatenate([added, words] if self.begin else [words, added], -1)
 
 
-__getattr__ = refuse_missing(globals())
+__getattr__, __dir__ = _later.names_of(globals(), "partita.dataset.text")

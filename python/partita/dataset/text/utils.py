@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from partita._names import refuse_missing
+from partita import _later
 from partita.dataset.columns import names_of, require_columns
 from partita.dataset.refused import reading
 
@@ -156,4 +156,5 @@ def to_bytes(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
     return np.char.encode(found, encoding) if found.dtype.kind == "U" else found
 
 
-__getattr__ = refuse_missing(globals())
+_PIECES = "SPieceTokenizerLoadType SPieceTokenizerOutType SentencePieceModel SentencePieceVocab"
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_PIECES.split(), "partita.dataset.text"))

@@ -110,7 +110,7 @@ def flattened(operations):
     return result
 
 
-class Implementation(enum.Enum):
+class Implementation(enum.IntEnum):
     """The language of a map: C++, whose `parse` gives the operation, or Python, whose `execute_py` is called."""
 
     C = 0

@@ -1,6 +1,6 @@
 """Enums and functions of images, under the name of their file in the documented system."""
 
-from partita._names import refuse_missing
+from partita import _later
 from partita.dataset.vision.enums import (  # noqa: F401
     AutoAugmentPolicy,
     Border,
@@ -29,4 +29,5 @@ def parse_padding(padding):
     return tuple(padding_of("parse_padding", padding))
 
 
-__getattr__ = refuse_missing(globals())
+_VIDEOS = "VideoDecoder read_video read_video_timestamps"
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_VIDEOS.split(), "partita.dataset.vision"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from partita import _core
+from partita import _core, _later
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
@@ -103,3 +103,7 @@ class _VirtualDatasetCell(Cell):
 
     def construct(self, *inputs):
         return self._backbone(*inputs)
+
+
+_OTHERS = "DistributedGradReducer GetNextSingleOp ParameterUpdate TimeDistributed WithGradCell"
+__getattr__, __dir__ = _later.names_later(globals(), dict.fromkeys(_OTHERS.split(), "partita.nn"))

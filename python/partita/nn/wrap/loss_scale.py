@@ -7,7 +7,7 @@ from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.nn.wrap.steps import TrainOneStepCell
 from partita.ops import functional as F
-from partita.ops.program_tools import HyperMap
+from partita.ops.program_tools import HyperMap, MultitypeFuncGraph
 
 
 class DynamicLossScaleUpdateCell(Cell):
@@ -83,6 +83,15 @@ def all_finite(inputs):
     for one in found[1:]:
         result = F.logical_and(result, one)
     return result
+
+
+_grad_overflow = MultitypeFuncGraph("_grad_overflow")
+
+
+@_grad_overflow.register("Tensor")
+def _tensor_grad_overflow(grad):
+    """A tensor of one float32: 1 if an element is not finite, else 0."""
+    return F.cast(F.reshape(F.logical_not(all_finite(grad)), [1]), mstype.float32)
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):

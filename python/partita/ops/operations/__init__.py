@@ -3,7 +3,21 @@
 from partita import _later
 from partita.ops import later
 from partita.ops.absent import ABSENT
-from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send  # noqa: F401
+from partita.ops.communication import (  # noqa: F401
+    AllGather,
+    AllReduce,
+    AlltoAll,
+    Barrier,
+    Broadcast,
+    CollectiveGather,
+    CollectiveScatter,
+    Receive,
+    Reduce,
+    ReduceOp,
+    ReduceScatter,
+    Send,
+)
+from partita.ops.custom import Custom, PyFunc  # noqa: F401
 from partita.ops.derived_primitives import *  # noqa: F401,F403
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.updates import *  # noqa: F401,F403
@@ -14,4 +28,6 @@ for _name in ("Sequence", "annotations"):  # of the modules, for their annotatio
     del globals()[_name]
 globals().update(ABSENT)
 
-__getattr__, __dir__ = _later.names_later(globals(), _later.places_of(later.OBJECTS, "partita.ops"))
+_MODULES = ("_grad_ops", "_infer_ops", "_quant_ops", "image_ops", "manually_defined")
+_PLACES = {name: f"partita.ops.operations.{name}" for name in _MODULES}
+__getattr__, __dir__ = _later.names_later(globals(), _PLACES | _later.places_of(later.OBJECTS, "partita.ops"))
