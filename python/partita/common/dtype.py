@@ -31,7 +31,7 @@ class DType:
 
 # How scripts name what has another name than that in small letters.
 _IN_SCRIPTS = {"Float8E4M3FN": "float8_e4m3fn", "Float8E5M2": "float8_e5m2", "String": "string_", "List": "list_"}
-_IN_SCRIPTS.update({"Tuple": "tuple_", "None": "type_none", "Null": "Null", "QInt4x2": "int4"})
+_IN_SCRIPTS.update({"Tuple": "tuple_", "None": "type_none", "Null": "Null", "Int4": "int4"})
 
 
 class Number(DType):
@@ -116,7 +116,7 @@ half, single, double, int_, float_ = float16, float32, float64, int64, float64
 
 # Element types that scripts name, and that no tensor has, as uint64.
 complex64, complex128 = (Complex(f"Complex{n}", f"c{n}", np.dtype(f"c{n // 8}")) for n in (64, 128))
-qint4x2 = Int("QInt4x2", "q4", None)
+qint4x2 = Int("Int4", "q4", None)
 
 # Names of C for them, as scripts of other libraries use them.
 short, ushort, long, byte, ubyte, intc, uintc, intp = int16, uint16, int64, int8, uint8, int32, uint32, int64

@@ -24,7 +24,7 @@ from partita.dataset.workers import count_of, in_order
 _data = _core.data
 
 
-class Shuffle(Enum):
+class Shuffle(str, Enum):
     """Whether rows are shuffled. All that are, are shuffled among each other, those of several files too."""
 
     FALSE = "false"

@@ -111,7 +111,7 @@ class Evidence:
             return False
         kind = self.there["kinds"][name]
         if kind == "value":
-            return self.there["values"][name] == self.here["values"].get(name)
+            return self.there["values"][name] == self.here["values"].get(name, "")
         if kind == "other":
             return name.split(".")[-1] in self._words
         return self.calls_of(name)[0] >= LEAST

@@ -40,7 +40,7 @@ def same(got, expected, tolerance=None):
     if isinstance(got, list):
         return len(got) == len(expected) and all(same(one, other, tolerance) for one, other in zip(got, expected))
     if isinstance(got, float):
-        return bool(np.isclose(got, expected, 2e-5, 1e-7, equal_nan=True))
+        return bool(np.isclose(got, expected, max(2e-5, tolerance or 0.0), 1e-7, equal_nan=True))
     if isinstance(got, str):
         return got == expected
     (type_got, a), (type_expected, b) = got, expected
