@@ -13,7 +13,6 @@ from partita import _later
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
-from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
     abs,
     add,
