@@ -304,8 +304,8 @@ class _Stack(Cell):
 
 
 class TransformerEncoder(_Stack):
-    """Layers like `encoder_layer`, one after the other, and a norm. A call takes what each layer takes. Raises TypeError
-    for other layers than a TransformerEncoderLayer."""
+    """Layers like `encoder_layer`, one after the other, and a norm. A call takes what each layer takes. Raises
+    TypeError for other layers than a TransformerEncoderLayer."""
 
     _kind = TransformerEncoderLayer
 
@@ -319,8 +319,8 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Layers like `decoder_layer`, one after the other, and a norm. A call takes what each layer takes. Raises TypeError
-    for other layers than a TransformerDecoderLayer."""
+    """Layers like `decoder_layer`, one after the other, and a norm. A call takes what each layer takes. Raises
+    TypeError for other layers than a TransformerDecoderLayer."""
 
     _kind = TransformerDecoderLayer
 

@@ -11,8 +11,8 @@ __all__ = ("deepcopy", "is_sequence_value_unknown", "typeof")
 def typeof(x):
     """The type of a value: of a tensor, a tuple or a list with those of its elements.
 
-    >>> ops.typeof((1, ms.Tensor([1.0])))
-    Tuple[Int64,Tensor[Float32]]
+    >>> str(ops.typeof((1, ms.Tensor([1.0]))))
+    'Tuple[Int64,Tensor[Float32]]'
     """
     return mstype.type_of(x)
 
