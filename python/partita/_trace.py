@@ -299,8 +299,10 @@ class Build(Building):
     def _updating(self):
         """Within it nodes run once in a step, of however many parts its batch is."""
         before, self.phase = self.phase, "update"
-        yield
-        self.phase = before
+        try:
+            yield
+        finally:
+            self.phase = before
 
     def add_rate(self, optimizer):
         """Adds the input that is the learning rate of an optimizer."""

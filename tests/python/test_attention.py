@@ -235,3 +235,7 @@ class Layers(Case):
         ):
             with self.assertRaisesRegex(ValueError, text):
                 call()
+        with self.assertRaisesRegex(TypeError, "got Dense, expected a TransformerEncoderLayer"):
+            nn.TransformerEncoder(nn.Dense(8, 8), 2)
+        with self.assertRaisesRegex(TypeError, "got TransformerEncoderLayer, expected a TransformerDecoderLayer"):
+            nn.TransformerDecoder(nn.TransformerEncoderLayer(8, 2, 4), 1)

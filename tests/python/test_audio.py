@@ -73,6 +73,20 @@ class Formulas(Case):
             np.testing.assert_array_equal(steps, np.round(steps))
             self.assertLess(np.abs(made - sound).max(), limit / 2**15)
 
+    def test_dither_of_integers_has_fractions(self):
+        made = audio.Dither()(np.arange(-3, 4, dtype=np.int32))
+        self.assertEqual(made.dtype, np.float32)
+        self.assertLess(np.abs(made - np.arange(-3, 4) * (1 - 2**-14)).max(), 1e-4)
+
+    def test_waves_of_no_element_are_refused(self):
+        with self.refuses(ValueError, "[Phaser] delay_ms is less than an element of sound, got 0.0 at 44100 Hz"):
+            audio.Phaser(44100, delay_ms=0.0)
+        with self.refuses(ValueError, "[Phaser]", "got 1.0 at 100 Hz, expected 5.0 or more"):
+            audio.Phaser(100, delay_ms=1.0)
+        self.assertEqual(audio.Phaser(100, delay_ms=5.0)(SPECTRUM[0]).shape, SPECTRUM[0].shape)
+        with self.refuses(ValueError, "[Flanger] speed is above the sample rate, got 10.0 at 5 Hz, expected up to it"):
+            audio.Flanger(5, speed=10.0)
+
     def test_pitch_of_a_tone(self):
         tone = np.sin(np.arange(8000) * (2 * np.pi * 220 / 8000)).astype(np.float32)
         found = audio.DetectPitchFrequency(8000)(tone)

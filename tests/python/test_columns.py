@@ -90,6 +90,8 @@ class Columns(Case):
                 call(rows(), ["a", "a"])
             with self.refuses(ValueError, f"[{where}]", "has no name, got [], expected one or more"):
                 call(rows(), [])
+            with self.refuses(ValueError, f"[{where}]", "has no name, got ['a', ''], expected one or more"):
+                call(rows(), ["a", ""])
         with self.refuses(ValueError, "[batch] input_columns has no function, got ['a'], expected per_batch_map"):
             rows().batch(2, input_columns=["a"])
         with self.refuses(TypeError, "[padded_batch] pad_info is no dict, got 3, expected {column: (shape, value)}"):

@@ -249,6 +249,11 @@ class Functions(Case):
             self.close(gradient, np.zeros((2, 3)))
         self.close(ms.grad(lambda a: ops.norm(a, 3, 1).sum())(Tensor(x)), _of_degree_3(x), 1e-4)
         self.close(ms.grad(lambda a: (ops.clip_by_norm(a, 1.0) * Tensor(x)).sum())(zeros), x)
+        for norm in (np.inf, np.nan):
+            self.assertTrue(np.isnan(ops.clip_by_norm(Tensor(np.float32(norm)), 1.0).asnumpy()))
+            with self.refuses(RuntimeError, f"[clip_by_norm] the norm is not finite, got {norm}, expected a number"):
+                ops.clip_by_norm([Tensor(np.float32(norm)), Tensor(x)], 1.0, error_if_nonfinite=True)
+        self.close(ops.clip_by_norm(zeros, 1.0, error_if_nonfinite=True), np.zeros((2, 3)))
         gradient = ms.grad(lambda a: ops.cosine_similarity(a, Tensor(x), eps=0.1).sum())(zeros)
         self.close(gradient, x / 0.1, 1e-5)
         short, other = floats(4, 1) * 0.05, floats(4, 1)

@@ -109,6 +109,8 @@ class Mint(Case):
             self.assertLessEqual(np.abs(one.asnumpy()).max(), bound)
         self.assertGreater(np.abs(layer.weight.asnumpy()).max(), 0.9 * bound)
         self.assertIn("kernel_size=(3, 3), stride=(1, 1), padding=(0, 0)", repr(layer))
+        self.assertEqual(repr(mint.nn.Dropout(0.2)), "Dropout(p=0.2, inplace=False)")
+        self.assertEqual(repr(mint.nn.Dropout2d()), "Dropout2d(p=0.5, inplace=False)")
         self.assertEqual(mint.nn.Embedding(4, 2, padding_idx=1).weight.asnumpy()[1].tolist(), [0.0, 0.0])
 
     def test_batch_norms_count_batches_of_steps(self):

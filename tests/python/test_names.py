@@ -14,7 +14,7 @@ import numpy as np
 from support import Case, printed, rng, warned
 
 import partita as ms
-from partita import _hints, amp, hal, nn, ops, runtime, utils
+from partita import _hints, amp, common, hal, nn, ops, runtime, utils
 from partita import dataset as ds
 
 TOOL = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "reference", "missing_names.py")
@@ -110,6 +110,12 @@ class TopLevel(Case):
         with self.refuses(TypeError, "not an integer, got float"):
             ms.manual_seed(1.5)
 
+    def test_the_state_before_a_seed_is_that_of_the_seed_1(self):
+        text = "import partita as ms; from partita import ops; state = ms.get_rng_state(); a = ops.rand(3).asnumpy(); "
+        again = "ms.set_rng_state(state); print(ms.initial_seed(), (ops.rand(3).asnumpy() == a).all())"
+        made = subprocess.run([sys.executable, "-c", text + again], capture_output=True, text=True, check=True)
+        self.assertEqual(made.stdout, "1 True\n")
+
     def test_no_grad_of_threads_is_their_own(self):
         entered, both, left = (threading.Event() for _ in range(3))
 
@@ -162,6 +168,19 @@ class TopLevel(Case):
         with printed() as out:
             ms.run_check()
         self.assertIn("multiplication calculation is correct", out.getvalue())
+
+    def test_types_of_values(self):
+        tensor = ms.Tensor([1.0])
+        for value in (tensor, ms.TensorType((ms.float32,))):
+            self.assertEqual(str(ms.get_py_obj_dtype(value)), "Tensor[Float32]")
+        for value, kind in ((np.float32(1), ms.float32), (1j, ms.complex128), (int, ms.int64), ((1,), ms.tuple_)):
+            self.assertEqual(ms.get_py_obj_dtype(value), kind)
+        self.assertEqual(ms.pytype_to_dtype(np.complex64), ms.complex64)
+        self.assertEqual(common.dtype.type_size_in_bytes(ms.complex64), 8)
+        with self.refuses(TypeError, "[dtype] no such type, got slice, expected a number, a str or a Tensor"):
+            ms.get_py_obj_dtype(slice(1))
+        with self.refuses(TypeError, "[dtype] NumPy lacks this element type, got BFloat16, expected another one"):
+            ms.dtype_to_nptype(ms.bfloat16)
 
     def test_settings(self):
         self.assertEqual(ms.get_current_device(), ("CPU", 0))

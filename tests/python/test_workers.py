@@ -123,6 +123,17 @@ class Workers(Case):
             self.assertEqual(read, [i + 0.5 for i in range(7)])
             self.assertIn("at row or batch 7 of epoch 1", "\n".join(caught.exception.__notes__))
 
+    def test_a_map_that_stops_an_iterator_ends_no_epoch_early(self):
+        def stops(column, info):
+            return (next(iter(column[:0])) if info.get_batch_num() == 1 else column,)
+
+        for column in (np.arange(6), list("abcdef")):
+            for count in (1, 4):
+                data = ds.NumpySlicesDataset(column, ["x"], shuffle=False)
+                data = data.batch(2, num_parallel_workers=count, per_batch_map=stops)
+                with self.assertRaisesRegex(RuntimeError, "StopIteration"):
+                    values(data)
+
     def test_trainings_are_those_of_one_thread(self):
         for ranks in (1, 2):
             ms.set_context(ranks=ranks)

@@ -177,20 +177,30 @@ DTypeLike = DType | np.dtype | type | str  # what `to_dtype` takes
 
 
 def dtype_to_nptype(type_):
-    """The type of NumPy's scalars that has the elements of an element type.
+    """The type of NumPy's scalars that has the elements of an element type. Raises TypeError for bfloat16, which NumPy
+    lacks, and for types of what is no element.
 
     >>> ms.dtype_to_nptype(ms.float32)
     <class 'numpy.float32'>
     """
-    return (type_ if isinstance(type_, DType) and type_.numpy is not None else to_dtype(type_)).numpy.type
+    found = type_ if isinstance(type_, DType) and type_.numpy is not None else to_dtype(type_)
+    if found.numpy is None:
+        raise TypeError(f"[dtype] NumPy lacks this element type, got {found}, expected another one, such as float32")
+    return found.numpy.type
+
+
+_OF_PYTHON = {
+    float: float64, complex: complex128, str: string, list: list_, tuple: tuple_, type(None): type_none,
+    np.complex64: complex64, np.complex128: complex128,
+}  # fmt: skip
 
 
 def pytype_to_dtype(given):
-    """The type that stands for a type of Python, or of NumPy: float64 for float."""
-    named = {float: float64, str: string, list: list_, tuple: tuple_, type(None): type_none}
-    if isinstance(given, DType) or given in named:
-        return named.get(given, given)
-    return to_dtype(given)
+    """The type that stands for a type of Python, or of NumPy: float64 for float. Raises TypeError for others."""
+    if isinstance(given, DType):
+        return given
+    found = _OF_PYTHON.get(given)
+    return to_dtype(given) if found is None else found
 
 
 def dtype_to_pytype(type_):
@@ -203,21 +213,23 @@ def dtype_to_pytype(type_):
 
 
 def get_py_obj_dtype(obj):
-    """The type of a value: of a tensor that of its elements."""
-    own = getattr(obj, "dtype", None)
-    if isinstance(own, DType):
-        return own
-    named = {type(None): type_none, str: string, bool: bool_, int: int64, float: float64, list: list_, tuple: tuple_}
+    """The type of a value: of a tensor `TensorType` with that of its elements, of a type what `pytype_to_dtype` gives.
+    Raises TypeError for values of other classes."""
     if isinstance(obj, DType):
         return obj
-    if type(obj) not in named:
-        raise TypeError(f"[dtype] no such type, got {type(obj).__name__}, expected a number, a str or a Tensor")
-    return named[type(obj)]
+    own = getattr(obj, "dtype", None)
+    if isinstance(own, DType):
+        return TensorType((own,))
+    kind = obj if isinstance(obj, type) else type(obj)
+    if kind not in _OF_PYTHON and kind not in (bool, int) and not issubclass(kind, np.generic):
+        raise TypeError(f"[dtype] no such type, got {kind.__name__}, expected a number, a str or a Tensor")
+    return pytype_to_dtype(kind)
 
 
 def type_size_in_bytes(dtype):
-    """The bytes of an element."""
-    return to_dtype(dtype).numpy.itemsize if to_dtype(dtype).numpy is not None else 2
+    """The bytes of an element. Raises TypeError for types of what is no element."""
+    found = dtype if dtype in complex_type else to_dtype(dtype)
+    return 2 if found.numpy is None else found.numpy.itemsize
 
 
 def signed_type(dtype):
@@ -232,8 +244,7 @@ def type_of(value):
     """The type of a value, as the documented `typeof` gives it: of tensors, tuples and lists with their elements."""
     if isinstance(value, (tuple, list)):
         return (Tuple if isinstance(value, tuple) else List)(tuple(map(type_of, value)))
-    kind = float32 if isinstance(value, float) else get_py_obj_dtype(value)
-    return TensorType((kind,)) if isinstance(getattr(value, "dtype", None), DType) else kind
+    return float32 if isinstance(value, float) else get_py_obj_dtype(value)
 
 
 def _issubclass_(type_, dtype):

@@ -28,7 +28,7 @@ class Generator:
 
     def _state(self):
         seed, drawn = self._draws.state
-        return (0 if seed is None else seed), drawn
+        return (_seeds.DEFAULT if seed is None else seed), drawn
 
     def manual_seed(self, seed: int) -> Generator:
         """Begins with a seed, an integer from 0 to 2^32 - 1, and returns the generator. Raises TypeError for other than
@@ -47,7 +47,7 @@ class Generator:
         return drawn
 
     def initial_seed(self) -> int:
-        """Returns the seed that the generator began with."""
+        """Returns the seed that the generator began with: 1 of the default generator before a seed is set."""
         return self._state()[0]
 
     def get_state(self) -> Tensor:

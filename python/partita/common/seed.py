@@ -7,6 +7,9 @@ import threading
 import numpy as np
 
 
+DEFAULT = 1  # the seed of draws before one is set
+
+
 class Draws:
     """A seed, None before one is set, and how many draws followed it. Draws of several threads have their own
     numbers."""
@@ -84,7 +87,7 @@ def get_seed() -> int | None:
 def seed_or_default():
     """The seed: 1 where none was set, so that every run is like the others."""
     seed = get_seed()
-    return 1 if seed is None else seed
+    return DEFAULT if seed is None else seed
 
 
 def _get_graph_seed(op_seed, kernel_name):

@@ -5,11 +5,11 @@ from partita import _core
 
 def names_of(where, what, given):
     """The names of the parameter `what`: a text, or some in a list or tuple. Raises TypeError for others, ValueError
-    for none and for a name that is there twice."""
+    for none, for an empty name and for a name that is there twice."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
         raise TypeError(f"[{where}] {what} is not names of columns, got {given!r}, expected a str or a list of them")
-    if not names:
+    if not names or "" in names:
         raise ValueError(f"[{where}] {what} has no name, got {given!r}, expected one or more")
     require_distinct(where, names)
     return list(names)

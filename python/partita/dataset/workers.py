@@ -32,7 +32,8 @@ def in_order(function, items, workers):
     """Iterates over what a function gives for each of the items, in their order. With several workers these call it
     ahead. An error of an item, or of the iterator, comes after all results before it."""
     if workers == 1:
-        yield from map(function, items)
+        for item in items:  # not `map`, which a StopIteration of the function would end without an error
+            yield function(item)
         return
     items, waiting, pool = iter(items), collections.deque(), _pool(workers)
     error, ended = None, object()

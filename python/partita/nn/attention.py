@@ -283,8 +283,15 @@ class TransformerDecoderLayer(_TransformerLayer):
 class _Stack(Cell):
     """Layers like a given one, which begin with the same numbers, and a norm after them."""
 
+    _kind = _TransformerLayer
+
     def __init__(self, like, num_layers, norm=None):
         super().__init__()
+        if not isinstance(like, self._kind):
+            raise TypeError(
+                f"[{type(self).__name__}] not a layer of this kind, got {type(like).__name__}, expected a "
+                f"{self._kind.__name__}; other layers stand in a SequentialCell"
+            )
         first = type(like)(**like._options)
         self.layers = CellList([copy.deepcopy(first) for _ in range(num_layers)])
         self.num_layers, self.norm = num_layers, norm
@@ -297,7 +304,10 @@ class _Stack(Cell):
 
 
 class TransformerEncoder(_Stack):
-    """Layers like `encoder_layer`, one after the other, and a norm. A call takes what each layer takes."""
+    """Layers like `encoder_layer`, one after the other, and a norm. A call takes what each layer takes. Raises
+    TypeError for other layers than a TransformerEncoderLayer."""
+
+    _kind = TransformerEncoderLayer
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None):
         super().__init__(encoder_layer, num_layers, norm)
@@ -309,7 +319,10 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Layers like `decoder_layer`, one after the other, and a norm. A call takes what each layer takes."""
+    """Layers like `decoder_layer`, one after the other, and a norm. A call takes what each layer takes. Raises
+    TypeError for other layers than a TransformerDecoderLayer."""
+
+    _kind = TransformerDecoderLayer
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None):
         super().__init__(decoder_layer, num_layers, norm)

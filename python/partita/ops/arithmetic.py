@@ -13,7 +13,6 @@ from partita import _later
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
-from partita.ops.derived import stop_gradient
 from partita.ops.elementwise import (
     abs,
     add,
@@ -39,6 +38,7 @@ from partita.ops.elementwise import (
     square,
     sub,
 )
+from partita.ops.picked import require_known
 from partita.ops.reductions import mean, reduce_max, reduce_min, reduce_sum, std
 from partita.ops.shapes import concat, reshape, split, squeeze, transpose
 from partita.ops.support import F, as_tensor, axis_of, run
@@ -233,13 +233,18 @@ def clip_by_norm(
     x: Tensor | Sequence[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor | tuple[Tensor, ...]:
     """Tensors of any shapes, or one, scaled down so that the norm of all of them is at most `max_norm`; each keeps its
-    shape and type. Raises ValueError for an unknown norm."""
+    shape and type. Raises ValueError for an unknown norm. With `error_if_nonfinite` a norm that is infinite or NaN
+    raises RuntimeError, and a network that is compiled once NotImplementedError, since it needs the value."""
     several = isinstance(x, (tuple, list))
     tensors = [as_tensor(one, "clip_by_norm") for one in (x if several else [x])]
     sizes = [norm(reshape(one, [-1]), norm_type) for one in tensors]
     total = sizes[0]
     if len(sizes) > 1:
         total = norm(concat([reshape(one, [1]) for one in sizes], 0), norm_type)
+    if error_if_nonfinite:
+        require_known("clip_by_norm", total)
+        if not np.isfinite(total.asnumpy()):
+            raise RuntimeError(f"[clip_by_norm] the norm is not finite, got {total.asnumpy()}, expected a number")
     factor = div(max_norm, add(total, 1e-6))
     factor = select(less(factor, 1.0), factor, full([], 1.0, dtype=factor.dtype))
     made = [mul(one, cast(factor, one.dtype)) for one in tensors]

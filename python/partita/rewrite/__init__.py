@@ -2,8 +2,7 @@
 
 import enum
 
-from partita import _later
-from partita._names import absent, refused
+from partita._names import absent, refuse_missing, refused
 
 globals().update(refused("rewrite"))
 NodeType = enum.Enum(
@@ -20,10 +19,4 @@ for _class, _names in _METHODS.items():
     for _name in _names.split():
         setattr(globals()[_class], _name, staticmethod(absent(_name, __name__, _SOURCES)))
 
-_PLACES = {
-    "parsers": "partita.rewrite.parsers",
-    "symbol_tree": "partita.rewrite.symbol_tree",
-    "symbol_tree_builder": "partita.rewrite.symbol_tree",
-    "namespace": "partita.rewrite.common.namespace",
-}
-__getattr__, __dir__ = _later.names_later(globals(), _PLACES)
+__getattr__ = refuse_missing(globals())

@@ -22,7 +22,8 @@ def _wave(is_sine, count, low, high, phase):
 
 
 class Phaser(SoundMap):
-    """Sound with itself, later by up to `delay_ms` milliseconds, as a wave of `mod_speed` Hz says."""
+    """Sound with itself, later by up to `delay_ms` milliseconds, as a wave of `mod_speed` Hz says. Raises ValueError
+    for numbers out of their ranges, and for a delay that is less than half an element of the sound."""
 
     def __init__(
         self, sample_rate, gain_in=0.4, gain_out=0.74, delay_ms=3.0, decay=0.4, mod_speed=0.5, sinusoidal=True
@@ -32,6 +33,11 @@ class Phaser(SoundMap):
         self.gain_out = require_number("Phaser", "gain_out", gain_out, 0, 1e9)
         self.decay = require_number("Phaser", "decay", decay, 0, 0.99)
         self.size = int(require_number("Phaser", "delay_ms", delay_ms, 0, 5) * 0.001 * rate + 0.5)
+        if self.size < 1:
+            raise ValueError(
+                f"[Phaser] delay_ms is less than an element of sound, got {delay_ms} at {rate} Hz, expected "
+                f"{500 / rate} or more"
+            )
         count = int(rate / require_number("Phaser", "mod_speed", mod_speed, 0.1, 2) + 0.5)
         wave = _wave(require_kind("Phaser", "sinusoidal", sinusoidal, bool), count, 1.0, self.size, math.pi / 2)
         self.wave = np.trunc(wave + np.where(wave < 0, -0.5, 0.5)).astype(int)
@@ -69,6 +75,8 @@ class Flanger(SoundMap):
         self.fed_back = require_number(where, "regen", regen, -95, 95) / 100
         width = require_number(where, "width", width, 0, 100) / 100
         speed = require_number(where, "speed", speed, 0.1, 10)
+        if rate < speed:
+            raise ValueError(f"[{where}] speed is above the sample rate, got {speed} at {rate} Hz, expected up to it")
         self.phase = require_number(where, "phase", phase, 0, 100) / 100
         require_kind(where, "modulation", modulation, Modulation)
         self.is_linear = require_kind(where, "interpolation", interpolation, Interpolation) == Interpolation.LINEAR
@@ -125,7 +133,7 @@ class Dither(Drawn):
         if self.noise_shaping:
             error = made - lines
             made[:, 1:] += error[:, :-1]
-        return made.reshape(sound.shape).astype(sound.dtype)
+        return made.reshape(sound.shape).astype(np.float64 if sound.dtype == np.float64 else np.float32)
 
 
 class DetectPitchFrequency(SoundMap):
