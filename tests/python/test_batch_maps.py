@@ -100,6 +100,9 @@ class Maps(Case):
         self.assertEqual([len(row["x"]) for row in read(data)], [4, 4, 1])
         with self.refuses(ValueError, "rows of different shapes"):
             rows().batch(2, per_batch_map=lambda x, info: ([x[0], x[1][:1]],), input_columns=["x"])
+        for made in (lambda x, info: (x[:2],)), (lambda x, info: (x + x,)):  # lists; arrays have any number
+            with self.refuses(ValueError, "another number of rows, got a list of", "expected 5, or an array"):
+                read(rows().batch(5, per_batch_map=made, input_columns=["x"]))
         with self.refuses(ValueError, "unknown column, got 'z'"):
             rows().batch(5).map(lambda x: x, "z")
 

@@ -459,6 +459,11 @@ class Described(Files):
                 "[concat] columns differ",
             ),
             (lambda: ds.serialize(None), NotImplementedError, "[serialize] this name is not supported"),
+            (
+                lambda: self.rows(ds.GeneratorDataset([1, 2], ["a"], column_types=[ms.float32])),
+                TypeError,
+                "another type of column 'a', got int64, expected Float32",
+            ),
             (lambda: ds.LSUNDataset("x"), NotImplementedError, "expected ImageFolderDataset"),
             (lambda: ds.TFRecordDataset("x"), NotImplementedError, "MindDataset"),
             (lambda: ds.AGNewsDataset(self.files.path("news"), "valid"), ValueError, "unknown usage, got 'valid'"),

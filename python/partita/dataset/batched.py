@@ -43,13 +43,19 @@ class OfRows:
     def batch_arrays(self, columns, epoch, batch):
         made = self._function(*[list(one) for one in columns], BatchInfo(epoch, batch))
         made = made if isinstance(made, tuple) else (made,)
-        return [stacked(one) for one in made]
+        return [stacked(one, len(columns[0])) for one in made]
 
 
-def stacked(rows):
-    """The rows that a function of lists gives, as an array. Raises ValueError for unlike ones."""
+def stacked(rows, count):
+    """The rows that a function of lists gives, as an array: a list has `count`, an array any number. Raises ValueError
+    for unlike rows, or another number."""
     if isinstance(rows, Tensor):
         return rows.asnumpy()
+    if isinstance(rows, list) and len(rows) != count:
+        raise ValueError(
+            f"[batch] per_batch_map gave another number of rows, got a list of {len(rows)}, expected {count}, or an "
+            "array"
+        )
     values = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in rows]
     if len({one.shape for one in values}) > 1:
         raise ValueError(

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from partita.dataset.refused import reading
+from partita.dataset.refused import is_named, reading
 from partita.dataset.sources import RowSource, Shuffle
 from partita.dataset.vision.pillow import pillow
 
@@ -17,9 +17,21 @@ LINES = "num_samples=None, num_parallel_workers=None, shuffle=GLOBAL, num_shards
 
 
 def opened(where, data, mode="RGB"):
-    """The bytes of an image file as an array of 8 bits. Raises ImportError without Pillow."""
-    with pillow(where).open(io.BytesIO(data)) as image:
+    """The bytes of an image file as an array of 8 bits. Raises ImportError without Pillow, OSError for other files."""
+    reader, error = pillow(where, "Image", "UnidentifiedImageError")
+    try:
+        opening = reader.open(io.BytesIO(data))
+    except error:  # whose text names the bytes by their address
+        raise OSError("no image of a kind that Pillow knows") from None
+    with opening as image:
+        if mode is not None and image.mode.startswith("I;16"):  # which `convert` would clip at 255
+            image = _of_high_bytes(where, image)
         return np.asarray(image if mode is None else image.convert(mode))
+
+
+def _of_high_bytes(where, image):
+    """A grey image of 8 bits from one of 16 bits."""
+    return pillow(where).fromarray((np.asarray(image) >> 8).astype(np.uint8))
 
 
 class File:
@@ -31,7 +43,13 @@ class File:
     def read(self, decode):
         if decode and self._is_image:
             with open(self.path, "rb") as file:  # whole, since Pillow asks a file for as much as its chunks say
-                return opened("dataset", file.read(), self._mode)
+                data = file.read()
+            try:
+                return opened("dataset", data, self._mode)
+            except Exception as error:
+                if is_named(error):
+                    raise
+                raise OSError(f"{error} in '{self.path}'") from error
         return np.fromfile(self.path, np.uint8)
 
     def size(self):
@@ -180,8 +198,9 @@ def path_in(where, folder, *parts):
 
 
 def listed(folder, extensions=None):
-    """Paths of the files in a folder, in the order of their names."""
-    names = sorted(one for one in os.listdir(folder) if os.path.isfile(os.path.join(folder, one)))
+    """Paths of what is no folder in a folder, in the order of their names. Links to nothing are among them: reading
+    them is an error, where to pass them over would change the rows."""
+    names = sorted(one for one in os.listdir(folder) if not os.path.isdir(os.path.join(folder, one)))
     wanted = None if extensions is None else tuple(one.lower() for one in extensions)
     return [os.path.join(folder, one) for one in names if wanted is None or one.lower().endswith(wanted)]
 

@@ -219,7 +219,7 @@ class Collation:
         made = made if isinstance(made, tuple) else (made,)
         if len(made) != len(self._outputs):
             raise ValueError(f"[batch] wrong number of columns, got {len(made)}, expected {len(self._outputs)}")
-        values = dict(zip(self._outputs, map(stacked, made)))
+        values = {name: stacked(one, len(rows)) for name, one in zip(self._outputs, made)}
         return [
             values[name]
             if name in values

@@ -29,7 +29,7 @@ class Readable:
         if self.get_init_step():
             raise NotImplementedError(
                 f"[set_init_step] a training of Model begins with the first batch, got step {self.get_init_step()}, "
-                "expected skip(step) for one epoch, or the file of a ModelCheckpoint, which knows its place"
+                "expected skip(step) for one epoch, a loop of your own, or partita train --resume"
             )
         rows = rows if self._is_loose() else ahead(rows, self._count_workers())
         if self._batch_size is not None:

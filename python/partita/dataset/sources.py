@@ -337,11 +337,12 @@ class GeneratorDataset(RowSource):
         values = [_plain(value) for value in _values_of(row)]
         if len(values) != len(self._names):
             _names("GeneratorDataset", self._names, len(values))
-        if self._types:
-            values = [
-                value if kind is None else value.astype(mstype.to_dtype(kind).numpy)
-                for value, kind in zip(values, self._types)
-            ]
+        for name, value, kind in zip(self._names, values, self._types or [None] * len(values)):
+            if kind is not None and value.dtype != mstype.to_dtype(kind).numpy:
+                raise TypeError(
+                    f"[GeneratorDataset] another type of column '{name}', got {value.dtype}, expected "
+                    f"{mstype.to_dtype(kind)} as column_types says"
+                )
         return values
 
     def _row(self, number):

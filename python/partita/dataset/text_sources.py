@@ -47,10 +47,11 @@ def _lines(path):
 def _files(where, patterns):
     """Files of names or patterns, in the order of their names."""
     patterns = [patterns] if isinstance(patterns, (str, os.PathLike)) else list(patterns)
-    found = sorted({path for one in patterns for path in glob.glob(os.fspath(one)) if os.path.isfile(path)})
-    if not found:
-        raise ValueError(f"[{where}] no such files, got {patterns}, expected at least one")
-    return found
+    found = {os.fspath(one): [path for path in glob.glob(os.fspath(one)) if os.path.isfile(path)] for one in patterns}
+    missing = [one for one, paths in found.items() if not paths]
+    if missing or not found:
+        raise ValueError(f"[{where}] no such files, got {missing}, expected at least one for each name or pattern")
+    return sorted({path for paths in found.values() for path in paths})
 
 
 def _parts(where, options, files):
@@ -105,31 +106,82 @@ for _name, _pattern in (("WikiTextDataset", "wiki.{}.tokens"), ("PennTreebankDat
 
 def _rows_of_csv(path, delimiter=","):
     with open(path, encoding="utf-8", newline="") as file:
-        return [row for row in csv.reader(file, delimiter=delimiter) if row]
+        return [row for row in csv.reader(file, delimiter=delimiter, strict=True) if row]
 
 
-_CSV_TYPES = {int: np.int32, float: np.float32, str: np.str_}
+_WHOLE = re.compile(r"\s*[+-]?\d+(?:\.0*)?", re.ASCII)
+_REAL = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
+
+
+def _whole(text):
+    """The i32 in a field. Raises ValueError for a fraction and OverflowError for more than 32 bits."""
+    if not _WHOLE.fullmatch(text.rstrip()):
+        raise ValueError("a whole number")
+    number = int(text.partition(".")[0])
+    if not -(2**31) <= number < 2**31:
+        raise OverflowError("a whole number of 32 bits")
+    return np.array(number, np.int32)
+
+
+def _real(text):
+    """The f32 in a field. Raises ValueError for another text and OverflowError for what is finite in no f32."""
+    if not _REAL.fullmatch(text):
+        raise ValueError("a number")
+    with np.errstate(over="ignore"):
+        number = np.array(float(text), np.float32)
+    if np.isinf(number) and "inf" not in text.lower():
+        raise OverflowError("a number that f32 holds")
+    return number
+
+
+_CSV_TYPES = {int: _whole, bool: _whole, float: _real, str: _text}
+
+
+def _csv_columns(where, options, first):
+    """(names, functions of fields) of the columns. Raises ValueError or TypeError for others than the file has."""
+    names, defaults = options["column_names"] or first, options["column_defaults"] or []
+    if not isinstance(defaults, (list, tuple)):
+        raise TypeError(f"[{where}] bad column_defaults, got {type(defaults).__name__}, expected a list")
+    unknown = [one for one in defaults if type(one) not in _CSV_TYPES]
+    if unknown:
+        raise TypeError(f"[{where}] bad column_defaults, got {unknown[0]!r}, expected values of int, float or str")
+    if len(defaults) > len(names):
+        raise ValueError(
+            f"[{where}] bad column_defaults, got {len(defaults)}, expected at most {len(names)}: {list(names)}"
+        )
+    return names, [_CSV_TYPES[type(one)] for one in defaults] + [_text] * (len(names) - len(defaults))
+
+
+def _csv_row(where, path, number, row, names, kinds):
+    """The values of row `number` of a file, from 1. Raises ValueError for wrong fields."""
+    if len(row) != len(names):
+        raise ValueError(
+            f"[{where}] wrong number of fields in {path}, row {number}, got {len(row)}, expected {len(names)}"
+        )
+    values = []
+    for text, name, kind in zip(row, names, kinds):
+        try:
+            values.append(kind(text))
+        except (ValueError, OverflowError) as error:
+            raise ValueError(
+                f"[{where}] bad value in {path}, row {number}, column '{name}', got {text[:40]!r}, expected {error}"
+            ) from None
+    return values
 
 
 def _csv(options, where):
     files, delimiter = _files(where, options["dataset_files"]), options["field_delim"]
-    if not isinstance(delimiter, str) or len(delimiter) != 1:
-        raise ValueError(f"[{where}] bad field_delim, got {delimiter!r}, expected one character")
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"[{where}] bad field_delim, got {delimiter!r}, expected one character, no quote or line end")
     tables = [_rows_of_csv(path, delimiter) for path in files]
-    names = options["column_names"]
-    if names is None:
-        names = tables[0][0]
-        tables = [table[1:] for table in tables]
-    defaults = options["column_defaults"] or [""] * len(names)
-    if len(defaults) != len(names):
-        raise ValueError(f"[{where}] bad column_defaults, got {len(defaults)}, expected {len(names)}: {names}")
-    kinds = [_CSV_TYPES[type(one)] for one in defaults]
+    has_head = not options["column_names"]
+    if has_head and not tables[0]:
+        raise ValueError(f"[{where}] no rows, got the empty file {files[0]}, expected a line of names")
+    names, kinds = _csv_columns(where, options, tables[0][0] if has_head else None)
     rows = []
-    for path, row in ((path, row) for path, table in zip(files, tables) for row in table):
-        if len(row) != len(names):
-            raise ValueError(f"[{where}] wrong number of fields in {path}, got {len(row)}, expected {len(names)}")
-        rows.append([np.array(text, kind) if text or kind is np.str_ else np.array(default, kind)
-                     for text, kind, default in zip(row, kinds, defaults)])  # fmt: skip
+    for path, table in zip(files, tables):
+        for number, row in enumerate(table[has_head:], 1 + has_head):
+            rows.append(_csv_row(where, path, number, row, names, kinds))
     return names, rows
 
 
