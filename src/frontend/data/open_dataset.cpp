@@ -125,6 +125,18 @@ std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
   return columns;
 }
 
+CsvFormat csv_format(const RowFormat& format) {
+  return {.image = format.is_images() ? format.input_shape : Shape{},
+          .has_float_input = format.is_images(),
+          .has_classes = format.labels_are_classes};
+}
+
+/// Whether the network declares floats in a column of records.
+bool is_declared_float(const std::string& name, const RowFormat& format) {
+  return std::ranges::any_of(format.is_records() ? record_columns(format.records) : std::vector<Column>{},
+                             [&](const Column& one) { return one.name == name && is_float(one.type.dtype); });
+}
+
 bool has_arrays(const DataSource& source) {
   return source.kind == DataKind::npz || source.kind == DataKind::npy || source.kind == DataKind::csv;
 }
@@ -135,8 +147,7 @@ bool has_arrays(const DataSource& source) {
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
   std::optional<LabelRange> labels;
   if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};
-  DatasetPtr rows =
-      read_array_rows(source, split, format.input, labels, format.is_images() ? format.input_shape : Shape{});
+  DatasetPtr rows = read_array_rows(source, split, format.input, labels, csv_format(format));
   if (split == Split::train) rows = shuffle(rows, format.seed);
   const std::vector<Column> columns = rows->columns();
   for (const Column& column : columns) {
@@ -148,7 +159,8 @@ DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& f
       rows = map(rows, {column.name}, chain(image_maps(image, source.kind, split, format)));
       continue;
     }
-    const DType wanted = is_float(type.dtype) ? format.dtype : DType::i32;
+    const bool is_csv_float = source.kind == DataKind::csv && is_declared_float(column.name, format);
+    const DType wanted = is_float(type.dtype) || is_csv_float ? format.dtype : DType::i32;
     if (type.dtype != wanted) rows = map(rows, {column.name}, cast(wanted));
   }
   require_declared(rows->columns(), format, source);

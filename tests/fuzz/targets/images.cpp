@@ -62,7 +62,7 @@ void read_csv_file(const std::string& input) {
   require(2 * numbers.values.size() <= input.size() + 1, "more numbers than the file has");
   for (const double value : numbers.values) require(std::isfinite(value), "no finite number");
   for (const Shape& image : {Shape{}, Shape{1, -1, -1}, Shape{2, 1, 1}}) {
-    for (const auto& [name, array] : read_csv_rows(path, "image", image)) {
+    for (const auto& [name, array] : read_csv_rows(path, "image", {.image = image, .has_float_input = image.empty()})) {
       require(!name.empty() && array.shape().at(0) == numbers.rows(), "an array of other rows");
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "frontend/data/readers/csv_rows.h"
 #include "frontend/data/readers/memory_rows.h"
 #include "frontend/data/readers/numpy_files.h"
 
@@ -78,6 +77,22 @@ NamedArrays read_npz_rows(const DataSource& source, Split split, const std::stri
   return arrays;
 }
 
+/// Reads the rows of a split. Throws InvalidFile, too, if the pixels of one file are bytes and those of the other are
+/// not: these would be scaled in another way.
+NamedArrays read_csv_split(const DataSource& source, Split split, const std::string& input, const CsvFormat& csv) {
+  NamedArrays arrays = read_csv_rows(source.paths[split == Split::test ? 1 : 0], input, csv);
+  if (split == Split::train || csv.image.empty()) return arrays;
+  const NamedArrays trained = read_csv_rows(source.paths[0], input, csv);
+  const Array *one = find(arrays, input), *other = find(trained, input);
+  if (one && other && one->type().dtype != other->type().dtype) {
+    throw InvalidFile(
+        "[csv] pixels of two kinds, got {} in '{}' and {} in '{}', expected whole numbers from 0 to 255 in "
+        "both, or in none",
+        name_of(other->type().dtype), source.paths[0], name_of(one->type().dtype), source.paths[1]);
+  }
+  return arrays;
+}
+
 /// Checks that all numbers of an integer array are in [least, most] or equal `ignored`, if it is given. Throws
 /// InvalidFile, with the row, otherwise.
 void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
@@ -121,7 +136,7 @@ bool has_array_rows(const DataSource& source, Split split) {
 }
 
 DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
-                           std::optional<LabelRange> labels, const Shape& image) {
+                           std::optional<LabelRange> labels, const CsvFormat& csv) {
   if (!has_array_rows(source, split)) {
     throw InvalidArgument(
         "[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, "
@@ -132,7 +147,7 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
   if (source.kind == DataKind::npz) {
     arrays = read_npz_rows(source, split, input);
   } else if (source.kind == DataKind::csv) {
-    arrays = read_csv_rows(source.paths[split == Split::test ? 1 : 0], input, image, labels.has_value());
+    arrays = read_csv_split(source, split, input, csv);
   } else {
     const size_t first = split == Split::test ? 2 : 0;
     arrays.emplace_back(input, read_npy(source.paths[first]));  // an initializer list of both would copy

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "frontend/data/dataset.h"
+#include "frontend/data/readers/csv_rows.h"
 #include "frontend/data/source.h"
 
 namespace partita {
@@ -25,11 +26,11 @@ struct LabelRange {
 /// its own name, where "labels" and "y" also become "label", and a single other array `input`; a second file holds the
 /// test rows.
 /// u8 images [height,width] get a dimension of one channel. Arrays of the other split are not read.
-/// csv: the columns of `read_csv_rows` by `image`, the shape of the images that the network declares. Throws as
+/// csv: the columns of `read_csv_rows` by `csv`. Throws as
 /// `read_npy` and `read_csv_rows` do, InvalidArgument if the source has no rows of the split, and InvalidFile if there
 /// is no label or more than one, an array is a scalar, the arrays differ in their number of rows, integers do not fit
 /// an i32, or `labels` forbids an integer label.
 DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
-                           std::optional<LabelRange> labels = std::nullopt, const Shape& image = {});
+                           std::optional<LabelRange> labels = std::nullopt, const CsvFormat& csv = {});
 
 }  // namespace partita

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/free_memory.h"
 #include "frontend/data/readers/file_bytes.h"
 
 namespace partita {
@@ -15,6 +16,12 @@ constexpr int64_t kCsvPieceBytes = 1 << 20;
 constexpr int64_t kMaxLineBytes = int64_t{16} << 20;
 constexpr int64_t kMaxCsvBytes = int64_t{4} << 30;
 
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
 /// The lines of a file, without their ends.
 class Lines {
  public:
@@ -23,11 +30,12 @@ class Lines {
   /// Moves to the next line that is not empty. Returns false at the end of the file.
   bool next() {
     while (read_line()) {
-      if (!text_.empty()) return true;
+      if (!trimmed(text_).empty()) return true;
     }
     return false;
   }
   std::string_view text() const { return text_; }
+  const std::filesystem::path& path() const { return file_.path(); }
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
@@ -71,10 +79,21 @@ class Lines {
   int64_t number_ = 0, bytes_ = 0;
 };
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
+/// Makes room for the numbers of one more row. Throws RuntimeFailure(out_of_memory) if more memory would be needed than
+/// there is.
+void make_room(std::vector<double>& values, size_t row, const std::filesystem::path& path) {
+  if (values.capacity() - values.size() >= row) return;
+  const size_t wanted = std::max(values.size() + row, 2 * values.capacity());
+  const auto bytes = static_cast<int64_t>(wanted * sizeof(double));
+  const std::optional<int64_t> available = available_memory();
+  if (available && bytes > *available) {
+    throw RuntimeFailure(
+        ExitCode::out_of_memory,
+        "[csv] '{}' does not fit into memory, got {} for its numbers, expected at most the {} that are "
+        "free: NumPy files (npz) take half of it",
+        path.string(), print_bytes(bytes), print_bytes(*available));
+  }
+  values.reserve(wanted);
 }
 
 /// Takes the first field of a line, with the comma after it, from `rest`. Returns what is between quotes, whose pairs
@@ -111,10 +130,23 @@ void for_fields(const Lines& lines, const Use& use) {
   }
 }
 
+/// Whether a number that a double does not hold is too small, rather than too large: it has a negative exponent, or
+/// none after "0.".
+bool is_tiny(std::string_view field) {
+  const size_t exponent = field.find_first_of("eE");
+  if (exponent != std::string_view::npos) return field.substr(exponent + 1).starts_with('-');
+  return field.substr(field.find_first_not_of('-')).starts_with("0.");
+}
+
 bool parse_number(std::string_view field, double& number) {
   if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
   const auto [end, failure] = std::from_chars(field.data(), field.data() + field.size(), number);
-  return failure == std::errc{} && end == field.data() + field.size() && std::isfinite(number);
+  if (end != field.data() + field.size()) return false;
+  if (failure == std::errc::result_out_of_range && is_tiny(field)) {
+    number = 0;
+    return true;
+  }
+  return failure == std::errc{} && std::isfinite(number);
 }
 
 bool is_whole(std::string_view field) { return field.find_first_not_of("+-0123456789") == std::string_view::npos; }
@@ -137,6 +169,7 @@ std::vector<std::string> csv_names(const Lines& lines) {
 }
 
 void read_row(const Lines& lines, CsvNumbers& found) {
+  make_room(found.values, found.names.size(), lines.path());
   size_t count = 0;
   for_fields(lines, [&](std::string_view field) {
     const size_t at = count++;

@@ -55,7 +55,8 @@ TEST(Csv, RefusesWhatIsNoTableOfNumbers) {
   expect("a,b\n1,2\n3\n", "line 3: wrong number of fields, got 1, expected 2 as in the first line");
   expect("a,b\n1,2,3\n", "line 2: wrong number of fields, got 3, expected 2");
   expect("a;b\n1;2\n", "line 2: not a finite number, got '1;2' in column 'a;b', expected one");
-  for (const std::string bad : {"", "cat", "nan", "inf", "1e999", "0x10", "1 2", "1_000", "+-1", "\"\""}) {
+  EXPECT_EQ(read("a,b\n  \n1e-400,-0.0e-999\n").values, (std::vector<double>{0, 0}));
+  for (const std::string bad : {"", "cat", "nan", "inf", "1e999", "-1e999", "0x10", "1 2", "1_000", "+-1", "\"\""}) {
     expect("a,b\n1," + bad + "\n",
            "line 2: not a finite number, got '" + (bad == "\"\"" ? "" : bad) + "' in column 'b'");
   }
@@ -68,7 +69,7 @@ TEST(CsvRows, JoinsColumns) {
   const TempDir dir;
   const auto types = [&](const std::string& text, const Shape& image = {}) {
     std::string found;
-    for (const auto& [name, array] : read_csv_rows(dir.write("a.csv", bytes_of_text(text)), "x", image)) {
+    for (const auto& [name, array] : read_csv_rows(dir.write("a.csv", bytes_of_text(text)), "x", {.image = image})) {
       found += fmt::format("{} {} ", name, print(array.type()));
     }
     return found;
@@ -88,6 +89,24 @@ TEST(CsvRows, JoinsColumns) {
   EXPECT_EQ(numbers(arrays.at(0).second), (std::vector<double>{2, 1, 4, 3}));
 }
 
+TEST(CsvRows, LabelsMayBeSeveralNumbers) {
+  const TempDir dir;
+  const auto arrays = read_csv_rows(dir.write("a.csv", bytes_of_text("a,y.0,y.1\n1,0.5,2\n")), "x");
+  EXPECT_EQ(print(arrays.at(1).second.type()), "f64[1,2]");
+  EXPECT_EQ(arrays.at(1).first, "label");
+}
+
+TEST(CsvRows, PixelsOfBothFilesAreOfOneKind) {
+  const TempDir dir;
+  const std::string head = "label,a,b,c,d\n";
+  const DataSource source{DataKind::csv,
+                          {dir.write("train.csv", bytes_of_text(head + "0,1,2,3,4\n")),
+                           dir.write("test.csv", bytes_of_text(head + "0,1,2,3,256\n"))}};
+  const RowFormat format{.input_shape = {1, 2, 2}};
+  EXPECT_EQ(open_dataset(source, Split::train, format)->size(), 1);
+  expect_error<InvalidFile>([&] { open_dataset(source, Split::test, format); }, "[csv] pixels of two kinds, got u8 in");
+}
+
 TEST(CsvRows, RefusesColumnsThatAreNoRows) {
   const TempDir dir;
   const auto expect = [&](const std::string& text, const std::string& part) {
@@ -96,6 +115,7 @@ TEST(CsvRows, RefusesColumnsThatAreNoRows) {
   expect("a,b\n1,2\n", "no labels, got columns [a, b], expected one called label, labels or y");
   expect("label,y\n1,2\n", "several labels, got columns [label, y]");
   expect("label,f.0,f.2\n1,2,3\n", "columns left out, got 2 columns f.NUMBER up to 2, expected all from f.0 on");
+  expect("label,f.0,f.00\n1,2,3\n", "two columns of one number, got a second one in 'f.00', expected f.0, f.1, ..");
   expect("label,f,f.0\n1,2,3\n", "two columns of one name, got 'f' and 'f.0'");
   expect("label,a\n4294967296,2\n", "a number out of range in column 'label', expected whole numbers of 32 bits");
 }
@@ -104,11 +124,22 @@ TEST(CsvRows, ClassesAreWhole) {
   const TempDir dir;
   const auto label = [&](const std::string& numbers) {
     const auto path = dir.write("a.csv", bytes_of_text("a,label\n" + numbers));
-    return print(read_csv_rows(path, "x", {}, /*has_classes=*/true).at(1).second.type());
+    return print(read_csv_rows(path, "x", {.has_classes = true}).at(1).second.type());
   };
   EXPECT_EQ(label("0.5,1.0\n0.5,2e0\n"), "i32[2]");
   expect_error<InvalidFile>([&] { label("1,0\n1,1.5\n"); },
                             "a label is no class at row 1, got 1.5, expected a whole number from 0");
+}
+
+TEST(CsvRows, RecordsHaveIdsAndFeatures) {
+  const TempDir dir;
+  const auto columns = [&](const std::string& text, const RowFormat& format) {
+    return print(
+        open_dataset({DataKind::csv, {dir.write("a.csv", bytes_of_text(text))}}, Split::train, format)->columns());
+  };
+  const RowFormat records{.input = "ids", .records = {.ids = 2, .rows = 9, .features = 1}, .labels_are_classes = true};
+  EXPECT_EQ(columns("ids.0,ids.1,features.0,label\n1,2,3,1\n", records), "features f32[1], ids i32[2], label i32[]");
+  EXPECT_EQ(columns("px.0,px.1,label\n1,2,0\n", {}), "image f32[2], label i32[]");
 }
 
 TEST(CsvRows, AreOpenedAsOthers) {

@@ -20,6 +20,7 @@ struct Group {
   std::string name;
   std::vector<size_t> places;
   bool is_vector = true;  // one number per row otherwise
+  bool is_input = false;  // whether the network's input is made of it
 };
 
 /// Returns NAME and the number of a column NAME.NUMBER.
@@ -36,7 +37,10 @@ std::optional<std::pair<std::string, size_t>> parts_of(const std::string& name) 
 std::vector<Group> numbered_groups(const std::vector<std::string>& names, const std::string& path) {
   std::map<std::string, std::map<size_t, size_t>> places;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (const auto parts = parts_of(names[i])) places[parts->first].emplace(parts->second, i);
+    const auto parts = parts_of(names[i]);
+    if (!parts || places[parts->first].emplace(parts->second, i).second) continue;
+    throw InvalidFile("[csv] '{}': two columns of one number, got a second one in '{}', expected {}.0, {}.1, ..", path,
+                      names[i], parts->first, parts->first);
   }
   std::vector<Group> groups;
   for (const auto& [name, numbered] : places) {
@@ -59,23 +63,36 @@ std::vector<Group> numbered_groups(const std::vector<std::string>& names, const 
 
 bool is_label(const std::string& name) { return name == kCsvLabel || name == "labels" || name == "y"; }
 
-/// All columns in their arrays: the input, the label, and those of numbered names.
+/// All columns in their arrays: the label, those of numbered names, and the input: all others, or without any the only
+/// numbered ones.
 std::vector<Group> groups_of(const std::vector<std::string>& names, const std::string& input, const std::string& path) {
   std::vector<Group> groups = numbered_groups(names, path);
   std::vector<bool> is_taken(names.size(), false);
   for (const Group& group : groups) {
     for (const size_t place : group.places) is_taken[place] = true;
   }
-  Group rest{.name = input, .places = {}}, label{.name = kCsvLabel, .places = {}, .is_vector = false};
+  Group rest{.name = input, .places = {}, .is_input = true};
+  Group label{.name = kCsvLabel, .places = {}, .is_vector = false};
   for (size_t i = 0; i < names.size(); ++i) {
     if (!is_taken[i]) (is_label(names[i]) ? label : rest).places.push_back(i);
   }
-  if (label.places.size() != 1) {
+  const auto numbered = std::ranges::find_if(groups, [](const Group& group) { return is_label(group.name); });
+  if (numbered != groups.end() && label.places.empty()) {
+    label.places = std::move(numbered->places);
+    label.is_vector = true;
+    groups.erase(numbered);
+  }
+  if (label.places.size() != 1 && !label.is_vector) {
     throw InvalidFile("[csv] '{}': {} labels, got columns [{:.200}], expected one called label, labels or y", path,
                       label.places.empty() ? "no" : "several", fmt::format("{}", fmt::join(names, ", ")));
   }
+  if (!rest.places.empty()) {
+    groups.insert(groups.begin(), std::move(rest));
+  } else if (groups.size() == 1) {
+    groups[0].name = input;
+    groups[0].is_input = true;
+  }
   groups.push_back(std::move(label));
-  if (!rest.places.empty()) groups.insert(groups.begin(), std::move(rest));
   return groups;
 }
 
@@ -132,16 +149,16 @@ void require_classes(CsvNumbers& numbers, size_t place, const std::string& path)
 }  // namespace
 
 std::vector<std::pair<std::string, Array>> read_csv_rows(const std::string& path, const std::string& input,
-                                                         const Shape& image, bool has_classes) {
+                                                         const CsvFormat& format) {
   using Id = std::numeric_limits<int32_t>;
   CsvNumbers numbers = read_csv(path);
   std::vector<std::pair<std::string, Array>> arrays;
   for (const Group& group : groups_of(numbers.names, input, path)) {
-    if (group.name == input) {
-      arrays.emplace_back(input, input_of(numbers, group, image));
+    if (group.is_input && format.has_float_input) {
+      arrays.emplace_back(input, input_of(numbers, group, format.image));
       continue;
     }
-    if (group.name == kCsvLabel && has_classes) require_classes(numbers, group.places.at(0), path);
+    if (group.name == kCsvLabel && format.has_classes) require_classes(numbers, group.places.at(0), path);
     const Shape shape = group.is_vector ? Shape{static_cast<int64_t>(group.places.size())} : Shape{};
     const bool is_whole = std::ranges::all_of(group.places, [&](size_t place) { return numbers.are_whole[place]; });
     if (is_whole && !are_in(numbers, group, Id::min(), Id::max())) {

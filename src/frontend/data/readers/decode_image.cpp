@@ -21,7 +21,7 @@ constexpr int64_t kChannels = 3;
 
 std::vector<uint8_t> bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw MissingFile("[images] no such file, got '{}', expected an image", path.string());
+  if (!file) throw MissingFile("[images] a file cannot be opened, got '{}', expected an image", path.string());
   const auto size = static_cast<int64_t>(file.tellg());
   if (size < 0 || size > kMaxBytes) {
     throw InvalidFile("[images] not an image, got {} bytes in '{}', expected at most {}", size, path.string(),
@@ -80,6 +80,7 @@ Array decode_png(const std::filesystem::path& path, const std::vector<uint8_t>& 
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) refuse(path, png.message);
   Array image = pixels_of(path, png.height, png.width, static_cast<int64_t>(bytes.size()), kMaxPngRatio);
   png.format = PNG_FORMAT_RGB;
+  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // samples of 16 bits are those of 8 bits, more finely
   const png_color black{0, 0, 0};
   if (png_image_finish_read(&png, &black, image.as<uint8_t>(), 0, nullptr) == 0) refuse(path, png.message);
   return image;

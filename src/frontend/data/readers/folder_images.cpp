@@ -133,13 +133,20 @@ class FolderImages : public Dataset {
   const uint64_t key_;
 };
 
-/// Returns the entries of a folder that `wanted` takes, by their names; nothing for what is no folder.
+/// Returns the entries of a folder that `wanted` takes, by their names; nothing for what is no folder. Throws
+/// InvalidFile if the folder cannot be read: classes would get the numbers of others.
 template <class Fn>
 std::vector<fs::path> entries(const fs::path& folder, const Fn& wanted) {
   std::vector<fs::path> found;
   std::error_code failure;
-  for (fs::directory_iterator at(folder, failure), end; !failure && at != end; at.increment(failure)) {
+  if (!fs::is_directory(folder, failure)) return found;
+  fs::directory_iterator at(folder, failure);
+  for (const fs::directory_iterator end; !failure && at != end; at.increment(failure)) {
     if (!at->path().filename().string().starts_with('.') && wanted(*at)) found.push_back(at->path());
+  }
+  if (failure) {
+    throw InvalidFile("[images] a folder cannot be read, got '{}' ({}), expected one of images", folder.string(),
+                      failure.message());
   }
   std::ranges::sort(found);
   return found;
@@ -148,11 +155,26 @@ std::vector<fs::path> entries(const fs::path& folder, const Fn& wanted) {
 std::vector<fs::path> images_in(const fs::path& folder) {
   return entries(folder, [](const fs::directory_entry& one) {
     std::error_code failure;
-    return is_image_name(one.path()) && one.is_regular_file(failure);
+    if (!is_image_name(one.path())) return false;
+    if (one.is_symlink(failure) && !one.exists(failure)) {
+      throw InvalidFile("[images] a link to nothing, got '{}', expected an image", one.path().string());
+    }
+    return one.is_regular_file(failure);
   });
 }
 
-/// Returns the folders of classes, which have images, of a split.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  return entries(folder, [](const fs::directory_entry& one) {
+    std::error_code failure;
+    return one.is_directory(failure);
+  });
+}
+
+bool have_images(const std::vector<fs::path>& classes) {
+  return std::ranges::any_of(classes, [](const fs::path& one) { return !images_in(one).empty(); });
+}
+
+/// Returns the folders of classes of a split, also those without images; none if no class has any.
 std::vector<fs::path> classes_of(const fs::path& folder, Split split) {
   std::error_code failure;
   const bool has_train = fs::is_directory(folder / "train", failure);
@@ -160,13 +182,26 @@ std::vector<fs::path> classes_of(const fs::path& folder, Split split) {
   if (split == Split::train) places = {has_train ? folder / "train" : folder};
   if (split == Split::test && has_train) places = {folder / "test", folder / "val"};
   for (const fs::path& place : places) {
-    std::vector<fs::path> found = entries(place, [](const fs::directory_entry& one) {
-      std::error_code error;
-      return one.is_directory(error) && !images_in(one.path()).empty();
-    });
-    if (!found.empty()) return found;
+    std::vector<fs::path> found = folders_in(place);
+    if (have_images(found)) return found;
   }
   return {};
+}
+
+/// Returns the place of each folder's name among those of the classes of the training. Throws InvalidFile for another
+/// name.
+std::vector<int32_t> labels_of(const std::vector<fs::path>& folders, const std::vector<fs::path>& trained) {
+  std::vector<int32_t> labels;
+  for (const fs::path& folder : folders) {
+    const auto same = [&](const fs::path& one) { return one.filename() == folder.filename(); };
+    const auto found = std::ranges::find_if(trained, same);
+    if (found == trained.end()) {
+      throw InvalidFile("[images] a class that the training images lack, got '{}', expected one of their {} folders",
+                        folder.string(), trained.size());
+    }
+    labels.push_back(static_cast<int32_t>(found - trained.begin()));
+  }
+  return labels;
 }
 
 }  // namespace
@@ -179,16 +214,18 @@ DatasetPtr read_folder_images(const std::string& folder, Split split, const Imag
     throw MissingFile("[images] no images, got '{}', expected {}/CLASS/NAME.jpg, .jpeg or .png", folder,
                       split == Split::train ? "train" : "test");
   }
-  if (static_cast<int64_t>(found.size()) > classes) {
+  const std::vector<fs::path> trained = classes_of(folder, Split::train);
+  if (static_cast<int64_t>(trained.size()) > classes) {
     throw InvalidFile("[images] more classes than the model has, got {} folders in '{}', expected at most {}",
-                      found.size(), folder, classes);
+                      trained.size(), folder, classes);
   }
+  const std::vector<int32_t> numbers = labels_of(found, trained);
   std::vector<fs::path> files;
   std::vector<int32_t> labels;
-  for (size_t label = 0; label < found.size(); ++label) {
-    for (fs::path& file : images_in(found[label])) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (fs::path& file : images_in(found[i])) {
       files.push_back(std::move(file));
-      labels.push_back(static_cast<int32_t>(label));
+      labels.push_back(numbers[i]);
     }
   }
   return std::make_shared<FolderImages>(std::move(files), std::move(labels), window);

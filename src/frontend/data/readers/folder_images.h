@@ -18,13 +18,15 @@ struct ImageWindow {
 };
 
 /// Whether a folder has images of the split. Those of training stand in FOLDER/train/CLASS, or without such a folder in
-/// FOLDER/CLASS; those for testing in FOLDER/test/CLASS or FOLDER/val/CLASS.
+/// FOLDER/CLASS; those for testing in FOLDER/test/CLASS or FOLDER/val/CLASS. Throws InvalidFile if a folder cannot be
+/// read, and for a link to nothing.
 bool has_folder_images(const std::string& folder, Split split);
 
 /// Returns a dataset with the columns "image" (u8[height,width,3]) and "label" (i32[]), in the order of the names of
-/// classes and of files; the label is the place of the class in the order of their names. Files are decoded when rows
-/// are read, which throws as `decode_image` does. Throws MissingFile if the folder has no images of the split,
-/// InvalidFile if it has more than `classes` classes.
+/// classes and of files; the label is the place of the class in the order of the names of the training's folders, also
+/// of those without images. Files are decoded when rows are read, which throws as `decode_image` does. Throws
+/// MissingFile if the folder has no images of the split. Throws InvalidFile if the training has more than `classes`
+/// classes, or lacks one of the test, if a folder cannot be read, and for a link to nothing.
 DatasetPtr read_folder_images(const std::string& folder, Split split, const ImageWindow& window, int64_t classes);
 
 }  // namespace partita

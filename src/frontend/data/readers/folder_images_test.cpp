@@ -103,13 +103,45 @@ TEST_F(ImageFolder, LabelsAreThePlacesOfClasses) {
     EXPECT_EQ(found[1].as<int32_t>()[0], label);
     EXPECT_NEAR(found[0].as<uint8_t>()[0], red, 6);
   }
-  EXPECT_EQ(read_folder_images(folder_, Split::test, {.height = 8, .width = 8}, 2)->size(), 1);
-  try {
-    read_folder_images(folder_, Split::train, {.height = 8, .width = 8}, 1);
-    ADD_FAILURE();
-  } catch (const InvalidFile& error) {
-    EXPECT_NE(std::string(error.what()).find("more classes than the model has, got 2 folders"), std::string::npos);
-  }
+  const auto read = [&](Split split, int64_t classes) {
+    return read_folder_images(folder_, split, {.height = 8, .width = 8}, classes);
+  };
+  const auto expect_refusal = [&](Split split, int64_t classes, const std::string& text) {
+    try {
+      read(split, classes);
+      ADD_FAILURE() << text;
+    } catch (const InvalidFile& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  expect_refusal(Split::train, 2, "more classes than the model has, got 3 folders");
+  // Those of the test have the numbers of the training's, whichever of them have images.
+  ASSERT_EQ(read(Split::test, 3)->size(), 1);
+  EXPECT_EQ(read(Split::test, 3)->row(0, 0)[1].as<int32_t>()[0], 1);
+  fs::create_directories(folder_ / "val" / "cat");
+  EXPECT_EQ(read(Split::test, 3)->row(0, 0)[1].as<int32_t>()[0], 1);
+  write_jpeg("val/bird/x.jpg", 64, 64, 1);
+  expect_refusal(Split::test, 3, "a class that the training images lack, got '" + (folder_ / "val/bird").string());
+  fs::create_symlink(folder_ / "none.jpg", folder_ / "train/dog/c.jpg");
+  expect_refusal(Split::train, 3, "a link to nothing, got '");
+}
+
+TEST_F(ImageFolder, SamplesOf16BitsAreThoseOf8) {
+  std::vector<uint16_t> fine;
+  for (const uint8_t one : pixels(5, 7, 1)) fine.push_back(static_cast<uint16_t>(one * 257));
+  FILE* file = fopen((folder_ / "a.png").c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, file);
+  png_set_IHDR(png, info, 7, 5, 16, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  for (int row = 0; row < 5; ++row) png_write_row(png, reinterpret_cast<png_bytep>(fine.data() + row * 21));
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  fclose(file);
+  EXPECT_EQ(std::memcmp(decode_image(folder_ / "a.png").as<uint8_t>(), pixels(5, 7, 1).data(), 5 * 7 * 3), 0);
 }
 
 TEST_F(ImageFolder, WindowsAreDrawnByRowAndEpoch) {
