@@ -235,3 +235,11 @@ class Layers(Case):
         ):
             with self.assertRaisesRegex(ValueError, text):
                 call()
+
+    def test_the_layer_has_the_documented_cells(self):
+        layer = nn.MultiheadAttention(8, 2, dropout=0.5)
+        self.assertEqual([name for name, _ in layer.cells_and_names()], ["", "out_proj"])
+        x = ms.Tensor(np.ones((3, 2, 8), "f4"))
+        weights = layer.set_train()(x, x, x)[1].asnumpy()
+        self.assertTrue((weights == 0).any())
+        self.close(layer.set_train(False)(x, x, x)[1], np.full((2, 3, 3), 1 / 3))

@@ -110,6 +110,9 @@ class Optimizer(Cell):
         trained = {id(one) for one in self.parameters}
         return [one for one in self.get_parameters() if id(one) not in trained]
 
+    def _stated(self):
+        return [(name, one) for name, one in self.parameters_and_names()]
+
     def parameters_and_names(self, name_prefix="", expand=True):
         """(name, parameter) of the parameters and of their states, each once."""
         seen = set()

@@ -82,6 +82,9 @@ class Dropout(nn.Cell):
     def construct(self, input: Tensor) -> Tensor:
         return _activations.dropout(input, self.p, self.training, self.inplace)
 
+    def extend_repr(self):
+        return f"p={self.p}"
+
 
 class Dropout2d(nn.Cell):
     """`Dropout` of whole channels of x[n, c, ..]. Raises ValueError for p outside of 0 to 1."""
@@ -92,6 +95,9 @@ class Dropout2d(nn.Cell):
 
     def construct(self, input: Tensor) -> Tensor:
         return _activations.dropout2d(input, self.p, self.training, self.inplace)
+
+    def extend_repr(self):
+        return f"p={self.p}"
 
 
 class Embedding(nn.Cell):
