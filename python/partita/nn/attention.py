@@ -281,11 +281,18 @@ class TransformerDecoderLayer(_TransformerLayer):
 
 
 class _Stack(Cell):
-    """Layers like a given one, which begin with the same numbers, and a norm after them."""
+    """Layers like a given one, which begin with the same numbers, and a norm after them. Those of a class of the script
+    are copies of the given one."""
 
     def __init__(self, like, num_layers, norm=None):
         super().__init__()
-        first = type(like)(**like._options)
+        where = type(self).__name__
+        if not isinstance(like, Cell):
+            raise TypeError(f"[{where}] the layer is not a cell, got {type(like).__name__}, expected one to copy")
+        if not isinstance(num_layers, int) or num_layers < 1:
+            raise ValueError(f"[{where}] bad num_layers, got {num_layers!r}, expected an integer from 1")
+        is_own = type(like) not in (TransformerEncoderLayer, TransformerDecoderLayer)
+        first = like if is_own else type(like)(**like._options)
         self.layers = CellList([copy.deepcopy(first) for _ in range(num_layers)])
         self.num_layers, self.norm = num_layers, norm
 

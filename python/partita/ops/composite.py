@@ -84,7 +84,9 @@ def _require_weights(where, weights):
     return found
 
 
-def _refuse(sens_param):
+def _refuse(fn, sens_param):
+    if not callable(fn):
+        raise TypeError(f"[value_and_grad] not a function, got {type(fn).__name__}, expected a function or a cell")
     if sens_param:
         raise NotImplementedError(
             "[value_and_grad] factors of gradients cannot be inputs, got sens_param=True, expected False: see "
@@ -106,14 +108,13 @@ def value_and_grad(
     With `return_ids` each is a pair: the position or name of what it is of, and the gradient (see `get_grad`). Raises
     ValueError where there is nothing to differentiate by, TypeError for weights that are no parameters,
     NotImplementedError for `sens_param`."""
-    _refuse(sens_param)
+    _refuse(fn, sens_param)
     if return_ids:
         return _named(fn, grad_position, weights, has_aux)
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
     if positions is None and parameters is None:
         raise ValueError(
-            "[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected "
-            "one of them"
+            "[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected one"
         )
 
     def both(*args, **kwargs):

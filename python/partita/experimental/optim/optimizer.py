@@ -31,7 +31,7 @@ class Optimizer(Cell):
     def __init__(self, params, defaults):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        if params is None or isinstance(params, (Parameter, str)):
+        if isinstance(params, (Parameter, str)) or not hasattr(params, "__iter__"):
             raise TypeError(f"[{where}] no list of parameters, got {type(params).__name__}, expected one")
         given = list(params)
         if not given:
