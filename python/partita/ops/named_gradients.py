@@ -32,7 +32,7 @@ def get_grad(gradients: tuple, identifier: int | Parameter) -> Tensor:
     position of the input, or the parameter. Raises TypeError for other identifiers, RuntimeError where the gradients
     have none of it.
 
-    >>> x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    >>> x, y = ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])
     >>> ops.get_grad(ops.grad(lambda a, b: a * b, (0, 1), return_ids=True)(x, y), 1).asnumpy().tolist()
     [1.0, 2.0]
     """
