@@ -53,6 +53,7 @@ from partita import communication, context, nn, ops  # noqa: F401
 from partita.planning import explain, plan  # noqa: F401
 from partita.nn.cell import Sharded as _Sharded
 from partita.ops.composite import grad, value_and_grad  # noqa: F401
+from partita.ops.named_gradients import get_grad  # noqa: F401
 from partita.ops.jacobians import jacfwd, jacrev  # noqa: F401
 from partita.ops.mapping import vmap  # noqa: F401
 from partita.ops.products import jvp, vjp  # noqa: F401

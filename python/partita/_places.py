@@ -10,6 +10,8 @@ OF_LAYERS = (
 )
 # Modules of `ops.function`, each with the ending _func, whose names are in `ops.functional` here.
 OF_FUNCTIONS = "array clip debug grad image linalg math nn other parameter random"
+# Modules of `ops.operations`, each with the ending _ops, whose names are in `ops.operations` here.
+OF_OBJECTS = "array control custom debug inner linalg math other random sparse spectral"
 # Modules of `ops.composite.multitype_ops`, each with the ending _impl, of one operator each.
 OF_OPERATORS = (
     "add bitwise_and bitwise_or bitwise_xor div equal floordiv getitem greater greater_equal in invert left_shift less"
@@ -32,7 +34,7 @@ PLACES = {
     "nn.wrap.grad_reducer": "nn.reducer",
     "ops.function": "ops.functional",
     **{f"ops.function.{name}_func": "ops.functional" for name in OF_FUNCTIONS.split()},
-    "ops.operations.array_ops": "ops.operations",
+    **{f"ops.operations.{name}_ops": "ops.operations" for name in OF_OBJECTS.split()},
     "ops.auto_generate.gen_ops_def": "ops.auto_generate",
     "ops.auto_generate.gen_ops_prim": "ops.auto_generate",
     "ops.operations.comm_ops": "ops.communication",

@@ -151,6 +151,9 @@ class Program:
             return step.take(self._function, args, kwargs, self._trees, self._rows)
 
     def _name(self):
+        owner = getattr(self._function, "__self__", None)
+        if hasattr(type(owner), "construct"):  # a cell, called as a program
+            return type(owner).__name__
         return getattr(self, "__name__", type(self._function).__name__)
 
     def _traced(self, args, kwargs):

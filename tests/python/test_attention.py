@@ -235,7 +235,34 @@ class Layers(Case):
         ):
             with self.assertRaisesRegex(ValueError, text):
                 call()
-        with self.assertRaisesRegex(TypeError, "got Dense, expected a TransformerEncoderLayer"):
-            nn.TransformerEncoder(nn.Dense(8, 8), 2)
         with self.assertRaisesRegex(TypeError, "got TransformerEncoderLayer, expected a TransformerDecoderLayer"):
             nn.TransformerDecoder(nn.TransformerEncoderLayer(8, 2, 4), 1)
+
+    def test_the_layer_has_the_documented_cells(self):
+        layer = nn.MultiheadAttention(8, 2, dropout=0.5)
+        self.assertEqual([name for name, _ in layer.cells_and_names()], ["", "out_proj"])
+        x = ms.Tensor(np.ones((3, 2, 8), "f4"))
+        weights = layer.set_train()(x, x, x)[1].asnumpy()
+        self.assertTrue((weights == 0).any())
+        self.close(layer.set_train(False)(x, x, x)[1], np.full((2, 3, 3), 1 / 3))
+
+    def test_stacks_copy_layers_of_scripts(self):
+        class Own(nn.TransformerEncoderLayer):
+            def __init__(self, size):
+                super().__init__(size, 2, 16, dropout=0.0)
+                self.more = nn.Dense(size, size, weight_init="zeros", bias_init="ones")
+
+            def construct(self, src, src_mask=None, src_key_padding_mask=None):
+                return super().construct(src, src_mask, src_key_padding_mask) + self.more(src)
+
+        class Plain(nn.Cell):
+            def construct(self, src, src_mask=None, src_key_padding_mask=None):
+                return src * 2.0
+
+        own, x = Own(8), ms.Tensor(rng().normal(size=(3, 2, 8)).astype("f4"))
+        stack = nn.TransformerEncoder(own, 2)
+        self.assertEqual([type(one) for one in stack.layers], [Own, Own])
+        names = [one.name for one in stack.trainable_params()]
+        self.assertEqual((len(names), len(set(names)), names[-1]), (28, 28, "layers.1.more.bias"))
+        self.close(stack(x), own(own(x)).asnumpy())
+        self.close(nn.TransformerEncoder(Plain(), 3)(x), x.asnumpy() * 8)

@@ -239,6 +239,16 @@ class Programs(Case):
             self.assertIn("runs in parts", lines[0])
             self.assertIn("test_cells.py", lines[0])
 
+    def test_are_named_where_they_run_in_parts(self):
+        class Branch(nn.Cell):
+            def construct(self, a):
+                return a if a.sum() > 0 else -a
+
+        ms.set_context(mode=ms.GRAPH_MODE)
+        with warned() as lines:
+            self.close(Branch()(Tensor([-1.0, -2.0])), [1, 2])
+        self.assertIn("[jit] 'Branch' runs in parts", lines[0])
+
     def test_refuse_control_flow_on_data_in_trainings(self):
         class Net(nn.Cell):
             def __init__(self):

@@ -127,6 +127,16 @@ class Columns(Case):
                     with self.refuses(ValueError, f"[{name.strip()}] repeated column, got ", "twice, expected it once"):
                         next(iter(call(source())))
 
+    def test_counts_of_repetitions_pass_through_views(self):
+        for data, count in (
+            (rows().repeat(2).batch(2), 2),
+            (rows().repeat(2).skip(1).take(5).rename("a", "z"), 2),
+            (rows().repeat(2).repeat(3), 3),
+            (rows().batch(2), 1),
+            (rows().repeat(2) + rows(), 1),
+        ):
+            self.assertEqual(data.get_repeat_count(), count)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -220,3 +220,31 @@ class Refusals(Case):
         ):
             with self.subTest(text), self.refuses(Exception, text):
                 call()
+
+    def test_gradients_with_positions_and_names(self):
+        net = nn.Dense(4, 1, weight_init="ones", bias_init="zeros")
+        weights = ms.ParameterTuple(net.trainable_params())
+
+        def total(x):
+            return net(x).sum()
+
+        (position, by_input), named = ms.grad(total, 0, weights, return_ids=True)(X)
+        self.assertEqual((position, [name for name, _ in named]), (0, ["weight", "bias"]))
+        self.assertEqual(by_input.asnumpy().tolist(), [[1] * 4] * 2)
+        value, (name, one) = ms.value_and_grad(total, None, weights[1], return_ids=True)(X)
+        self.assertEqual((name, one.asnumpy().tolist()), ("bias", [2]))
+        self.close(value, X.asnumpy().sum())
+        both, others = ms.grad(lambda a, b: (a * b, a), (0, 1), has_aux=True, return_ids=True)(X, Y)
+        self.assertEqual([position for position, _ in both], [0, 1])
+        self.close(others[0], X)
+        self.close(ms.get_grad(both, 1), X)
+        found = ms.grad(total, 0, weights, return_ids=True)(X)
+        self.assertEqual(ops.get_grad(found, weights[1]).asnumpy().tolist(), [2])
+        self.close(ops.get_grad(found, 0), np.ones((2, 4)))
+        for kind, text, call in (
+            (RuntimeError, "[get_grad] no gradient of it, got 2, expected one of [0, 1]", lambda: ms.get_grad(both, 2)),
+            (TypeError, "[get_grad] not an identifier, got str", lambda: ms.get_grad(both, "bias")),
+            (TypeError, "[get_grad] gradients without identifiers, got Tensor", lambda: ms.get_grad(X, 0)),
+        ):
+            with self.refuses(kind, text):
+                call()

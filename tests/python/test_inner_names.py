@@ -157,6 +157,27 @@ class OwnOps(Case):
         self.assertEqual(own.attrs["input_names"], ["x"])
         self.assertEqual(own(Tensor([1.0])).asnumpy().tolist(), [4])
 
+    def test_parameters_that_are_fields_alone(self):
+        class Own(ops.Primitive):
+            @ops.prim_arg_register
+            def __init__(self, factor=2, shift=0):
+                self.init_prim_io_names(inputs=["x"], outputs=["y"])
+                self.add_prim_attr("kind", 3)
+
+            def compute(self, x):
+                return x * self.factor + self.shift
+
+        own = Own(shift=1)
+        self.assertEqual(own.init_attrs, {"factor": 2, "shift": 1})
+        self.assertEqual(own.get_attr_dict(), {"input_names": ["x"], "output_names": ["y"], "kind": 3})
+        self.assertEqual(repr(own), "Prim[Own]<kind=3>")
+        self.assertEqual(own(Tensor([1.0])).asnumpy().tolist(), [3])
+
+    def test_modules_of_ops_that_are_objects(self):
+        for name, one in (("array", "Concat"), ("math", "MatMul"), ("other", "Assign"), ("random", "StandardNormal")):
+            module = getattr(ops.operations, f"{name}_ops")
+            self.assertIs(getattr(module, one), getattr(ops, one))
+
     def test_functions_without_operands_run_in_every_call(self):
         count = iter(range(10))
         own = ops.PyFunc(lambda: (np.full(2, next(count), "f4"), np.array(3, "i4")), (), (), (ms.float32, ms.int32),

@@ -292,6 +292,10 @@ class Mint(Case):
         made = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual((made.returncode, made.stdout), (0, "mint.distributed: ok\n"), made.stderr)
 
+    def test_layers_have_texts(self):
+        self.assertEqual(repr(nn.SequentialCell(mint.nn.Dropout(0.25), mint.nn.Dropout2d(0.5))).split("\n")[1:3],
+                         ["  (0): Dropout(p=0.25)", "  (1): Dropout2d(p=0.5)"])  # fmt: skip
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 import optimizer_cases
-from support import Case, parameters_text
+from support import Case, parameters_text, warned
 
 import partita as ms
-from partita import nn
+from partita import mint, nn
 
 
 def kept_values():
@@ -122,3 +122,47 @@ class Described(Case):
         mine, _ = self.steps(lambda p: Mine(0.25, p), begin, gradients)
         adagrad, _ = self.steps(lambda p: nn.Adagrad(p, accum=0.5, learning_rate=0.25), begin, gradients)
         self.close(ms.Tensor(mine), adagrad, 0)
+
+    def trained(self, make, steps):
+        """(network, optimizer, function of a step) after a number of steps."""
+        net = nn.Dense(3, 2, weight_init="ones", bias_init="zeros")
+        optimizer = make(net.trainable_params())
+        x = ms.Tensor([[1.0, 2.0, 3.0]])
+        gradient = ms.value_and_grad(lambda x: (net(x) ** 2).sum(), None, optimizer.parameters)
+
+        def step():
+            optimizer(gradient(x)[1])
+
+        for _ in range(steps):
+            step()
+        return net, optimizer, step
+
+    def test_have_their_states_in_a_dict_that_another_one_takes(self):
+        for make in (
+            lambda p: nn.Adam(p, 0.1),
+            lambda p: nn.Momentum(p, 0.1, 0.9),
+            lambda p: ms.experimental.optim.Adam(p, lr=0.1),
+            lambda p: mint.optim.AdamW(p, lr=0.1),
+        ):
+            net, optimizer, step = self.trained(make, 2)
+            states = {name: ms.Tensor(one.asnumpy().copy()) for name, one in optimizer.state_dict().items()}
+            weights = {name: ms.Tensor(one.asnumpy().copy()) for name, one in net.state_dict().items()}
+            step()
+            other, taking, next_step = self.trained(make, 1)
+            other.load_state_dict(weights)
+            with warned() as warnings:
+                self.assertEqual(tuple(taking.load_state_dict(states)), ([], []))
+            self.assertEqual(warnings, [])
+            next_step()
+            self.assertEqual(other.weight.asnumpy().tolist(), net.weight.asnumpy().tolist())
+            with self.refuses(RuntimeError, "load_state_dict]", "unexpected keys", "other"):
+                taking.load_state_dict({**states, "other": ms.Tensor(1.0)})
+            with self.refuses(TypeError, "load_state_dict] not a dict, got int"):
+                taking.load_state_dict(3)
+
+    def test_take_the_learning_rate_of_a_dict(self):
+        _, optimizer, _ = self.trained(lambda p: nn.SGD(p, 0.1), 1)
+        optimizer.learning_rate = 0.025
+        _, other, _ = self.trained(lambda p: nn.SGD(p, 0.1), 1)
+        other.load_state_dict(optimizer.state_dict())
+        self.assertAlmostEqual(float(other.get_lr()), 0.025, 6)

@@ -4,7 +4,11 @@ import numpy as np
 from support import Case
 
 import partita as ms
-from partita import mint, nn
+from partita import dataset, mint, nn
+
+
+def columns(data):
+    return dataset.NumpySlicesDataset(data)
 
 
 class WrongUses(Case):
@@ -86,3 +90,23 @@ class WrongUses(Case):
         for given in (3, [1, 2], None, "abc"):
             self.assertIs(nn.Identity()(given), given)
         self.assertEqual(nn.LSTM(3, 4)(ms.Tensor(np.ones((2, 2, 3), "f4")), None)[0].shape, (2, 2, 4))
+
+    def test_values_that_are_no_numbers_or_tensors(self):
+        x = ms.Tensor(np.ones((2, 3), "f4"))
+        net = nn.Dense(3, 2)
+        for kind, text, call in (
+            (ValueError, "[Tensor.__int__] the tensor has several elements, or none, got shape (2, 3)", lambda: int(x)),
+            (ValueError, "[Tensor.__float__] the tensor has several elements, or none", lambda: float(x)),
+            (TypeError, "[full] the value is not a number, got 'a'", lambda: ms.ops.full((2,), "a")),
+            (TypeError, "[clip_by_global_norm] no tensors, got int", lambda: ms.ops.clip_by_global_norm(3)),
+            (TypeError, "[value_and_grad] not a function, got int", lambda: ms.grad(3)),
+            (TypeError, "[Dense] not a cell, got int", lambda: net.insert_child_to_cell("a", 3)),
+            (TypeError, "[AdamW] no list of parameters, got Dense", lambda: mint.optim.AdamW(net)),
+            (TypeError, "[TransformerEncoder] the layer is not a cell, got int", lambda: nn.TransformerEncoder(3, 2)),
+            (ValueError, "[TransformerDecoder] bad num_layers, got 'a'", lambda: nn.TransformerDecoder(net, "a")),
+            (TypeError, "[Model] not a loss, got int", lambda: ms.Model(net, 3)),
+            (TypeError, "[NumpySlicesDataset] a column has no rows, got NoneType", lambda: columns(None)),
+            (TypeError, "[NumpySlicesDataset] a column has no rows, got int", lambda: columns({"a": [1], "b": 2})),
+        ):
+            with self.subTest(text), self.refuses(kind, text):
+                call()

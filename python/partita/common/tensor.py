@@ -301,13 +301,23 @@ class Tensor(_Readable):
             )
         return bool(self._values().item())
 
+    def _single(self, kind):
+        """The value of a tensor of one element, as a number. Raises ValueError for others."""
+        values = self._values()
+        if values.size != 1:
+            raise ValueError(
+                f"[Tensor.__{kind}__] the tensor has several elements, or none, got shape {tuple(self.shape)}, "
+                "expected one element: choose it, as in x[0], or reduce them, as in x.sum()"
+            )
+        return values.item()
+
     def __int__(self):
         self._refuse_symbolic("an int")
-        return int(self._values().item())
+        return int(self._single("int"))
 
     def __float__(self):
         self._refuse_symbolic("a float")
-        return float(self._values().item())
+        return float(self._single("float"))
 
     def __index__(self):
         self._refuse_symbolic("an index")

@@ -401,6 +401,11 @@ class NumpySlicesDataset(RowSource):
             names, values = ["column_0"], [data]
         if column_names is not None:
             names = _names("NumpySlicesDataset", column_names, len(values))
+        for one in values:
+            if not hasattr(one, "__len__"):
+                raise TypeError(
+                    f"[NumpySlicesDataset] a column has no rows, got {type(one).__name__}, expected an array or a list"
+                )
         self._names, self._values_of_columns = names, values
         self._count = len(values[0])
         if any(len(one) != self._count for one in values):

@@ -32,7 +32,8 @@ class Streamed:
 
     def get_repeat_count(self) -> int:
         """How often the rows are repeated in an epoch."""
-        return 1
+        parent = getattr(self, "_parent", None)
+        return 1 if parent is None else parent.get_repeat_count()
 
     def __len__(self):
         return self.get_dataset_size()

@@ -67,7 +67,7 @@ class MultiheadAttention(Cell):
         own = self._with_masters(dtype)
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
-        self.batch_first, self.add_zero_attn, self.dropout = bool(batch_first), bool(add_zero_attn), dropout
+        self.batch_first, self.add_zero_attn, self.dropout = bool(batch_first), bool(add_zero_attn), float(dropout)
         self.in_proj_weight = self.q_proj_weight = self.k_proj_weight = self.v_proj_weight = None
         self.in_proj_bias = self.bias_k = self.bias_v = None
         if self.kdim == self.vdim == embed_dim:
@@ -81,7 +81,6 @@ class MultiheadAttention(Cell):
         self.out_proj = _dense(embed_dim, embed_dim, has_bias, dtype)
         for name in ("bias_k", "bias_v") if add_bias_kv else ():
             setattr(self, name, self._drawn(name, XavierNormal(), (1, 1, embed_dim), own))
-        self._drop = Dropout(p=float(dropout))
 
     @staticmethod
     def _drawn(name, how, shape, dtype):
@@ -153,7 +152,8 @@ class MultiheadAttention(Cell):
         k, v, shift = self._with_more(k, v, self._masked(sizes, attn_mask, key_padding_mask, q.dtype))
         q, k, v = self._heads(F.mul(q, self.head_dim**-0.5)), self._heads(k), self._heads(v)
         scores = F.matmul(q, F.swapaxes(k, -1, -2))
-        weights = self._drop(F.softmax(scores if shift is None else F.add(scores, shift), -1))
+        weights = F.softmax(scores if shift is None else F.add(scores, shift), -1)
+        weights = F.dropout(weights, self.dropout, self.training)
         made = F.reshape(F.transpose(F.matmul(weights, v), (2, 0, 1, 3)), (sizes[1], sizes[0], self.embed_dim))
         made = self.out_proj(made)
         weights = F.mean(weights, 1) if average_attn_weights else weights
@@ -281,18 +281,23 @@ class TransformerDecoderLayer(_TransformerLayer):
 
 
 class _Stack(Cell):
-    """Layers like a given one, which begin with the same numbers, and a norm after them."""
+    """Layers like a given one, which begin with the same numbers, and a norm after them. Those of a class of the script
+    are copies of the given one."""
 
     _kind = _TransformerLayer
 
     def __init__(self, like, num_layers, norm=None):
         super().__init__()
-        if not isinstance(like, self._kind):
+        where, library = type(self).__name__, (TransformerEncoderLayer, TransformerDecoderLayer)
+        if not isinstance(like, Cell):
+            raise TypeError(f"[{where}] the layer is not a cell, got {type(like).__name__}, expected one to copy")
+        if isinstance(like, library) and not isinstance(like, self._kind):
             raise TypeError(
-                f"[{type(self).__name__}] not a layer of this kind, got {type(like).__name__}, expected a "
-                f"{self._kind.__name__}; other layers stand in a SequentialCell"
+                f"[{where}] not a layer of this kind, got {type(like).__name__}, expected a {self._kind.__name__}"
             )
-        first = type(like)(**like._options)
+        if not isinstance(num_layers, int) or num_layers < 1:
+            raise ValueError(f"[{where}] bad num_layers, got {num_layers!r}, expected an integer from 1")
+        first = type(like)(**like._options) if type(like) in library else like
         self.layers = CellList([copy.deepcopy(first) for _ in range(num_layers)])
         self.num_layers, self.norm = num_layers, norm
 

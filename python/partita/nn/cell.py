@@ -165,6 +165,7 @@ class Cell(CellContents, CellSettings, CellHooks, CellGradients, CellState):
 
     def insert_child_to_cell(self, child_name: str, child_cell: "Cell") -> None:
         """Makes a cell one of this cell; its parameters get the name as a prefix."""
+        _require_cell(type(self).__name__, child_cell)
         self._count_change()
         self.__dict__.pop(child_name, None)
         self._cells[child_name] = child_cell

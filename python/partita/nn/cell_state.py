@@ -96,7 +96,7 @@ class CellState:
         found = OrderedDict() if destination is None else destination
         for hook in self._state_hooks("before"):
             hook(self, prefix, keep_vars)
-        found.update((prefix + name, one) for name, one in self._params.items() if one is not None)
+        found.update((prefix + name, one) for name, one in self._stated())
         found.update((prefix + name, one) for name, one, kept in self._own_buffers() if kept)
         if self._has_extra("get_extra_state"):
             found[prefix + _EXTRA] = self.get_extra_state()
@@ -133,6 +133,10 @@ class CellState:
             raise RuntimeError(f"[{where}] the states do not fit, got {'; '.join(errors)}")
         return result
 
+    def _stated(self):
+        """(name, parameter) of what `state_dict` has of this cell alone."""
+        return [(name, one) for name, one in self._params.items() if one is not None]
+
     def _takes_extra(self):
         return self._has_extra("set_extra_state")
 
@@ -140,7 +144,7 @@ class CellState:
         """Takes what a dict has of this cell alone."""
         for hook in self._state_hooks("loading"):
             hook(self, state, prefix, {}, strict, result.missing_keys, result.unexpected_keys, errors)
-        own = [(name, one) for name, one in self._params.items() if one is not None]
+        own, stated = list(self._stated()), {name for name, _ in self._stated()}
         own += [(name, one) for name, one, kept in self._own_buffers() if kept]
         for name, one in own:
             if prefix + name not in state:
@@ -150,7 +154,7 @@ class CellState:
             value = value if isinstance(value, Tensor) else Tensor(value)
             if value.shape != one.shape:
                 errors.append(f"shape {value.shape} of '{prefix + name}' for {one.shape}")
-            elif name in self._params:
+            elif name in stated:
                 one.set_data(value)
             else:
                 setattr(self, name, value.astype(one.dtype).copy())

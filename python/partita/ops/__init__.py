@@ -29,6 +29,7 @@ from partita.ops.communication import (
 from partita.ops.custom import Custom, PyFunc
 from partita.ops.hooks import HookBackward, InsertGradientOf
 from partita.ops.composite import GradOperation, grad, value_and_grad
+from partita.ops.named_gradients import get_grad
 from partita.ops.jacobians import jacfwd, jacrev
 from partita.ops.mapping import vmap
 from partita.ops.angles import *  # noqa: F401,F403
@@ -280,7 +281,13 @@ from partita.ops import primitive
 from partita.ops.program_tools import add_flags  # noqa: F401
 from partita.ops.absent import ABSENT, COMPLEX
 from partita.ops.op_info import CustomRegOp, DataType
-from partita.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_attr_register
+from partita.ops.primitive import (
+    Primitive,
+    PrimitiveWithCheck,
+    PrimitiveWithInfer,
+    prim_arg_register,
+    prim_attr_register,
+)
 from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 from partita.ops.derived_primitives import *  # noqa: F401,F403

@@ -256,6 +256,8 @@ def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: N
     each keeps its shape and type, in a tuple. Raises ValueError for no tensors, and for a norm in `use_norm`."""
     if use_norm is not None:
         raise ValueError(f"[clip_by_global_norm] another norm is not supported, got {use_norm!r}, expected None")
+    if not hasattr(x, "__len__"):
+        raise TypeError(f"[clip_by_global_norm] no tensors, got {type(x).__name__}, expected a tuple or list of them")
     if not len(x):
         raise ValueError("[clip_by_global_norm] no tensors, got none, expected a tuple or list of at least 1")
     total = None

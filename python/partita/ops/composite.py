@@ -11,6 +11,7 @@ from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.ops import creation
+from partita.ops.named_gradients import with_ids
 
 
 def _positions(grad_position):
@@ -83,11 +84,9 @@ def _require_weights(where, weights):
     return found
 
 
-def _refuse(return_ids, sens_param):
-    if return_ids:
-        raise NotImplementedError(
-            "[value_and_grad] gradients cannot be returned with their names, got return_ids=True, expected False"
-        )
+def _refuse(fn, sens_param):
+    if not callable(fn):
+        raise TypeError(f"[value_and_grad] not a function, got {type(fn).__name__}, expected a function or a cell")
     if sens_param:
         raise NotImplementedError(
             "[value_and_grad] factors of gradients cannot be inputs, got sens_param=True, expected False: see "
@@ -106,14 +105,16 @@ def value_and_grad(
     """A function that gives (what `fn` gives, gradients) with respect to inputs by their positions, to weights, or to
     both: (gradients of inputs, gradients of weights). The gradient of a single position is no tuple. Gradients have the
     shapes of what they are of, and are those of the sum of all that `fn` gives, with `has_aux` of the first alone.
-    Raises ValueError where there is nothing to differentiate by, TypeError for weights that are no parameters,
-    NotImplementedError for `return_ids` and `sens_param`."""
-    _refuse(return_ids, sens_param)
+    With `return_ids` each is a pair: the position or name of what it is of, and the gradient (see `get_grad`). Raises
+    ValueError where there is nothing to differentiate by, TypeError for weights that are no parameters,
+    NotImplementedError for `sens_param`."""
+    _refuse(fn, sens_param)
+    if return_ids:
+        return _named(fn, grad_position, weights, has_aux)
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
     if positions is None and parameters is None:
         raise ValueError(
-            "[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected "
-            "one of them"
+            "[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected one"
         )
 
     def both(*args, **kwargs):
@@ -155,6 +156,18 @@ def value_and_grad(
     return call
 
 
+def _named(fn, grad_position, weights, has_aux):
+    """`value_and_grad` whose gradients are pairs of what they are of, and of themselves."""
+    weights = weights if isinstance(weights, Parameter) else _require_weights("value_and_grad", weights)
+    function = value_and_grad(fn, grad_position, weights, has_aux)
+
+    def named(*args, **kwargs):
+        value, found = function(*args, **kwargs)
+        return value, with_ids(found, _positions(grad_position), weights)
+
+    return named
+
+
 def _ids(weights, parameters):
     """Weights, and the list of them, as a part of a key."""
     ids = None if parameters is None else tuple(id(one) for one in parameters)
@@ -182,13 +195,22 @@ def grad(
     differentiate by, and TypeError for weights that are no parameters."""
     parameters = _require_weights("grad", weights)
     weights = weights if isinstance(weights, Parameter) else parameters
-    inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
+    inner = value_and_grad(fn, grad_position, weights, has_aux)
 
     def gradients(*args, **kwargs):
         value, found = inner(*args, **kwargs)
         return (found, tuple(value[1:])) if has_aux else found
 
-    return Program(gradients, kept=kept_for(fn, ("grad", repr(grad_position), _ids(weights, parameters), has_aux)))
+    program = Program(gradients, kept=kept_for(fn, ("grad", repr(grad_position), _ids(weights, parameters), has_aux)))
+    if not return_ids:
+        return program
+
+    def named(*args, **kwargs):
+        made = program(*args, **kwargs)
+        found = with_ids(made[0] if has_aux else made, _positions(grad_position), weights)
+        return (found, made[1]) if has_aux else found
+
+    return named
 
 
 class GradOperation:

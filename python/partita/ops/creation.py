@@ -68,6 +68,8 @@ def full(
     >>> ops.full((2,), 7).asnumpy().tolist()
     [7, 7]
     """
+    if not isinstance(fill_value, (numbers.Number, Tensor, np.generic)):
+        raise TypeError(f"[full] the value is not a number, got {fill_value!r}, expected one, or a Tensor of one")
     dtype = mstype.to_dtype(dtype or (mstype.int64 if isinstance(fill_value, numbers.Integral) else mstype.float32))
     sizes = [size] if isinstance(size, numbers.Integral) else list(size)
     for one in sizes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+from collections.abc import Callable
 
 from partita import _trace
 from partita.common.tensor import Tensor
@@ -140,8 +141,14 @@ class Primitive:
             "[Primitive.place] ops cannot be placed on single ranks, got a call, expected set_stage, or shard"
         )
 
+    def get_attr_dict(self) -> dict:
+        """The attributes of the op by their names, as a dictionary of its own."""
+        self._prepare()
+        return dict(self.attrs)
+
     def __repr__(self):
-        text = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
+        hidden = "input_names", "output_names"
+        text = ", ".join(f"{name}={value}" for name, value in self.attrs.items() if name not in hidden)
         return f"Prim[{self.name}]" + (f"<{text}>" if text else "")
 
 
@@ -174,6 +181,17 @@ class PrimitiveWithCheck(PrimitiveWithInfer):
 
 def prim_attr_register(fn):
     """The constructor of an op, which makes its parameters attributes before it runs."""
+    return _registered(fn, kept=True)
+
+
+def prim_arg_register(fn: Callable) -> Callable:
+    """The constructor of an op, whose parameters are set as fields of it before it runs, and kept in `init_attrs` by
+    their names. They are no attributes: `get_attr_dict` and the text of the op do not have them."""
+    return _registered(fn, kept=False)
+
+
+def _registered(fn, kept):
+    """A constructor that sets its parameters before it runs; `kept`: also as attributes of the op."""
     signature = inspect.signature(fn)
 
     @functools.wraps(fn)
@@ -181,9 +199,11 @@ def prim_attr_register(fn):
         Primitive.__init__(self, type(self).__name__)
         given = signature.bind(self, *args, **kwargs)
         given.apply_defaults()
-        for name, value in list(given.arguments.items())[1:]:
+        self.init_attrs = dict(list(given.arguments.items())[1:])
+        for name, value in self.init_attrs.items():
             setattr(self, name, value)
-            self.add_prim_attr(name, value)
+            if kept:
+                self.add_prim_attr(name, value)
         return fn(*given.args, **given.kwargs)
 
     return init

@@ -63,6 +63,8 @@ class Model(OfJobs):
     ):
         if not isinstance(network, Cell):
             raise TypeError(f"[Model] the network is not a cell, got {type(network).__name__}, expected an nn.Cell")
+        if loss_fn is not None and not callable(loss_fn):
+            raise TypeError(f"[Model] not a loss, got {type(loss_fn).__name__}, expected a cell or a function")
         self._precision = precision_of("Model", amp_level)
         if boost_level != "O0":
             warn(f"[Model] this level is not supported, got boost_level={boost_level!r}")

@@ -31,7 +31,7 @@ class Optimizer(Cell):
     def __init__(self, params, defaults):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        if params is None or isinstance(params, (Parameter, str)):
+        if isinstance(params, (Parameter, str)) or not hasattr(params, "__iter__"):
             raise TypeError(f"[{where}] no list of parameters, got {type(params).__name__}, expected one")
         given = list(params)
         if not given:
@@ -109,6 +109,9 @@ class Optimizer(Cell):
         """The states, as a list: what files of a cell that trains with the optimizer have besides its parameters."""
         trained = {id(one) for one in self.parameters}
         return [one for one in self.get_parameters() if id(one) not in trained]
+
+    def _stated(self):
+        return [(name, one) for name, one in self.parameters_and_names()]
 
     def parameters_and_names(self, name_prefix="", expand=True):
         """(name, parameter) of the parameters and of their states, each once."""

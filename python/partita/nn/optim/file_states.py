@@ -7,8 +7,10 @@ from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita.nn.cell_state import _IncompatibleKeys
 from partita.nn.optim import documented_states
 
+_RATE = "checkpoint.learning_rate"
 _OF_SCRIPT = "update of "  # begins the names of optimizers that a script defines
 
 
@@ -58,6 +60,27 @@ class FileStates:
         steps = Parameter(Tensor(count, mstype.int32), "global_step", requires_grad=False)
         return iter([*self.states.values(), *self.own_states().values(), steps])
 
+    def _stated(self):
+        keeps = self.kept_by
+        return [(one.name, one) for one in keeps.get_parameters()] + list(keeps.saved_numbers()[0])
+
+    def load_state_dict(self, state_dict: dict, strict: bool = True) -> tuple[list[str], list[str]]:
+        """Takes states by the names of `state_dict`, or of a file, as `load_param_into_net` does, and returns
+        (missing_keys, unexpected_keys). Raises RuntimeError for unexpected names if `strict`."""
+        if not hasattr(state_dict, "items"):
+            raise TypeError(f"[Optimizer.load_state_dict] not a dict, got {type(state_dict).__name__}, expected one")
+        state = dict(state_dict)
+        rate = state.get(_RATE)
+        if rate is not None and not _origin(rate)[0]:  # that of this optimizer, as `state_dict` has it
+            state[_RATE] = Parameter(rate if isinstance(rate, Tensor) else Tensor(rate), _RATE, requires_grad=False)
+            state[_RATE].measures = self.kept_by._rate_name, "", True
+        unused = self.kept_by.take_states(state)
+        if strict and unused:
+            raise RuntimeError(
+                f"[Optimizer.load_state_dict] unexpected keys, got {unused}, expected those of state_dict"
+            )
+        return _IncompatibleKeys([], unused)
+
     def take_states(self, given):
         """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
         shapes, unused = {one.name: one.shape for one in self.parameters}, []
@@ -71,7 +94,7 @@ class FileStates:
             one = one if isinstance(one, Tensor) else Tensor(one)
             head, _, last = name.rpartition(".")
             last = self._present_name(head, last, given)
-            if name == "checkpoint.learning_rate":
+            if name == _RATE:
                 self._take_rate(one)
             elif name == "checkpoint.loss_scale":
                 self._take_scale(one)
@@ -152,7 +175,7 @@ class FileStates:
         """Returns the numbers that files keep next to the states, as (name, tensor), and their metadata."""
         numbers, texts = [], {"partita.measures.optimizer": self.name_in_files}
         if not self.is_scheduled:
-            rate = Parameter(Tensor(self.rate_of(0), mstype.float64), "checkpoint.learning_rate", requires_grad=False)
+            rate = Parameter(Tensor(self.rate_of(0), mstype.float64), _RATE, requires_grad=False)
             numbers.append((rate.name, rate))
             texts["partita.measures.learning_rate"] = self._rate_name
         if self._scale_after is not None:
