@@ -294,7 +294,7 @@ class Mint(Case):
 
     def test_layers_have_texts(self):
         self.assertEqual(repr(nn.SequentialCell(mint.nn.Dropout(0.25), mint.nn.Dropout2d(0.5))).split("\n")[1:3],
-                         ["  (0): Dropout(p=0.25)", "  (1): Dropout2d(p=0.5)"])  # fmt: skip
+                         ["  (0): Dropout(p=0.25, inplace=False)", "  (1): Dropout2d(p=0.5, inplace=False)"])  # fmt: skip
 
 
 if __name__ == "__main__":
