@@ -293,8 +293,10 @@ class Mint(Case):
         self.assertEqual((made.returncode, made.stdout), (0, "mint.distributed: ok\n"), made.stderr)
 
     def test_layers_have_texts(self):
-        self.assertEqual(repr(nn.SequentialCell(mint.nn.Dropout(0.25), mint.nn.Dropout2d(0.5))).split("\n")[1:3],
-                         ["  (0): Dropout(p=0.25, inplace=False)", "  (1): Dropout2d(p=0.5, inplace=False)"])  # fmt: skip
+        text = repr(nn.SequentialCell(mint.nn.Dropout(0.25), mint.nn.Dropout2d(0.5)))
+        self.assertIn("(0): Dropout(p=0.25, inplace=False)", text)
+        self.assertIn("(1): Dropout2d(p=0.5, inplace=False)", text)
+
 
 
 if __name__ == "__main__":
