@@ -28,7 +28,8 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
 
 
 def _require_matrices(where, count, one, other):
-    """Raises ValueError unless two tensors have so many dimensions, and sizes of matrices that can be multiplied."""
+    """Checks that two tensors have `count` dimensions and that their matrices can be multiplied. Raises ValueError
+    otherwise."""
     a, b = as_tensor(one, where).shape, as_tensor(other, where).shape
     if len(a) != count or len(b) != count or a[:-2] != b[:-2] or a[-1] != b[-2]:
         wanted = "[b, n, m] and [b, m, p]" if count == 3 else "[n, m] and [m, p]"

@@ -135,7 +135,7 @@ Array input_of(const CsvNumbers& numbers, const Group& group, const Shape& image
   return array_of<double>(numbers, group, {count});
 }
 
-/// Marks the labels as whole. Throws InvalidFile if one has a fraction.
+/// Marks a column of labels as whole. Throws InvalidFile if one has a fraction.
 void require_classes(CsvNumbers& numbers, size_t place, const std::string& path) {
   for (int64_t row = 0; row < numbers.rows(); ++row) {
     const double label = numbers.values[static_cast<size_t>(row) * numbers.names.size() + place];
@@ -158,7 +158,9 @@ std::vector<std::pair<std::string, Array>> read_csv_rows(const std::string& path
       arrays.emplace_back(input, input_of(numbers, group, format.image));
       continue;
     }
-    if (group.name == kCsvLabel && format.has_classes) require_classes(numbers, group.places.at(0), path);
+    if (group.name == kCsvLabel && format.has_classes) {
+      for (const size_t place : group.places) require_classes(numbers, place, path);
+    }
     const Shape shape = group.is_vector ? Shape{static_cast<int64_t>(group.places.size())} : Shape{};
     const bool is_whole = std::ranges::all_of(group.places, [&](size_t place) { return numbers.are_whole[place]; });
     if (is_whole && !are_in(numbers, group, Id::min(), Id::max())) {
