@@ -6,16 +6,27 @@
 #include "runtime/checkpoint/weights.h"
 #include "runtime/launch/warn.h"
 #include "training/configuration.h"
+#include "zoo/hugging_face/folder.h"
 
 namespace partita {
 namespace {
 
-/// Returns the weights by name, those of MindSpore by the names `expected`; says what else a file of MindSpore has.
-/// `path` is a file that read_weights_file reads, the folder of a checkpoint, or a folder of checkpoints, of which the
-/// newest whole one is read. Throws MissingFile if `path` cannot be opened or the folder has no checkpoint, and
-/// InvalidFile if what it reads is damaged.
-std::map<std::string, Array> weights_in(const std::string& path, const std::vector<std::string>& expected) {
+/// Returns the weights of `graph` by name, those of MindSpore and Hugging Face by the names of the graph. Says what
+/// else a file of MindSpore has. `path` is a file that read_weights_file reads, the folder of a checkpoint, a folder of
+/// checkpoints, of which the newest whole one is read, or a folder of Hugging Face. Throws MissingFile if `path` cannot
+/// be opened or the folder has no checkpoint, and InvalidFile if what it reads is damaged.
+std::map<std::string, Array> weights_in(const std::string& path, const Graph& graph) {
   std::map<std::string, Array> weights;
+  if (is_hugging_face(path)) {
+    const std::vector<NamedType> all = weights_of(graph);
+    const std::unique_ptr<WeightSource> source = open_hugging_face(path, all);
+    for (const auto& [name, type] : all) {
+      Array& array = weights.emplace(name, Array(type)).first->second;
+      source->read(name, whole_box(type.shape), type.dtype, array.data());
+    }
+    return weights;
+  }
+  const std::vector<std::string> expected = weight_names(graph);
   if (!is_folder(path)) {
     WeightsFile file = read_weights_file(path);
     weights = std::move(file.tensors);
@@ -45,7 +56,7 @@ void ModelStates::load(const std::string& path) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_, weights_in(path, weight_names_), path);
+  take_weights(states_, known_, weights_in(path, known_), path);
   loaded_path_.clear();
 }
 
@@ -102,7 +113,7 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   add_initial_states(states_, graph, seed);
   require_types(states_, graph);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, weights_in(loaded_path_, weight_names_), loaded_path_);
+  take_weights(states_, graph, weights_in(loaded_path_, graph), loaded_path_);
   loaded_path_.clear();
 }
 
@@ -126,9 +137,15 @@ void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
   if (states_.empty()) known_ = {};
 }
 
+bool ModelStates::have_source() const { return states_.empty() && is_hugging_face(loaded_path_); }
+
+std::unique_ptr<WeightSource> ModelStates::source(const Graph& graph) const {
+  return open_hugging_face(loaded_path_, weights_of(graph));
+}
+
 void ModelStates::put_back(const Waiting& before) {
-  if (!before.is_released) return;
-  release();
+  if (!before.is_released && !states_.empty()) return;
+  if (before.is_released) release();
   loaded_path_ = before.loaded_path;
 }
 

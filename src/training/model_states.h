@@ -4,16 +4,17 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/states.h"
+#include "runtime/checkpoint/weight_source.h"
 #include "training/model_job.h"
 
 namespace partita {
 
 class ModelStates {
  public:
-  /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If there
-  /// are states, the weights are checked and take effect at once, else in the next `prepare`. Throws, at once or in
-  /// that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and InvalidFile if it is
-  /// damaged or does not fit the network.
+  /// Loads weights from a safetensors file, the folder of a checkpoint, the newest checkpoint of a folder, or a folder
+  /// of Hugging Face. If there are states, the weights are checked and take effect at once, else in the next `prepare`.
+  /// Throws, at once or in that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and
+  /// InvalidFile if it is damaged or does not fit the network.
   void load(const std::string& path);
   /// Replaces states by name, and adds those that are not there. The next `prepare` that makes states checks their
   /// types.
@@ -38,6 +39,11 @@ class ModelStates {
   void prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes);
   /// Whether the seed alone determines the states: there are none, and no weights wait to be loaded.
   bool are_fresh() const { return states_.empty() && loaded_path_.empty(); }
+  /// Whether ranks read their parts of the weights that wait to be loaded from `source`, and the seed determines all
+  /// else: there are no states.
+  bool have_source() const;
+  /// Opens the weights that wait, for `graph`. Throws what `load` throws.
+  std::unique_ptr<WeightSource> source(const Graph& graph) const;
   /// Takes the states of a training that ended at `position`, in place of those of the same names. Throws
   /// RuntimeFailure(non_finite) for a weight that is not finite; nothing is taken then.
   void take(States&& states, TrainingPosition position);

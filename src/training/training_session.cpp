@@ -100,6 +100,21 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   return fresh;
 }
 
+/// Fills states with what the source has, if there is one, else with their initial values. The arguments outlive it.
+FillState fresh_states(const Graph& graph, uint64_t seed, const WeightSource* source) {
+  return [&graph, seed, source](const std::string& name, const Box& box, DType dtype, void* to) {
+    if (source != nullptr && source->has(name)) return source->read(name, box, dtype, to);
+    fill_initial(graph, seed, name, box, dtype, to);
+  };
+}
+
+/// Fills states with parts of whole ones, which outlive it.
+FillState states_from(const States& states) {
+  return [&states](const std::string& name, const Box& box, DType, void* to) {
+    copy_part(states.at(name).tensor(), box, to);
+  };
+}
+
 }  // namespace
 
 Program training_program(const ModelJob& job, const DatasetPtr& rows) {
@@ -216,8 +231,9 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     if (config_.console.verbose) reports_.tell(text);
   };
   report(describe_program(program));
-  // Each rank creates its part of states that only the seed determines.
-  const bool is_fresh = model_.states.are_fresh() && !model_.resume.is_set();
+  // Each rank creates its part of states that only the seed determines, and reads its part of weights that it can read.
+  if (model_.states.have_source() && !model_.resume.is_set()) source_ = model_.states.source(program.graph);
+  const bool is_fresh = source_ != nullptr || (model_.states.are_fresh() && !model_.resume.is_set());
   std::vector<FoundCheckpoint> folders = model_.resume.folders(job.warn);
   require_room(program, is_fresh, !folders.empty());
   model_.states.prepare(program.graph, config_.training.seed, /*makes_them=*/folders.empty() && !is_fresh,
@@ -244,7 +260,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     run_from(run, std::move(folders));
   } catch (...) {
     // Restores the model's states if the training did not return whole ones.
-    model_.states.restore(program.graph, config_.training.seed, is_fresh && fit_.keeps_states);
+    model_.states.restore(program.graph, config_.training.seed, is_fresh && !source_ && fit_.keeps_states);
     throw;
   }
   if (!fit_.keeps_states) model_.states.release();
@@ -275,10 +291,8 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
-  run.begin = [&program, this, is_fresh](const std::string& name, const Box& box, DType dtype, void* to) {
-    if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
-    copy_part(model_.states.all().at(name).tensor(), box, to);
-  };
+  run.begin =
+      is_fresh ? fresh_states(program.graph, config_.training.seed, source_.get()) : states_from(model_.states.all());
   if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(program, rows->columns());
   return run;
 }

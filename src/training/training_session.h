@@ -70,6 +70,7 @@ class TrainingSession {
   const JobConfig& config_;
   FitOptions fit_;
   Reports reports_;
+  std::unique_ptr<WeightSource> source_;  // weights that ranks read their parts of; null: none
 };
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "zoo/hugging_face/folder.h"
 #include "zoo/models.h"
 
 namespace partita {
@@ -101,12 +102,16 @@ size_t ModelSizes::find_published(const std::vector<std::string>& names) {
 
 int64_t ModelSizes::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
   const std::string* text = find(name);
-  return text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
+  const int64_t value = text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
+  taken_[name] = fmt::format("{}", value);
+  return value;
 }
 
 double ModelSizes::number(const std::string& name, double fallback, double low, double high) {
   const std::string* text = find(name);
-  return text ? in_range<double>(model_, name, *text, low, high) : fallback;
+  const double value = text ? in_range<double>(model_, name, *text, low, high) : fallback;
+  taken_[name] = fmt::format("{}", value);
+  return value;
 }
 
 void ModelSizes::check_all_used() const {
@@ -148,6 +153,12 @@ std::vector<std::string> model_names() {
 }
 
 ZooModel make_model(const std::string& spec) {
+  if (spec.starts_with(kHuggingFace)) {
+    const HuggingFaceModel found = read_hugging_face_model(spec);
+    ZooModel model = make_model(found.spec);
+    model.recipe.files.load = std::string(kHuggingFace) + found.folder;
+    return model;
+  }
   const size_t colon = spec.find(':');
   const std::string name = spec.substr(0, colon);
   for (const Entry& entry : entries()) {
@@ -156,6 +167,7 @@ ZooModel make_model(const std::string& spec) {
     ModelSizes options(name, std::move(given.published), std::move(given.options));
     ZooModel model = entry.make(options);
     options.check_all_used();
+    model.sizes = options.taken();
     model.recipe.model = spec;
     return model;
   }
