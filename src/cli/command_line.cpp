@@ -261,6 +261,7 @@ void add_commands(CLI::App& app) {
   add_ops(app);
   add_summary(app);
   add_checkpoint(app);
+  add_exchange(app);
   add_launch(app);
   add_diagnose(app);
   add_doctor(app);

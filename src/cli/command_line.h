@@ -7,8 +7,9 @@
 
 namespace partita {
 
-/// Each adds one command to `app`, `add_launch` also the hidden launch-agent and launch-lookup. A command runs at the
-/// end of CLI::App::parse, after the whole command line is parsed, and its exceptions leave `parse`.
+/// Each adds one command to `app`, `add_exchange` import and export, `add_launch` also the hidden launch-agent and
+/// launch-lookup. A command runs at the end of CLI::App::parse, after the whole command line is parsed, and its
+/// exceptions leave `parse`.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_generate(CLI::App& app);
@@ -23,6 +24,7 @@ void add_schedule(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_summary(CLI::App& app);
 void add_checkpoint(CLI::App& app);
+void add_exchange(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_diagnose(CLI::App& app);
 void add_doctor(CLI::App& app);
