@@ -28,7 +28,7 @@ unpack() {
   done
 }
 
-unpack "$root" "$debian" bullseye main libc6 libc6-dev linux-libc-dev libcrypt-dev libgomp1 zlib1g zlib1g-dev liblzma5 \
+unpack "$root" "$debian" bullseye main libc6 libc6-dev linux-libc-dev libcrypt-dev libgcc-s1 libgomp1 zlib1g zlib1g-dev liblzma5 \
   liblzma-dev libturbojpeg0 libturbojpeg0-dev libpng16-16 libpng-dev libprotobuf-lite23 libprotobuf-dev libxxhash-dev \
   libopenmpi-dev
 # The C++ library of the compiler, and libraries that are headers.
@@ -56,7 +56,7 @@ curl -fsS "$debian/pool/main/libz/libzip/libzip_1.7.3.orig.tar.xz" | tar xJ -C "
 off=()
 for part in COMMONCRYPTO GNUTLS MBEDTLS OPENSSL BZIP2 LZMA ZSTD; do off+=("-DENABLE_$part=OFF"); done
 for part in TOOLS REGRESS EXAMPLES DOC; do off+=("-DBUILD_$part=OFF"); done
-cmake -Wno-dev -S "$work/libzip" -B "$work/libzip_build" -G Ninja "${off[@]}" -DBUILD_SHARED_LIBS=OFF \
+cmake -Wno-dev -S "$work/libzip" -B "$work/libzip_build" -G Ninja "${off[@]}" -DBUILD_SHARED_LIBS=OFF -DHAVE_ARC4RANDOM=OFF \
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_INSTALL_PREFIX=/usr/local \
   -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" -DPARTITA_WHEEL_ROOT="$root" >"$work/log" 2>&1 ||
   { cat "$work/log" >&2; exit 1; }

@@ -19,7 +19,8 @@ set(CMAKE_CXX_FLAGS_INIT "-fno-gnu-unique")
 # Start files and libraries of the folder come before those next to the compiler.
 foreach(kind IN ITEMS EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT
-      "-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--allow-shlib-undefined -L${PARTITA_WHEEL_ROOT}/usr/local/lib/gomp \
+      "-static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--allow-shlib-undefined -L${PARTITA_WHEEL_ROOT}/usr/local/lib/gomp \
 -B${PARTITA_WHEEL_ROOT}/usr/lib/x86_64-linux-gnu -L${PARTITA_WHEEL_ROOT}/lib/x86_64-linux-gnu \
 ${PARTITA_WHEEL_ROOT}/usr/local/lib/newer_glibc.o")
+set(CMAKE_CXX_STANDARD_LIBRARIES_INIT "-lrt")
 endforeach()
