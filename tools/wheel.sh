@@ -26,7 +26,7 @@ rm -rf "$folder/plain" "$folder"/partita-*.whl
 "$PYTHON" tools/wheel/assemble.py "$folder/build" "$root/python" "$folder/plain"
 libraries=$root/usr/local/lib:$root/usr/lib/x86_64-linux-gnu:$root/lib/x86_64-linux-gnu
 for wheel in "$folder"/plain/*.whl; do
-  LD_LIBRARY_PATH=$libraries "$PYTHON" -m auditwheel repair --strip --plat manylinux_2_31_x86_64 \
+  "$PYTHON" -m auditwheel repair --ldpaths "$libraries" --strip --plat manylinux_2_31_x86_64 \
     --wheel-dir "$folder" "$wheel"
 done
 ls -l "$folder"/*.whl
