@@ -1,6 +1,9 @@
 # `pip install .` goes on with the build folder of run.sh and test.sh (pyproject.toml), so that little is left to compile.
 # What scikit-build-core sets for the wheel is for that one run. It must not stay in the cache, where it would decide a
 # later `cmake --install`: the prefix is a folder that pip removes, the Python may be one of an environment.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()  # a wheel of the project around this one
+endif()
 if(SKBUILD)
   set(wheel_scripts ${SKBUILD_SCRIPTS_DIR})
   get_cmake_property(cached CACHE_VARIABLES)
