@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test; ends with "N passed, N failed".
+# Installs, builds and runs every test; ends with "N passed, N failed" and, where tests cannot run,
+# ", N skipped".
 #   ./test.sh [--sanitizers]   also clang-tidy on what changed, the unit tests under the address and
 #                              undefined behaviour sanitizers, so readers of files and messages with random
 #                              changes of right ones, ranks as threads under the thread sanitizer
@@ -97,5 +98,9 @@ if [[ -n $building ]]; then
 fi
 
 echo "all of it: $SECONDS s"
-echo "$passed passed, $failed failed"
+if [[ $skipped -eq 0 ]]; then
+  echo "$passed passed, $failed failed"
+else
+  echo "$passed passed, $failed failed, $skipped skipped"
+fi
 [[ $failed -eq 0 && $passed -gt 0 ]]

@@ -1,8 +1,13 @@
 # oneDNN by header and library: Debian's own config file asks for OpenCL, which CPU kernels do not need.
 find_path(OneDNN_INCLUDE_DIR dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
+if(EXISTS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h")
+  file(STRINGS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h" lines REGEX "DNNL_VERSION_(MAJOR|MINOR|PATCH) [0-9]")
+  string(REGEX REPLACE "[^;]* ([0-9]+)" "\\1" OneDNN_VERSION "${lines}")
+  list(JOIN OneDNN_VERSION "." OneDNN_VERSION)
+endif()
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(OneDNN REQUIRED_VARS OneDNN_LIBRARY OneDNN_INCLUDE_DIR)
+find_package_handle_standard_args(OneDNN REQUIRED_VARS OneDNN_LIBRARY OneDNN_INCLUDE_DIR VERSION_VAR OneDNN_VERSION)
 if(OneDNN_FOUND AND NOT TARGET OneDNN::dnnl)
   add_library(OneDNN::dnnl UNKNOWN IMPORTED)
   set_target_properties(OneDNN::dnnl PROPERTIES IMPORTED_LOCATION ${OneDNN_LIBRARY}

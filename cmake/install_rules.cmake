@@ -1,4 +1,5 @@
-# The public headers, and `cmake --install`: the program, the library with its public headers, and what find_package(Partita) reads.
+# The public headers, and `cmake --install`: the program with its completions, the library with its public headers, the
+# files for find_package(Partita), the documentation.
 include(CMakePackageConfigHelpers)
 
 set(headers ${PROJECT_BINARY_DIR}/include)
@@ -27,4 +28,19 @@ if(PARTITA_INSTALL AND NOT PARTITA_REST)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/PartitaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/PartitaConfig.cmake ${PROJECT_BINARY_DIR}/PartitaConfigVersion.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake DESTINATION ${package})
+  # The documentation keeps its folders, so that links between pages lead somewhere.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+          PATTERN __pycache__ EXCLUDE)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+                ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  if(PARTITA_COMPLETIONS)
+    set(zsh zsh/site-functions)
+    if(EXISTS /etc/debian_version)
+      set(zsh zsh/vendor-completions)
+    endif()
+    install(FILES ${PARTITA_COMPLETIONS}/partita DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${PARTITA_COMPLETIONS}/_partita DESTINATION ${CMAKE_INSTALL_DATADIR}/${zsh})
+    install(FILES ${PARTITA_COMPLETIONS}/partita.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endif()

@@ -1,7 +1,8 @@
-# Sourced by test.sh: tests side by side, one for each core. Each reports when it ends; $passed and $failed count them
-# behind finish_tests.
+# Sourced by test.sh: tests side by side, one for each core. Each reports when it ends; $passed, $failed and $skipped
+# count them after finish_tests.
 passed=0
 failed=0
+skipped=0
 export PARTITA_CACHE=${PARTITA_CACHE:-off}  # the user's compiled programs are neither used nor added to
 results=$(mktemp -d)
 test_parts=0
@@ -39,7 +40,7 @@ await_fewer_tests() {
 }
 
 # start_test FUNCTION ARGUMENTS...: in the background, when a core is free. It gets the name of a file for its log first
-# and writes "passed failed" into $log.count.
+# and writes "passed failed skipped" into $log.count.
 start_test() {
   local function=$1
   shift
@@ -49,16 +50,20 @@ start_test() {
   running_tests+=($!)
 }
 
-# check NAME COMMAND...: one test that is a program
+# check NAME COMMAND...: one test that is a program. It ends with 77 and a line that says why if it cannot run here.
 check() { start_test check_now "$@"; }
 check_now() {
-  local log=$1 name=$2 begin=$SECONDS
+  local log=$1 name=$2 begin=$SECONDS status=0
   shift 2
-  if "${usual_signals[@]}" "$@" >"$log" 2>&1; then
-    echo "1 0" >"$log.count"
+  "${usual_signals[@]}" "$@" >"$log" 2>&1 || status=$?
+  if [[ $status -eq 0 ]]; then
+    echo "1 0 0" >"$log.count"
     echo "passed: $name, $((SECONDS - begin)) s"
+  elif [[ $status -eq 77 ]]; then
+    echo "0 0 1" >"$log.count"
+    echo "skipped: $name: $(tail -n 1 "$log")"
   else
-    echo "0 1" >"$log.count"
+    echo "0 1 0" >"$log.count"
     printf 'FAILED: %s, %s s\n%s\n' "$name" $((SECONDS - begin)) "$(tail -n 30 "$log")"
   fi
 }
@@ -76,7 +81,7 @@ run_part() {
     --gtest_filter="${5:-*}" --gtest_output="xml:$log.xml" >"$log" 2>&1 || status=$?
   [[ -s $log.xml ]] && read -r good bad < <(/usr/bin/python3 tools/count_tests.py "$log.xml")
   [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
-  echo "$good $bad" >"$log.count"
+  echo "$good $bad 0" >"$log.count"
   if [[ $bad -ne 0 ]]; then
     grep -aE -A12 ': Failure$' "$log" | grep -av ': warning: ' | cut -c1-300 | head -n 60
     grep -aE '^\[  FAILED  \]|ERROR: |WARNING: Thread' "$log" | cut -c1-300 | head -n 20
@@ -87,12 +92,12 @@ run_part() {
 
 # finish_tests: waits for all and counts them; one that left no count has failed
 finish_tests() {
-  local part good bad
+  local part good bad omitted
   await_fewer_tests 1
   for ((part = 1; part <= test_parts; part++)); do
-    good=0 bad=1
-    [[ -s $results/$part.count ]] && read -r good bad <"$results/$part.count"
-    passed=$((passed + good)) failed=$((failed + bad))
+    good=0 bad=1 omitted=0
+    [[ -s $results/$part.count ]] && read -r good bad omitted <"$results/$part.count"
+    passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + omitted))
   done
   rm -f "$results"/*.count "$results"/*.xml
   test_parts=0

@@ -4,6 +4,10 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 compiler=aarch64-linux-gnu-g++
+if ! command -v "$compiler" >/dev/null; then
+  echo "no compiler $compiler (the package g++-aarch64-linux-gnu)"
+  exit 77
+fi
 # The headers of fmt alone: others of this machine's are not the target's.
 mkdir "$folder/include"
 ln -s /usr/include/fmt "$folder/include/fmt"

@@ -34,7 +34,12 @@ mkdir "$folder/around"
   grep -oE 'target_link_libraries\(program .*\)' docs/guide/install.md
 } >"$folder/around/CMakeLists.txt"
 cp examples/quickstart.cpp "$folder/around/program.cpp"
-cmake -G Ninja -S "$folder/around" -B "$folder/around/build" -DCMAKE_BUILD_TYPE=Release >/dev/null
+# It may be a wheel of its own.
+cmake -G Ninja -S "$folder/around" -B "$folder/around/build" -DCMAKE_BUILD_TYPE=Release -DSKBUILD=2 >/dev/null
+if ! grep -q '^SKBUILD.*=2$' "$folder/around/build/CMakeCache.txt"; then
+  echo "install: the settings of a wheel around this project are gone" >&2
+  exit 1
+fi
 if ninja -C "$folder/around/build" -t targets all | grep -E 'unit_tests|bench_'; then
   echo "install: tests and benchmarks are built in a project around this one" >&2
   exit 1

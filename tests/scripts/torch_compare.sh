@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# The same forward, gradients and ten steps as PyTorch from the same weights.
+# The same forward, gradients and ten steps as PyTorch from the same weights. Skipped (exit code 77) without PyTorch.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+if ! why=$(/usr/bin/python3 -c 'import torch' 2>&1); then
+  echo "no PyTorch for /usr/bin/python3 (the package python3-torch): $(tail -n 1 <<<"$why")"
+  exit 77
+fi
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 runs=()

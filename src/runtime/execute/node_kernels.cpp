@@ -42,12 +42,6 @@ class EnteredTeam {
   TeamSettings before_;
 };
 
-/// A conversion between the dense order of a tensor and the memory format of a kernel.
-struct Conversion {
-  std::unique_ptr<Kernel> kernel;  // null: the kernel takes the tensor as it is
-  int64_t at = 0;                  // offset of the converted tensor in the room
-};
-
 int64_t all_elements(Inputs inputs, Outputs outputs) {
   int64_t count = 0;
   for (const ConstTensor& one : inputs) count += one.type.elements();
@@ -64,6 +58,12 @@ std::vector<Type> types_of(const auto& tensors) {
 }  // namespace
 
 struct NodeKernels::Bound {
+  /// A conversion between the dense order of a tensor and the memory format of a kernel.
+  struct Conversion {
+    std::unique_ptr<Kernel> kernel;  // null: the kernel takes the tensor as it is
+    int64_t at = 0;                  // offset of the converted tensor in the room
+  };
+
   std::unique_ptr<Kernel> kernel;
   std::vector<Conversion> before, after;  // by operand and result
   int64_t scratch_at = 0, bytes = 0;      // where scratch memory begins in the room, and what the room must hold
@@ -129,7 +129,7 @@ std::unique_ptr<NodeKernels::Bound> NodeKernels::make_bound(const Node& called, 
   auto bound = std::make_unique<Bound>();
   bound->kernel = device_->make_kernel(query, choice);
   const auto take = [&](int64_t bytes) { return std::exchange(bound->bytes, bound->bytes + aligned(bytes)); };
-  const auto convert = [&](const Type& type, const MemoryFormat& from, const MemoryFormat& to) -> Conversion {
+  const auto convert = [&](const Type& type, const MemoryFormat& from, const MemoryFormat& to) -> Bound::Conversion {
     if (from.plain() && to.plain()) return {};
     const MemoryFormat& other = from.plain() ? to : from;
     return {device_->make_reorder(type, from, to), take(device_->catalog().bytes(type, other))};
