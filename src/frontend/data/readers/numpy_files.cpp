@@ -63,13 +63,6 @@ std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& w
   return bytes;
 }
 
-/// The contents of the header, a Python dictionary in a fixed form.
-struct Header {
-  std::string descr;
-  bool column_major = false;
-  Shape shape;
-};
-
 /// Returns the text after `'key'` in the header, without leading colons and spaces. Throws InvalidFile, naming `where`,
 /// if there is no such key.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& where) {
@@ -110,8 +103,8 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
   return shape;
 }
 
-Header parse_header(std::string_view text, const std::string& where) {
-  Header header;
+NpyLayout parse_header(std::string_view text, const std::string& where) {
+  NpyLayout header;
   std::string_view descr = value_of(text, "descr", where);
   const size_t end = descr.empty() || descr[0] != '\'' ? std::string_view::npos : descr.find('\'', 1);
   if (end == std::string_view::npos) refuse(where, "bad element type", "records", "a number or a bool");
@@ -121,7 +114,7 @@ Header parse_header(std::string_view text, const std::string& where) {
   return header;
 }
 
-Header read_header(Source& source, const std::string& where) {
+NpyLayout read_header(Source& source, const std::string& where) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   const std::vector<uint8_t> start = exactly(source, 8, where);
   if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; })) {
@@ -135,7 +128,9 @@ Header read_header(Source& source, const std::string& where) {
     refuse(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMaxHeader));
   }
   const std::vector<uint8_t> text = exactly(source, bytes, where);
-  return parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
+  NpyLayout layout = parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
+  layout.first_byte = static_cast<int64_t>(start.size() + length.size()) + bytes;
+  return layout;
 }
 
 /// The format of elements in the file, and the type they become.
@@ -238,7 +233,7 @@ void read_elements(Source& source, const Element& element, RowMajorIndices indic
 }
 
 Array read_array(Source& source, const std::string& where) {
-  const Header header = read_header(source, where);
+  const NpyLayout header = read_header(source, where);
   const Element& element = element_of(header.descr, where);
   const Type type{element.dtype, header.shape};
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
@@ -360,6 +355,12 @@ std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::pa
 }
 
 }  // namespace
+
+NpyLayout read_npy_layout(const std::filesystem::path& file) {
+  PackedFile plain(file);
+  Source source([&](std::span<uint8_t> out) { return plain.read(out); }, plain.max_bytes());
+  return read_header(source, file.string());
+}
 
 Array read_npy(const std::filesystem::path& file) {
   PackedFile packed(file);
