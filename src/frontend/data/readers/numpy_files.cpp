@@ -12,6 +12,7 @@
 
 #include "base/free_memory.h"
 #include "frontend/data/readers/file_bytes.h"
+#include "frontend/data/readers/npy_elements.h"
 
 namespace partita {
 namespace {
@@ -133,39 +134,6 @@ NpyLayout read_header(Source& source, const std::string& where) {
   return layout;
 }
 
-/// The format of elements in the file, and the type they become.
-struct Element {
-  std::string_view descr;
-  size_t bytes;
-  DType dtype;
-  void (*widen)(const uint8_t* from, int64_t count, int32_t* to);  // null: copied unchanged
-};
-
-template <class T>
-void widen(const uint8_t* from, int64_t count, int32_t* to) {
-  for (int64_t i = 0; i < count; ++i) {
-    T value;
-    std::memcpy(&value, from + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
-    to[i] = value;
-  }
-}
-
-constexpr Element kElements[] = {{"<f8", 8, DType::f64, nullptr},        {"<f4", 4, DType::f32, nullptr},
-                                 {"<f2", 2, DType::f16, nullptr},        {"<i8", 8, DType::i64, nullptr},
-                                 {"<i4", 4, DType::i32, nullptr},        {"<u4", 4, DType::u32, nullptr},
-                                 {"|u1", 1, DType::u8, nullptr},         {"|b1", 1, DType::boolean, nullptr},
-                                 {"|i1", 1, DType::i32, widen<int8_t>},  {"<i2", 2, DType::i32, widen<int16_t>},
-                                 {"<u2", 2, DType::i32, widen<uint16_t>}};
-
-const Element& element_of(const std::string& descr, const std::string& where) {
-  std::vector<std::string_view> known;
-  for (const Element& element : kElements) {
-    if (element.descr == descr) return element;
-    known.push_back(element.descr);
-  }
-  refuse(where, "element type not supported", descr, fmt::format("one of {}", fmt::join(known, ", ")));
-}
-
 /// Destinations of elements that arrive in file order.
 class RowMajorIndices {
  public:
@@ -208,7 +176,7 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
 
 /// Reads the elements of `array` from the source in parts, in file order, and puts each at its place in row-major
 /// order. Throws InvalidFile if the file ends before, and what reading it throws.
-void read_elements(Source& source, const Element& element, RowMajorIndices indices, const std::string& where,
+void read_elements(Source& source, const NpyElement& element, RowMajorIndices indices, const std::string& where,
                    Array& array) {
   const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
   std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
@@ -234,7 +202,7 @@ void read_elements(Source& source, const Element& element, RowMajorIndices indic
 
 Array read_array(Source& source, const std::string& where) {
   const NpyLayout header = read_header(source, where);
-  const Element& element = element_of(header.descr, where);
+  const NpyElement& element = npy_element(header.descr, where);
   const Type type{element.dtype, header.shape};
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
   int64_t left = kMaxArrayBytes / wide;  // elements; a zero must not hide other large dimensions: rows would have them
@@ -252,10 +220,7 @@ Array read_array(Source& source, const std::string& where) {
   } else {
     read_elements(source, element, indices, where, array);
   }
-  if (element.dtype == DType::boolean) {
-    auto* values = static_cast<uint8_t*>(array.data());
-    std::transform(values, values + count, values, [](uint8_t value) { return value != 0; });
-  }
+  if (element.dtype == DType::boolean) normalize_bools(array.data(), count);
   uint8_t more = 0;
   if (source.read({&more, 1}) > 0) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
   return array;
