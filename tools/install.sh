@@ -3,7 +3,7 @@
 #   tools/install.sh [build|python|test|all]
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
-          zlib1g-dev liblzma-dev libzip-dev libturbojpeg0-dev libpng-dev libxxhash-dev libtomlplusplus-dev libprotobuf-dev libopenmpi-dev openmpi-bin)
+          zlib1g-dev liblzma-dev libzip-dev libturbojpeg0-dev libpng-dev libxxhash-dev libtomlplusplus-dev libpcre2-dev libutf8proc-dev libsentencepiece-dev libprotobuf-dev libopenmpi-dev openmpi-bin)
 python=(python3 python3-dev python3-numpy pybind11-dev)
 case ${1:-build} in
   build) ;;

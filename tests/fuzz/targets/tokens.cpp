@@ -1,5 +1,7 @@
 // Files of token ids.
 
+#include "cli/tokenizers/byte_pairs.h"
+#include "cli/tokenizers/tokenizer.h"
 #include "frontend/data/readers/token_files.h"
 #include "fuzz/files.h"
 #include "fuzz/target.h"
@@ -58,6 +60,31 @@ void read_flat_tokens(const std::string& input) {
   read_some_rows(*read_tokens({path}, Split::train, {.tokens = 3, .vocabulary = 1 << 16}));
 }
 
+/// A tokenizer.json with two merges and the words of Llama 3.
+std::string some_tokenizer() {
+  std::string vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string token = character_of(static_cast<uint8_t>(byte));
+    if (token == "\"" || token == "\\") token.insert(0, "\\");
+    vocabulary += fmt::format("\"{}\": {}, ", token, byte);
+  }
+  return fmt::format(
+      R"({{"normalizer": {{"type": "NFC"}}, "pre_tokenizer": {{"type": "Sequence", "pretokenizers": [)"
+      R"({{"type": "Split", "pattern": {{"Regex": "(?i:'s|'t)|[^\\r\\n\\p{{L}}\\p{{N}}]?\\p{{L}}+|\\p{{N}}{{1,3}}|)"
+      R"(\\s+(?!\\S)|\\s+"}}, )"
+      R"("behavior": "Isolated"}}, {{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}}]}}, )"
+      R"("model": {{"type": "BPE", "ignore_merges": true, "vocab": {{{}"he": 256, "the": 257}}, )"
+      R"("merges": ["h e", ["t", "he"]]}}, "added_tokens": [{{"id": 300, "content": "<|end|>", "lstrip": true}}]}})",
+      vocabulary);
+}
+
+void read_tokenizer(const std::string& input) {
+  const auto tokenizer = parse_json_tokenizer(input, "input");
+  std::vector<int32_t> ids;
+  tokenizer->encode("The other's  \xc3\xa9 e\xcc\x81 1234\r\n <|end|> the", ids);
+  for (const int32_t id : ids) require(id >= 0 && id < tokenizer->vocabulary(), "an id beyond the vocabulary");
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> tokens_targets() {
@@ -77,7 +104,11 @@ std::vector<FuzzTarget> tokens_targets() {
                                     "n" + npy_of_ids("<i8", "(5,)", little_endian({1, 2, 3, 4, 5}, 8))};
                },
            .read = read_flat_tokens,
-           .words = words}};
+           .words = words},
+          {.name = "tokenizer",
+           .seeds = [] { return std::vector{some_tokenizer()}; },
+           .read = read_tokenizer,
+           .words = {"\"ByteLevel\"", "\"Removed\"", "\"Digits\"", "NFKD", "\\p{L}", "(?=", "[^", "true"}}};
 }
 
 }  // namespace partita
