@@ -265,6 +265,7 @@ void add_commands(CLI::App& app) {
   add_launch(app);
   add_diagnose(app);
   add_doctor(app);
+  add_tokenize(app);
   add_completion(app);
 }
 

@@ -28,6 +28,7 @@ void add_exchange(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_diagnose(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_tokenize(CLI::App& app);
 void add_compile(CLI::App& app);
 void add_completion(CLI::App& app);
 

@@ -145,8 +145,8 @@ void add_job(List& list) {
 void add_data(List& list) {
   list.section(OptionSection::data);
   JobOption& source = list.add("source", "data", Effect::files, PARTITA_FIELD(data.source),
-                               "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, csv:FILE[,TEST], npz:FILE[,TEST], "
-                               "npy:INPUTS,LABELS, synthetic, or a folder or file of one of these");
+                               "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, tokens:FILE[,TEST], csv:FILE[,TEST], "
+                               "npz:FILE[,TEST], npy:INPUTS,LABELS, synthetic, or a folder or file of one of these");
   source.value = "SOURCE";
   source.synonyms = {"dataset", "data-dir", "data-path", "input"};
   list.add("resize", "resize", Effect::program, PARTITA_FIELD(data.resize), "Side of the images after resizing",

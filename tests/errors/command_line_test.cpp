@@ -37,7 +37,7 @@ TEST(CommandLineErrors, NoCommand) {
       {},
       {"no command",
        "expected one of train eval generate graph partition plan explain diff calibrate cluster schedule compile ops "
-       "summary checkpoint launch diagnose doctor completion; see --help"});
+       "summary checkpoint launch diagnose doctor tokenize completion; see --help"});
 }
 
 TEST(CommandLineErrors, UnknownCommand) {
