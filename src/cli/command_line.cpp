@@ -248,6 +248,8 @@ int run_commands(int argc, char** argv) {
 void add_commands(CLI::App& app) {
   add_train(app);
   add_eval(app);
+  add_report(app);
+  add_compare(app);
   add_generate(app);
   add_graph(app);
   add_partition(app);

@@ -25,12 +25,13 @@ namespace {
 /// Checks that no file would be written over another: only saved weights may replace loaded ones, and a checkpoint the
 /// one resumed from. Throws InvalidArgument otherwise.
 void refuse_shared_files(const FilesConfig& files) {
+  const std::string run_log = files.run.empty() ? "" : log_of_run(files.run);
   const std::pair<const char*, const std::string*> all[] = {
-      {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
-      {"--load", &files.load}, {"--resume", &files.resume}};
+      {"--log", &files.log}, {"--trace", &files.trace}, {"--save", &files.save},    {"--checkpoint", &files.checkpoint},
+      {"--run", &run_log},   {"--load", &files.load},   {"--resume", &files.resume}};
   // Weights may replace those that were loaded, and a checkpoint may replace the one before.
   const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
-  for (const auto& [written, path] : std::span(all).first(4)) {
+  for (const auto& [written, path] : std::span(all).first(5)) {
     for (const auto& [flag, other] : all) {
       if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
       if (!same_file(*path, *other)) continue;
@@ -40,9 +41,10 @@ void refuse_shared_files(const FilesConfig& files) {
 }
 
 /// Checks, before hours of training and not after, that the file of weights and, in the first process, the folder of
-/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise.
+/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise, and as require_new_run does.
 void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
+  if (!files.run.empty() && place.is_first()) require_new_run(files.run, /*goes_on=*/!files.resume.empty());
   if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
 }
 
@@ -70,6 +72,12 @@ Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
           .prints = fit.prints,
           .warn = job.warn,
           .must_end = [signals = fit.signals] { return signals && signals().stop != 0; }};
+}
+
+/// Whether a report of the training shows seconds of communication and the memory.
+bool measures_communication(const JobConfig& config) {
+  const FilesConfig& files = config.files;
+  return !files.log.empty() || !files.run.empty() || !files.tensorboard.empty() || config.console.verbose;
 }
 
 template <class T>
@@ -124,7 +132,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
   require_effects(is_said);
   refuse_shared_files(config_.files);
   require_writable(config_.files, model.job.place);
-  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, model.job.warn);
+  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, warning());
   if (config_.plan.given && !config_.plan.given->description.empty()) {
     reports_.tell_progress(config_.plan.given->description + "\n");
   }
@@ -189,10 +197,15 @@ TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& tes
   tell_left_out(rows->size());
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
-  model_.resume.find_latest(config_.files.checkpoint, model_.job.warn,
+  model_.resume.find_latest(config_.files.checkpoint, warning(),
                             [this](const std::string& text) { reports_.tell(text); });
   try {
     return train_program(training_program(model_.job, rows), rows);
+  } catch (const std::exception& error) {
+    if (RunFolder* run = reports_.run_folder()) run->end(error.what());
+    model_.states.put_back(states);
+    model_.resume.set(resumed);
+    throw;
   } catch (...) {  // restores the resume state, so that a failed call can be retried
     model_.states.put_back(states);
     model_.resume.set(resumed);
@@ -218,7 +231,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   report(describe_program(program));
   // Each rank creates its part of states that only the seed determines.
   const bool is_fresh = model_.states.are_fresh() && !model_.resume.is_set();
-  std::vector<FoundCheckpoint> folders = model_.resume.folders(job.warn);
+  std::vector<FoundCheckpoint> folders = model_.resume.folders(warning());
   require_room(program, is_fresh, !folders.empty());
   model_.states.prepare(program.graph, config_.training.seed, /*makes_them=*/folders.empty() && !is_fresh,
                         model_.resume.is_set());
@@ -233,7 +246,10 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   if (fit_.test) run.test = test ? &*test : run.validation;
   TrainingEnd ended;
   run.ended = [&](TrainingResult&& result) { ended = end(std::move(result)); };
-  run.tested = [&](const Metrics& metrics) { ended.test = metrics; };
+  run.tested = [&](const Metrics& metrics) {
+    ended.test = metrics;
+    if (RunFolder* folder = reports_.run_folder()) folder->add_test(metrics);
+  };
   run.save = [&program](const std::string& path, const States& states, const Metadata& boxes,
                         const TrainingPosition& position) {
     TrainingPosition now = position;
@@ -248,7 +264,19 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     throw;
   }
   if (!fit_.keeps_states) model_.states.release();
+  if (RunFolder* folder = reports_.run_folder()) {
+    folder->end(!ended.checkpoint_error.empty() ? ended.checkpoint_error
+                : ended.stopped_by != 0         ? fmt::format("ended by {}", signal_name(ended.stopped_by))
+                                                : "");
+  }
   return ended;
+}
+
+std::function<void(const std::string&)> TrainingSession::warning() const {
+  return [warn = model_.job.warn, folder = reports_.run_folder()](const std::string& message) {
+    if (warn) warn(message);
+    if (folder != nullptr) folder->add_warning(message);
+  };
 }
 
 /// Returns this process's description of the training, without what depends on its first step.
@@ -269,12 +297,18 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                             .steps = config_.files.trace_steps,
                             .cluster = config_.files.cluster,
                             .threads = config_.ranks.threads},
-                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
-                  .warn = job.warn,
+                  .measures_communication = measures_communication(config_),
+                  .warn = warning(),
                   .own_process = job.world != nullptr,
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
+  if (RunFolder* folder = reports_.run_folder()) {
+    run.rank_times = [folder](const RankTimes& times) { folder->add_times(times); };
+    run.saved = [folder, &config = config_](int64_t step) {
+      folder->add_checkpoint(step, checkpoint_path(config.files.checkpoint, step));
+    };
+  }
   run.begin = [&program, this, is_fresh](const std::string& name, const Box& box, DType dtype, void* to) {
     if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
     copy_part(model_.states.all().at(name).tensor(), box, to);

@@ -1,0 +1,37 @@
+#pragma once
+// Axes and frames of charts as SVG, in the classes of the style sheet.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace partita {
+
+inline constexpr double kChartWidth = 1080;               // of a chart over the whole page, in pixels of its SVG
+inline constexpr double kAxisLeft = 78, kAxisRight = 12;  // margins of the plotted area
+
+/// Returns a round distance of ticks, 1, 2 or 5 times a power of 10, so that a range of `span` has about `count` of
+/// them. `span` is above 0.
+double tick_step(double span, int count);
+
+/// Returns the beginning of an SVG that fills the width of its parent. `label` is read out to those who do not see it.
+std::string open_svg(double width, double height, std::string_view label);
+
+/// Maps numbers to pixels, by their values or by their logarithms.
+class Axis {
+ public:
+  /// Spans the numbers from `least` to `most`, made wider if they are equal. With `is_log` both are above 0.
+  Axis(double least, double most, double first_pixel, double last_pixel, bool is_log = false);
+  double at(double number) const;
+  double least() const { return least_; }
+  double most() const { return most_; }
+  /// Returns about `count` round numbers of the range; with logarithms 1, 2 and 5 times powers of 10, or only powers if
+  /// these are enough.
+  std::vector<double> ticks(int count) const;
+
+ private:
+  double least_, most_, first_, last_;
+  bool is_log_;
+};
+
+}  // namespace partita
