@@ -250,6 +250,7 @@ void add_commands(CLI::App& app) {
   add_eval(app);
   add_report(app);
   add_compare(app);
+  add_sweep(app);
   add_generate(app);
   add_graph(app);
   add_partition(app);

@@ -16,6 +16,27 @@ double tick_step(double span, int count) {
   return step;
 }
 
+std::string print_seconds_tick(double seconds) {
+  if (seconds == 0) return "0";
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
+}
+
+std::string print_number_tick(double value) {
+  const double size = std::abs(value);
+  if (size >= 1e9) return fmt::format("{:.4g}", value);
+  if (size >= 1e6) return fmt::format("{:.4g}M", value / 1e6);
+  return size >= 1e4 ? fmt::format("{:.4g}k", value / 1e3) : fmt::format("{:.4g}", value);
+}
+
+std::string print_bytes_tick(double bytes) {
+  if (bytes == 0) return "0";
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; unit + 1 < std::size(kUnits) && std::abs(bytes) >= 1024; ++unit) bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
+}
+
 std::string open_svg(double width, double height, std::string_view label) {
   return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">)", width, height, label);
 }
@@ -38,10 +59,10 @@ double Axis::at(double number) const {
   return first_ + std::clamp(part, -0.01, 1.01) * (last_ - first_);
 }
 
-std::vector<double> Axis::ticks(int count) const {
+std::vector<double> Axis::ticks(int count, double unit) const {
   std::vector<double> numbers;
   if (!is_log_) {
-    const double step = tick_step(most_ - least_, count);
+    const double step = tick_step((most_ - least_) / unit, count) * unit;
     const double first = std::ceil(least_ / step - 1e-9);
     for (int64_t i = 0; i <= 4 * count && (first + static_cast<double>(i)) * step <= most_ + 1e-9 * step; ++i) {
       numbers.push_back((first + static_cast<double>(i)) * step);

@@ -14,6 +14,13 @@ inline constexpr double kAxisLeft = 78, kAxisRight = 12;  // margins of the plot
 /// them. `span` is above 0.
 double tick_step(double span, int count);
 
+/// Formats seconds with up to four digits in s, ms or us, without trailing zeros: "1.5 s"; "0" for 0.
+std::string print_seconds_tick(double seconds);
+/// Formats a number with up to four digits: "5000", "20k", "1.5M".
+std::string print_number_tick(double value);
+/// Formats bytes with up to four digits, without trailing zeros: "1.5 GiB"; "0" for 0.
+std::string print_bytes_tick(double bytes);
+
 /// Returns the beginning of an SVG that fills the width of its parent. `label` is read out to those who do not see it.
 std::string open_svg(double width, double height, std::string_view label);
 
@@ -27,7 +34,8 @@ class Axis {
   double most() const { return most_; }
   /// Returns about `count` round numbers of the range; with logarithms 1, 2 and 5 times powers of 10, or only powers if
   /// these are enough.
-  std::vector<double> ticks(int count) const;
+  /// `unit`: ticks are round multiples of it.
+  std::vector<double> ticks(int count, double unit = 1) const;
 
  private:
   double least_, most_, first_, last_;

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-constexpr double kLeft = 62, kRight = 10, kTop = 10, kBelow = 22;
+constexpr double kLeft = 62, kRight = 18, kTop = 10, kBelow = 22;
 constexpr double kMaxDrawn = 1e300;  // larger values are drawn as this one, so that ranges are finite
 constexpr size_t kMaxMarks = 200, kReadouts = 160;
 constexpr size_t kMaxDots = 400;
@@ -21,7 +21,8 @@ double drawn(double value) { return std::clamp(value, -kMaxDrawn, kMaxDrawn); }
 
 /// Returns a name without the separators of readouts.
 std::string readable(std::string name) {
-  std::ranges::replace_if(name, [](char c) { return c == '|' || c == '~'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '|' || c == '~'; }, '_');
   return name;
 }
 
@@ -40,13 +41,14 @@ class Painter {
  public:
   Painter(const LineChart& chart, const Range& x, const Range& y, bool is_log)
       : chart_(chart),
+        is_log_(is_log),
         bottom_(chart.height - kBelow),
-        x_(x.least, x.most, kLeft, chart.width - kRight),
+        x_(x.least, x.most, kLeft, chart.width - kRight, chart.is_log_x),
         y_(y.least, y.most, bottom_, kTop, is_log) {}
 
   std::string svg() const {
     std::string text = open_svg(chart_.width, chart_.height, escaped_html(chart_.label)) + grid();
-    for (const ChartLine& line : chart_.lines) text += line.look == ChartLine::dots ? dots(line) : path(line);
+    for (const ChartLine& line : chart_.lines) text += line.look >= ChartLine::dots ? dots(line) : path(line);
     for (size_t i = 0; i < std::min(chart_.bad.size(), kMaxMarks); ++i) {
       const double x = x_.at(chart_.bad[i * chart_.bad.size() / std::min(chart_.bad.size(), kMaxMarks)]);
       text += fmt::format(R"(<circle class="gap" cx="{:.1f}" cy="{:.1f}" r="2.6"/>)", x, bottom_ - 4);
@@ -69,7 +71,8 @@ class Painter {
       for (const ChartLine& line : chart_.lines) {
         const std::optional<double> y = value_at(line, x);
         if (y && !line.name.empty()) {
-          texts += fmt::format("~{}{}: {}", line.color, readable(line.name), std::isfinite(*y) ? chart_.print(*y) : "not finite");
+          texts += fmt::format("~{}{}: {}", line.color, readable(line.name),
+                               std::isfinite(*y) ? chart_.print(*y) : "not finite");
         }
       }
     }
@@ -79,27 +82,23 @@ class Painter {
  private:
   std::string grid() const {
     std::string text;
-    for (const double value : y_.ticks(4)) {
+    double unit = 1;
+    while (chart_.is_binary && unit * 1024 <= y_.most()) unit *= 1024;
+    for (const double value : y_.ticks(is_log_ ? 6 : 4, unit)) {
       text += fmt::format(R"(<line class="tick" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
                           R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
                           kLeft, chart_.width - kRight, y_.at(value), y_.at(value), kLeft - 6, y_.at(value) + 4,
-                          escaped_html(chart_.print(value)));
+                          escaped_html(chart_.print_tick ? chart_.print_tick(value) : chart_.print(value)));
     }
     for (const double value : x_.ticks(chart_.width > 700 ? 9 : 5)) {
       text += fmt::format(R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x_.at(value),
-                          chart_.height - 6, print_count(value));
+                          chart_.height - 6, print_number_tick(value));
     }
     for (size_t i = 0; i < std::min(chart_.restarts.size(), kMaxMarks); ++i) {
       text += fmt::format(R"(<line class="rise" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)",
                           x_.at(chart_.restarts[i]), kTop, bottom_);
     }
     return text;
-  }
-
-  /// Formats a step: "5000", "20k", "1.5M".
-  static std::string print_count(double value) {
-    if (std::abs(value) >= 1e6) return fmt::format("{:.4g}M", value / 1e6);
-    return std::abs(value) >= 1e4 ? fmt::format("{:.4g}k", value / 1e3) : fmt::format("{:.4g}", value);
   }
 
   std::string path(const ChartLine& line) const {
@@ -124,14 +123,14 @@ class Painter {
       last_y = y;
     }
     end_piece();
-    constexpr const char* kLooks[] = {"", " faint", " dashed", ""};
+    constexpr const char* kLooks[] = {"", " faint", " dashed", "", ""};
     return fmt::format(R"(<path class="line l{}{}" d="{}"/>)", line.color, kLooks[line.look], path) + points;
   }
 
   std::string dots(const ChartLine& line) const {
     std::string text;
-    if (line.points.size() > 1) text = path(line);
-    if (line.points.size() > kMaxDots) return text;
+    if (line.points.size() > 1 && line.look == ChartLine::dots) text = path(line);
+    if (line.points.size() > kMaxDots && line.look == ChartLine::dots) return text;
     for (const auto& [x, y] : line.points) {
       if (std::isfinite(y)) text += dot(line.color, x, y, line.points.size() > 60 ? 2 : 3);
     }
@@ -155,6 +154,7 @@ class Painter {
   }
 
   const LineChart& chart_;
+  const bool is_log_;
   const double bottom_;
   const Axis x_, y_;
 };
@@ -230,6 +230,8 @@ std::string line_chart(const LineChart& chart) {
   const bool is_log = chart.is_log && y.least > 0;
   if (chart.from_zero && !is_log) y.least = std::min(y.least, 0.0);
   if (!is_log && y.most > y.least) y.most += 0.04 * (y.most - y.least);
+  y.most = std::min(y.most, std::max(chart.largest, y.least));
+  if (y.least == y.most && y.most == chart.largest) y.least -= 0.1 * std::abs(chart.largest);
   const Painter painter(chart, x, y, is_log);
   return fmt::format("<div class=\"chart\"{}>{}</div>{}", painter.readouts(), painter.svg(), legend_of(chart));
 }

@@ -2,6 +2,7 @@
 // Charts of lines over steps, as SVG.
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@ struct ChartPoint {
 };
 
 struct ChartLine {
-  enum Look { plain, faint, dashed, dots };
+  enum Look { plain, faint, dashed, dots, marks };  // `dots` are joined, `marks` are not
 
   std::string name;  // "" leaves the line out of the legend
   int color = 0;     // 0 to 5
@@ -22,15 +23,19 @@ struct ChartLine {
 };
 
 struct LineChart {
-  std::string label;                         // read out to those who do not see the chart
-  std::vector<ChartLine> lines;              // with a point or more
-  std::function<std::string(double)> print;  // formats values of y
-  bool is_log = false;                       // y by its logarithm; ignored unless all values are above 0
-  bool from_zero = false;                    // y begins at 0
-  double width = 540, height = 210;          // in pixels of the SVG
-  std::string x_name = "step";               // "step 12" in the readout
-  std::vector<double> bad{};                 // x of values that are not finite; at most 200 are drawn
-  std::vector<double> restarts{};            // x where a training was resumed; at most 200 are drawn
+  std::string label;                                         // read out to those who do not see the chart
+  std::vector<ChartLine> lines;                              // with a point or more
+  std::function<std::string(double)> print;                  // formats values of y
+  std::function<std::string(double)> print_tick{};           // formats labels of the axis; empty: as `print`
+  bool is_binary = false;                                    // labels are round in KiB, MiB and so on
+  double largest = std::numeric_limits<double>::infinity();  // of y, such as 1 for a share
+  bool is_log = false;               // y by its logarithm; ignored unless all values are above 0
+  bool is_log_x = false;             // x by its logarithm; all x are above 0
+  bool from_zero = false;            // y begins at 0
+  double width = 540, height = 210;  // in pixels of the SVG
+  std::string x_name = "step";       // "step 12" in the readout
+  std::vector<double> bad{};         // x of values that are not finite; at most 200 are drawn
+  std::vector<double> restarts{};    // x where a training was resumed; at most 200 are drawn
 };
 
 /// Returns the chart with its legend, if a line has a name. It has at most a few thousand points, whatever the length

@@ -15,13 +15,6 @@ constexpr size_t kMaxSpans = 8000;
 constexpr int kMaxRows = 32, kMinRows = 4, kMaxLines = 6;
 constexpr double kOverlappedHeight = 6;  // height of overlapped communication in pixels
 
-/// Formats seconds with up to four digits in s, ms or us, without trailing zeros: "1.5 s"; "0" for 0.
-std::string print_tick(double seconds) {
-  if (seconds == 0) return "0";
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
-}
-
 /// Maps seconds to horizontal pixels.
 class TimeAxis {
  public:
@@ -35,7 +28,7 @@ class TimeAxis {
     for (double t = 0; t <= seconds_ * 1.0001; t += step) {
       text += fmt::format(R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)"
                           R"(<text class="label" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
-                          at(t), top, bottom, bottom + 14, print_tick(t));
+                          at(t), top, bottom, bottom + 14, print_seconds_tick(t));
     }
     return text;
   }

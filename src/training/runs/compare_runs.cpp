@@ -131,9 +131,11 @@ std::vector<ComparedRow> compared_settings(const std::vector<RunRecord>& runs) {
   for (const std::string& key : keys) {
     ComparedRow row{key, {}};
     for (const RunRecord& run : runs) row.values.push_back(value_of(run, key));
-    const bool differs =
-        std::ranges::any_of(row.values, [&](const std::string& text) { return text != row.values[0]; });
-    if (differs) rows.push_back(std::move(row));
+    std::set<std::string> different;  // runs without a configuration do not count
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (!runs[i].settings.empty()) different.insert(row.values[i]);
+    }
+    if (different.size() > 1) rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/page/axis.h"
 #include "base/page/html.h"
 #include "training/runs/run_summary.h"
 
@@ -18,6 +19,7 @@ constexpr double kWide = 20;       // quotient of the extremes above which the l
 struct Look {
   const char* title;
   std::string (*print)(double);
+  std::string (*print_tick)(double);
   bool is_noisy = false, from_zero = false, may_be_log = false, dots = false;
 };
 
@@ -25,17 +27,19 @@ std::string print_share(double value) { return fmt::format("{:.4g} %", 100 * val
 
 Look look_of(Quantity quantity) {
   switch (quantity) {
-    case Quantity::loss: return {"Loss", print_value, true, false, true};
-    case Quantity::validation_loss: return {"Validation loss", print_value, false, false, true, true};
-    case Quantity::validation_accuracy: return {"Validation accuracy", print_share, false, false, false, true};
-    case Quantity::learning_rate: return {"Learning rate", print_value, false, true};
-    case Quantity::rate: return {"Rows a second", print_value, true, true};
-    case Quantity::step_seconds: return {"Time of a step", print_span, true, true, true};
-    case Quantity::exposed: return {"Exposed communication of a step", print_span, true, true};
-    case Quantity::memory: return {"Memory of the first process", print_size, false, true};
-    case Quantity::loss_scale: return {"Loss scale", print_value, false, false, true};
+    case Quantity::loss: return {"Loss", print_value, print_number_tick, true, false, true};
+    case Quantity::validation_loss:
+      return {"Validation loss", print_value, print_number_tick, false, false, true, true};
+    case Quantity::validation_accuracy:
+      return {"Validation accuracy", print_share, print_share, false, false, false, true};
+    case Quantity::learning_rate: return {"Learning rate", print_value, print_number_tick, false, true};
+    case Quantity::rate: return {"Rows a second", print_value, print_number_tick, true, true};
+    case Quantity::step_seconds: return {"Time of a step", print_span, print_seconds_tick, true, true, true};
+    case Quantity::exposed: return {"Exposed communication of a step", print_span, print_seconds_tick, true, true};
+    case Quantity::memory: return {"Memory of the first process", print_size, print_bytes_tick, false, true};
+    case Quantity::loss_scale: return {"Loss scale", print_value, print_number_tick, false, false, true};
   }
-  return {"", print_value};
+  return {"", print_value, print_number_tick};
 }
 
 double value_of(const LoggedStep& step, Quantity quantity) {
@@ -112,6 +116,9 @@ std::string chart_of(const std::vector<const RunRecord*>& runs, Quantity quantit
   LineChart chart{.label = fmt::format("{} over the steps", look.title),
                   .lines = {},
                   .print = look.print,
+                  .print_tick = look.print_tick,
+                  .is_binary = quantity == Quantity::memory,
+                  .largest = quantity == Quantity::validation_accuracy ? 1 : HUGE_VAL,
                   .from_zero = look.from_zero,
                   .width = width,
                   .height = height};

@@ -153,6 +153,7 @@ class RunPage {
     LineChart chart{.label = "time of the slowest and the fastest rank",
                     .lines = {{"slowest rank", 1, ChartLine::plain, {}}, {"fastest rank", 2, ChartLine::plain, {}}},
                     .print = print_span,
+                    .print_tick = print_seconds_tick,
                     .from_zero = true,
                     .width = kChartWidth,
                     .height = 180};
