@@ -75,8 +75,8 @@ std::string_view advice_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
       {"cuda", "; --device cuda computes on GPUs of NVIDIA"},
       {"gpu", "; --device NAME computes on an accelerator, such as cuda or rocm"},
-      {"wandb", "; --log FILE writes one JSON line per step"},
-      {"tensorboard", "; --log FILE writes one JSON line per step"}};
+      {"wandb", "; --run DIR records the training for partita report, and --tensorboard DIR writes event files"},
+      {"tensorboard", "; train --tensorboard DIR writes event files"}};
   for (const auto& [flag, text] : kAdvice) {
     if (flag == name) return text;
   }

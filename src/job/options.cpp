@@ -436,7 +436,7 @@ void add_files(List& list) {
   list.add("trace_steps", "trace-steps", Effect::files, PARTITA_FIELD(files.trace_steps), "Steps of the trace",
            {1, 10'000});
   list.add("cluster", "cluster", Effect::files, PARTITA_FIELD(files.cluster),
-           "Preset or file of the machine; a trace then shows the predicted step next to the measured one")
+           "Preset or file of the machine; a trace or a run then has the predicted step next to the measured one")
       .value = "CLUSTER";
   list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write the result of every pass to this folder")
       .value = "DIR";

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/free_memory.h"
 #include "training/agreement.h"
 #include "training/checkpoint_timer.h"
 #include "training/kept_texts.h"
+#include "training/loop_events.h"
 #include "training/report/epoch_so_far.h"
 #include "training/requested_files.h"
 #include "training/step_rows.h"
@@ -15,8 +15,6 @@ namespace partita {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kMemoryPeriod{50};  // short steps measure their memory no more often
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -51,6 +49,12 @@ void note_collectives(const TrainingRun& run, RankRun& rank, const Communicator&
   for (const StageProgram& stage : run.program.stages) ranks = std::max(ranks, stage.local.mesh.ranks());
   const std::string note = note_on_collectives(run.rank, *devices, static_cast<int>(ranks), comm.host_place());
   if (!note.empty()) run.warn(note);
+}
+
+/// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
+bool feeds_next(const TrainingRun& run, int64_t step) {
+  const bool validates = run.validation && (step + 1) % run.info.steps_per_epoch == 0;
+  return step + 1 < run.info.steps && !validates;
 }
 
 class Loop {
@@ -106,8 +110,8 @@ class Loop {
         epoch_ = {};
       }
       agree(step);
-      report_saved();
-      gather_times(step, taken);
+      if (saving_) events_.end_saving(saving_->last_saved());
+      events_.end_step(step, taken);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
     if (epoch_.losses().steps > 0) {  // the last epoch is partial; a resumed training completes it
@@ -118,7 +122,7 @@ class Loop {
     }
     if (trace_) trace_->finish(*recorder_);
     if (saving_) save_last(step);
-    report_saved();
+    if (saving_) events_.end_saving(saving_->last_saved());
     files_.finish();
     result_.position = position_at(step);
   }
@@ -175,28 +179,6 @@ class Loop {
     if (comm_.rank() == 0) restore_texts(run_.callbacks, position.callbacks, run_.info, run_.from, run_.warn);
   }
 
-  /// Calls TrainingRun::saved on rank 0 if a checkpoint was completed since the last call.
-  void report_saved() {
-    if (!saving_ || comm_.rank() != 0 || !run_.saved || saving_->last_saved() == reported_) return;
-    reported_ = saving_->last_saved();
-    run_.saved(reported_);
-  }
-
-  /// Adds the times of this rank in a step. Gathers those of all ranks on rank 0 after every step at first, and later
-  /// after half a percent of the steps since then, so that long trainings communicate rarely.
-  void gather_times(int64_t step, const StepInfo& taken) {
-    if (!run_.rank_times) return;
-    busy_ += std::max(0.0, taken.seconds - taken.exposed_communication.value_or(0));
-    if (step < run_.info.steps && 200 * (step - gathered_) <= step - run_.info.first_step) return;
-    RankTimes times{.step = step, .steps = step - gathered_};
-    times.busy_seconds.resize(static_cast<size_t>(comm_.size()));
-    const std::vector<int64_t> counts(times.busy_seconds.size(), 1);
-    comm_.all_gather(&busy_, times.busy_seconds.data(), counts, DType::f64);
-    gathered_ = step;
-    busy_ = 0;
-    if (comm_.rank() == 0) run_.rank_times(times);
-  }
-
   /// Writes this rank's part of a checkpoint of the current step. Throws as CheckpointSaving::save does.
   void save(int64_t step) {
     saving_->save({.position = position_at(step), .plan = run_.plan});
@@ -245,10 +227,7 @@ class Loop {
                   .learning_rate = learning_rate_of(step),
                   .elapsed = elapsed_};
     if (recorder_) info.exposed_communication = recorder_->exposed_seconds();
-    if (run_.measures_communication && comm_.rank() == 0 && Clock::now() >= next_memory_) {
-      info.memory = resident_memory();
-      next_memory_ = Clock::now() + kMemoryPeriod;
-    }
+    info.memory = events_.memory();
     return info;
   }
 
@@ -265,7 +244,7 @@ class Loop {
       if (scale_.is_on()) rank_.feed_loss_scale(scale_.value());
     }
     const std::optional<std::string> bad =
-        rank_.executor().try_step(feeds_next(step) ? rows_.feeds_next(recorder()) : nullptr);
+        rank_.executor().try_step(feeds_next(run_, step) ? rows_.feeds_next(recorder()) : nullptr);
     if (!bad) {
       scale_.add_good_step();
       return true;
@@ -281,12 +260,6 @@ class Loop {
                 (scale_.is_dynamic() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
     }
     return false;
-  }
-
-  /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
-  bool feeds_next(int64_t step) const {
-    const bool validates = run_.validation && (step + 1) % run_.info.steps_per_epoch == 0;
-    return step + 1 < run_.info.steps && !validates;
   }
 
   double loss_of_step() {
@@ -363,6 +336,7 @@ class Loop {
   Communicator& comm_;
   RankRun& rank_;
   LossScale scale_;
+  LoopEvents events_{run_, comm_};
   Agreement agreement_{run_.program, rank_, run_.own_process};
   StepRows rows_;
   std::optional<Recorder> recorder_;
@@ -370,16 +344,12 @@ class Loop {
   std::optional<CheckpointSaving> saving_;
   std::optional<CheckpointTimer> timer_;  // with `saving_`
   const Clock::time_point begin_ = Clock::now();
-  double elapsed_ = 0;                       // seconds since `begin_`, agreed on by all ranks
-  int64_t saves_ = 0;                        // checkpoints requested by signals and begun
-  Clock::time_point next_memory_{};          // when the memory is measured again
-  int64_t reported_ = -1;                    // step of the last checkpoint that TrainingRun::saved got
-  double busy_ = 0;                          // seconds in which this rank computed since the times were gathered
-  int64_t gathered_ = run_.info.first_step;  // step after which the times were gathered
-  bool all_end_ = false;                     // whether an error ends all ranks at the same point
-  bool own_callback_failed_ = false;         // whether a callback of this rank has failed
-  int stopped_by_ = 0;                       // number of the signal; 0: none
-  TrainControl control_, unacknowledged_;    // `unacknowledged_`: requests of observers on other ranks
+  double elapsed_ = 0;                     // seconds since `begin_`, agreed on by all ranks
+  int64_t saves_ = 0;                      // checkpoints requested by signals and begun
+  bool all_end_ = false;                   // whether an error ends all ranks at the same point
+  bool own_callback_failed_ = false;       // whether a callback of this rank has failed
+  int stopped_by_ = 0;                     // number of the signal; 0: none
+  TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks
   RequestedFiles files_{run_, rank_};
   TrainingResult result_;
   EpochSoFar epoch_;

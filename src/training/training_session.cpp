@@ -80,6 +80,48 @@ bool measures_communication(const JobConfig& config) {
   return !files.log.empty() || !files.run.empty() || !files.tensorboard.empty() || config.console.verbose;
 }
 
+/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
+/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
+/// may have one.
+void tell_length(const JobConfig& config, const FitOptions& fit, int64_t rows, Reports& reports) {
+  if (fit.epochs || fit.max_steps) return;
+  const TrainingConfig& training = config.training;
+  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
+  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
+  const int64_t warm_up = config.schedule.warmup_steps;
+  if (warm_up > steps && fit.is_said && fit.is_said("schedule.warmup_steps")) {
+    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
+                          steps, steps);
+  }
+  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
+  reports.tell_progress(
+      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
+                  training.steps, training.epochs, of_epochs));
+}
+
+/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
+void tell_left_out(const JobConfig& config, const FitOptions& fit, int64_t rows, Reports& reports) {
+  const int64_t batch = config.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
+  const int64_t steps = training_steps(fit.epochs.value_or(config.training.epochs),
+                                       fit.max_steps.value_or(config.training.steps), steps_per_epoch);
+  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
+  reports.tell_progress(
+      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
+}
+
+/// Lets the folder of a run, if there is one, receive the events of the training.
+void record_events(RunFolder* folder, const std::string& checkpoints, TrainingRun& run) {
+  if (folder == nullptr) return;
+  run.rank_times = [folder](const RankTimes& times) { folder->add_times(times); };
+  run.saved = [folder, checkpoints](int64_t step) { folder->add_checkpoint(step, checkpoint_path(checkpoints, step)); };
+}
+
+/// Returns why a training ended before its last step; "" if it did not.
+std::string reason_of(const TrainingEnd& ended) {
+  if (!ended.checkpoint_error.empty()) return ended.checkpoint_error;
+  return ended.stopped_by == 0 ? "" : fmt::format("ended by {}", signal_name(ended.stopped_by));
+}
+
 template <class T>
 std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
   first.insert(first.end(), second.begin(), second.end());
@@ -162,39 +204,10 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (!config_.training.evaluate) fit_.test = nullptr;
 }
 
-/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
-/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
-/// may have one.
-void TrainingSession::tell_length(int64_t rows) {
-  if (fit_.epochs || fit_.max_steps) return;
-  const TrainingConfig& training = config_.training;
-  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
-  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
-  const int64_t warm_up = config_.schedule.warmup_steps;
-  if (warm_up > steps && fit_.is_said && fit_.is_said("schedule.warmup_steps")) {
-    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
-                          steps, steps);
-  }
-  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
-  reports_.tell_progress(
-      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
-                  training.steps, training.epochs, of_epochs));
-}
-
-/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
-void TrainingSession::tell_left_out(int64_t rows) {
-  const int64_t batch = config_.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
-  const int64_t steps = training_steps(fit_.epochs.value_or(config_.training.epochs),
-                                       fit_.max_steps.value_or(config_.training.steps), steps_per_epoch);
-  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
-  reports_.tell_progress(
-      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
-}
-
 TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
   choose_tests(test);
-  tell_length(rows->size());
-  tell_left_out(rows->size());
+  tell_length(config_, fit_, rows->size(), reports_);
+  tell_left_out(config_, fit_, rows->size(), reports_);
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
   model_.resume.find_latest(config_.files.checkpoint, warning(),
@@ -264,11 +277,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     throw;
   }
   if (!fit_.keeps_states) model_.states.release();
-  if (RunFolder* folder = reports_.run_folder()) {
-    folder->end(!ended.checkpoint_error.empty() ? ended.checkpoint_error
-                : ended.stopped_by != 0         ? fmt::format("ended by {}", signal_name(ended.stopped_by))
-                                                : "");
-  }
+  if (RunFolder* folder = reports_.run_folder()) folder->end(reason_of(ended));
   return ended;
 }
 
@@ -303,12 +312,7 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
-  if (RunFolder* folder = reports_.run_folder()) {
-    run.rank_times = [folder](const RankTimes& times) { folder->add_times(times); };
-    run.saved = [folder, &config = config_](int64_t step) {
-      folder->add_checkpoint(step, checkpoint_path(config.files.checkpoint, step));
-    };
-  }
+  record_events(reports_.run_folder(), config_.files.checkpoint, run);
   run.begin = [&program, this, is_fresh](const std::string& name, const Box& box, DType dtype, void* to) {
     if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
     copy_part(model_.states.all().at(name).tensor(), box, to);

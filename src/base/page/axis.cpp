@@ -41,45 +41,45 @@ std::string open_svg(double width, double height, std::string_view label) {
   return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">)", width, height, label);
 }
 
-Axis::Axis(double least, double most, double first_pixel, double last_pixel, bool is_log)
-    : least_(least), most_(most), first_(first_pixel), last_(last_pixel), is_log_(is_log) {
-  if (is_log_ && least_ == most_) {
-    least_ /= 2;
-    most_ *= 2;
-  } else if (!(least_ < most_)) {
-    const double half = least_ == 0 ? 0.5 : std::abs(least_) / 2;
-    least_ -= half;
-    most_ += half;
+Axis::Axis(double low, double high, double first_pixel, double last_pixel, bool is_log)
+    : low_(low), high_(high), first_(first_pixel), last_(last_pixel), is_log_(is_log) {
+  if (is_log_ && low_ == high_) {
+    low_ /= 2;
+    high_ *= 2;
+  } else if (!(low_ < high_)) {
+    const double half = low_ == 0 ? 0.5 : std::abs(low_) / 2;
+    low_ -= half;
+    high_ += half;
   }
 }
 
 double Axis::at(double number) const {
-  const double part = is_log_ ? std::log(number / least_) / std::log(most_ / least_)
-                              : number / (most_ - least_) - least_ / (most_ - least_);
+  const double part =
+      is_log_ ? std::log(number / low_) / std::log(high_ / low_) : number / (high_ - low_) - low_ / (high_ - low_);
   return first_ + std::clamp(part, -0.01, 1.01) * (last_ - first_);
 }
 
 std::vector<double> Axis::ticks(int count, double unit) const {
   std::vector<double> numbers;
   if (!is_log_) {
-    const double step = tick_step((most_ - least_) / unit, count) * unit;
-    const double first = std::ceil(least_ / step - 1e-9);
-    for (int64_t i = 0; i <= 4 * count && (first + static_cast<double>(i)) * step <= most_ + 1e-9 * step; ++i) {
+    const double step = tick_step((high_ - low_) / unit, count) * unit;
+    const double first = std::ceil(low_ / step - 1e-9);
+    for (int64_t i = 0; i <= 4 * count && (first + static_cast<double>(i)) * step <= high_ + 1e-9 * step; ++i) {
       numbers.push_back((first + static_cast<double>(i)) * step);
     }
     return numbers;
   }
-  const double lowest = std::floor(std::log10(least_)), highest = std::ceil(std::log10(most_));
+  const double lowest = std::floor(std::log10(low_)), highest = std::ceil(std::log10(high_));
   const bool only_powers = highest - lowest > count / 2.0 + 1;
   const double stride = std::max(1.0, std::ceil((highest - lowest) / count));
   for (double power = lowest; power <= highest; power += only_powers ? stride : 1) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double number = factor * std::pow(10, power);
-      const bool is_shown = number >= least_ * 0.999999 && number <= most_ * 1.000001;
+      const bool is_shown = number >= low_ * 0.999999 && number <= high_ * 1.000001;
       if (is_shown && (factor == 1.0 || !only_powers)) numbers.push_back(number);
     }
   }
-  return numbers.size() < 2 ? std::vector<double>{least_, most_} : numbers;
+  return numbers.size() < 2 ? std::vector<double>{low_, high_} : numbers;
 }
 
 }  // namespace partita

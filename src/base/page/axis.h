@@ -7,7 +7,7 @@
 
 namespace partita {
 
-inline constexpr double kChartWidth = 1080;               // of a chart over the whole page, in pixels of its SVG
+inline constexpr double kChartWidth = 1080;               // width of a chart over the whole page, in pixels of its SVG
 inline constexpr double kAxisLeft = 78, kAxisRight = 12;  // margins of the plotted area
 
 /// Returns a round distance of ticks, 1, 2 or 5 times a power of 10, so that a range of `span` has about `count` of
@@ -27,18 +27,18 @@ std::string open_svg(double width, double height, std::string_view label);
 /// Maps numbers to pixels, by their values or by their logarithms.
 class Axis {
  public:
-  /// Spans the numbers from `least` to `most`, made wider if they are equal. With `is_log` both are above 0.
-  Axis(double least, double most, double first_pixel, double last_pixel, bool is_log = false);
+  /// Spans the numbers from `low` to `high`, made wider if they are equal. With `is_log` both are above 0.
+  Axis(double low, double high, double first_pixel, double last_pixel, bool is_log = false);
   double at(double number) const;
-  double least() const { return least_; }
-  double most() const { return most_; }
+  double low() const { return low_; }
+  double high() const { return high_; }
   /// Returns about `count` round numbers of the range; with logarithms 1, 2 and 5 times powers of 10, or only powers if
   /// these are enough.
   /// `unit`: ticks are round multiples of it.
   std::vector<double> ticks(int count, double unit = 1) const;
 
  private:
-  double least_, most_, first_, last_;
+  double low_, high_, first_, last_;
   bool is_log_;
 };
 

@@ -83,7 +83,7 @@ class Painter {
   std::string grid() const {
     std::string text;
     double unit = 1;
-    while (chart_.is_binary && unit * 1024 <= y_.most()) unit *= 1024;
+    while (chart_.is_binary && unit * 1024 <= y_.high()) unit *= 1024;
     for (const double value : y_.ticks(is_log_ ? 6 : 4, unit)) {
       text += fmt::format(R"(<line class="tick" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
                           R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
@@ -149,7 +149,7 @@ class Painter {
     for (const auto& one : {after, after == line.points.begin() ? after : after - 1}) {
       if (one != line.points.end() && (best == nullptr || std::abs(one->x - x) < std::abs(best->x - x))) best = &*one;
     }
-    if (best == nullptr || std::abs(best->x - x) > (x_.most() - x_.least()) / 100) return std::nullopt;
+    if (best == nullptr || std::abs(best->x - x) > (x_.high() - x_.low()) / 100) return std::nullopt;
     return best->y;
   }
 

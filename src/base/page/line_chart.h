@@ -28,7 +28,7 @@ struct LineChart {
   std::function<std::string(double)> print;                  // formats values of y
   std::function<std::string(double)> print_tick{};           // formats labels of the axis; empty: as `print`
   bool is_binary = false;                                    // labels are round in KiB, MiB and so on
-  double largest = std::numeric_limits<double>::infinity();  // of y, such as 1 for a share
+  double largest = std::numeric_limits<double>::infinity();  // bound of the axis of y, such as 1 for a share
   bool is_log = false;               // y by its logarithm; ignored unless all values are above 0
   bool is_log_x = false;             // x by its logarithm; all x are above 0
   bool from_zero = false;            // y begins at 0

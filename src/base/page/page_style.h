@@ -97,6 +97,7 @@ svg text.slot{fill:var(--slot);font-size:10.5px}
 .notes li{margin:3px 0;overflow-wrap:anywhere}
 .state{display:inline-block;border-radius:9px;padding:1px 9px;font-size:12px;font-weight:600;
   background:var(--chip);vertical-align:2px;margin-left:8px}
+.halo{paint-order:stroke;stroke:var(--card);stroke-width:4px;stroke-linejoin:round}
 .rise{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 3}
 .tip{position:absolute;pointer-events:none;background:var(--card);border:1px solid var(--line);
   border-radius:6px;padding:4px 8px;font-size:12px;font-variant-numeric:tabular-nums;white-space:nowrap;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -18,7 +19,6 @@
 #include "job/toml.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/launch/owner_lock.h"
-#include "training/memory.h"
 #include "training/report/predicted_trace.h"
 
 namespace partita {
@@ -52,6 +52,12 @@ int64_t parameters_of(const Graph& graph) {
     if (state.kind == StateKind::parameter) count += graph.type(state.entry).elements();
   }
   return count;
+}
+
+/// Returns the largest bytes of a rank's arenas, states included.
+int64_t rank_memory_of(const Program& program) {
+  return std::ranges::max(
+      bytes_of_groups(program.pipeline, [&](size_t stage) { return program.stages[stage].schedule.arena_bytes; }));
 }
 
 [[noreturn]] void refuse_run_file(const std::string& path) {
@@ -135,7 +141,7 @@ std::string RunFolder::begin_event(const TrainInfo& info) const {
                   text(ranks.device), config_.training.batch, info.steps, info.steps_per_epoch, info.first_step);
   if (info.program != nullptr) {
     fields += fmt::format(R"(,"parameters":{},"rank_memory_bytes":{})", parameters_of(info.program->graph),
-                          largest_arena(*info.program));
+                          rank_memory_of(*info.program));
     fields += predicted(*info.program);
   }
   if (const auto available = available_memory()) fields += fmt::format(",\"available_memory_bytes\":{}", *available);
@@ -153,9 +159,10 @@ std::string RunFolder::predicted(const Program& program) const {
     const auto busiest = std::ranges::max_element(step.groups, {}, &SimulatedGroup::compute);
     double exposed = 0;
     for (const auto& [kind, seconds] : busiest->exposed) exposed += seconds;
-    return fmt::format(
-        R"(,"predicted":{{"cluster":{},"step_seconds":{},"compute_seconds":{},"exposed_seconds":{},"bubble_seconds":{}}})",
-        text(cluster), number(step.seconds), number(busiest->compute), number(exposed), number(busiest->bubble));
+    return fmt::format(R"(,"predicted":{{"cluster":{},"step_seconds":{},"compute_seconds":{},"exposed_seconds":{},)"
+                       R"("bubble_seconds":{}}})",
+                       text(cluster), number(step.seconds), number(busiest->compute), number(exposed),
+                       number(busiest->bubble));
   } catch (const InvalidArgument&) {
     if (!is_default) throw;
     return "";

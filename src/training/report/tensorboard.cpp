@@ -51,26 +51,26 @@ std::string proto(const Fill& fill) {
   return bytes;
 }
 
-void put_bytes(ProtoStream& out, uint32_t tag, std::string_view bytes) {
+void add_bytes(ProtoStream& out, uint32_t tag, std::string_view bytes) {
   out.WriteTag(tag);
   out.WriteVarint32(static_cast<uint32_t>(bytes.size()));
   out.WriteRaw(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-void put_time(ProtoStream& out, double wall_time) {
+void add_wall_time(ProtoStream& out, double wall_time) {
   out.WriteTag(kWallTime);
   out.WriteLittleEndian64(std::bit_cast<uint64_t>(wall_time));
 }
 
-void put_step(ProtoStream& out, int64_t step) {
+void add_event_step(ProtoStream& out, int64_t step) {
   out.WriteTag(kEventStep);
   out.WriteVarint64(static_cast<uint64_t>(step));
 }
 
 std::string version_event(double wall_time) {
   return proto([&](ProtoStream& out) {
-    put_time(out, wall_time);
-    put_bytes(out, kFileVersion, "brain.Event:2");
+    add_wall_time(out, wall_time);
+    add_bytes(out, kFileVersion, "brain.Event:2");
   });
 }
 
@@ -80,16 +80,16 @@ std::string start_event(double wall_time, int64_t step) {
     out.WriteVarint32(kSessionStart);
   });
   return proto([&](ProtoStream& out) {
-    put_time(out, wall_time);
-    put_step(out, step);
-    put_bytes(out, kSessionLog, status);
+    add_wall_time(out, wall_time);
+    add_event_step(out, step);
+    add_bytes(out, kSessionLog, status);
   });
 }
 
 double wall_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 constexpr std::array<uint32_t, 256> kCrcTable = [] {
-  constexpr uint32_t kPolynomial = 0x82f63b78;  // of Castagnoli, lowest bit first
+  constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli's, lowest bit first
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
@@ -138,17 +138,17 @@ std::string framed_record(std::string_view data) {
 std::string scalar_event(double wall_time, int64_t step, const std::vector<std::pair<std::string, double>>& scalars) {
   const std::string summary = proto([&](ProtoStream& out) {
     for (const auto& [tag, value] : scalars) {
-      put_bytes(out, kSummaryValue, proto([&](ProtoStream& inner) {
-                  put_bytes(inner, kValueTag, tag);
+      add_bytes(out, kSummaryValue, proto([&](ProtoStream& inner) {
+                  add_bytes(inner, kValueTag, tag);
                   inner.WriteTag(kSimpleValue);
                   inner.WriteLittleEndian32(std::bit_cast<uint32_t>(static_cast<float>(value)));
                 }));
     }
   });
   return proto([&](ProtoStream& out) {
-    put_time(out, wall_time);
-    put_step(out, step);
-    put_bytes(out, kSummary, summary);
+    add_wall_time(out, wall_time);
+    add_event_step(out, step);
+    add_bytes(out, kSummary, summary);
   });
 }
 

@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMinWidth = 12, kMaxWidth = 28;  // of a column in characters
+constexpr size_t kMinWidth = 12, kMaxWidth = 28;  // width of a column in characters
 
 std::vector<std::string> parts_of(const std::string& path) {
   std::vector<std::string> parts;

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// What a log has of each step or validation.
+/// A number that a log has of each step or validation.
 enum class Quantity {
   loss,
   validation_loss,

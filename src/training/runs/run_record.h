@@ -55,7 +55,7 @@ struct LoggedStart {
 };
 
 struct RunRecord {
-  std::string path, name;         // as given; the last part of the path, for captions
+  std::string path, name;         // path that was given; its last part, for captions
   std::vector<LoggedStep> steps;  // ascending; a resumed training replaces the steps that it repeats
   std::vector<LoggedValidation> validations;
   std::string configuration{};                                  // TOML; "" if there is none
@@ -73,9 +73,9 @@ struct RunRecord {
   std::vector<LoggedCheckpoint> checkpoints{};
   double test_loss = kUnknown, test_accuracy = kUnknown;
   std::optional<std::string> end_reason{};  // none: the training runs or was killed; "": it took all steps
-  double seconds = kUnknown;                // of the last process, at its end
+  double seconds = kUnknown;                // seconds of the last process, at its end
 
-  std::vector<std::string> notes{};  // what the reader left out, such as an unfinished last line
+  std::vector<std::string> notes{};  // parts that the reader left out, such as an unfinished last line
 };
 
 /// Reads a run: a folder that --run wrote, or a file that --log wrote. An unfinished last line, as a killed training

@@ -31,7 +31,7 @@ constexpr std::string_view kErrorLine = "partita: error: ";
 /// How a process ended.
 struct ChildEnd {
   int exit_code = 0;  // 128 + the number of a signal that ended it
-  int asked_by = 0;   // signal that asked this process to end meanwhile; 0: none
+  int asked_by = 0;   // signal that asked this process to end during the trial; 0: none
 };
 
 /// Runs a command with its output in a file, in a process group of its own, so that Ctrl-C reaches it through this

@@ -17,7 +17,7 @@ namespace partita {
 namespace {
 
 constexpr TextFile kSweepFile{.where = "sweep", .purpose = "a sweep", .max_bytes = int64_t{1} << 20};
-constexpr int64_t kMaxValues = 1000;  // of a key
+constexpr int64_t kMaxValues = 1000;  // maximum of a key
 
 /// Returns a number in [0, 1) that depends on its arguments alone (SplitMix64 of Guy Steele and others).
 double uniform(uint64_t seed, uint64_t trial, uint64_t key) {

@@ -73,7 +73,7 @@ struct Sweep {
   std::string model{}, config{};  // "" if there is none
   SweepSearch search = SweepSearch::grid;
   SweepMetric metric = SweepMetric::loss;
-  int64_t trials = 0;  // of a random search
+  int64_t trials = 0;  // number of trials of a random search
   uint64_t seed = 1;
   std::vector<std::pair<std::string, std::vector<std::string>>> fixed{};
   std::vector<SweepKey> keys{};

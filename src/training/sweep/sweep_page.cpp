@@ -44,10 +44,10 @@ class KeyScale {
 
   std::string svg(double x) const {
     std::string text = fmt::format(R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)"
-                                   R"(<text class="label" x="{0:.1f}" y="18" text-anchor="middle">{3}</text>)",
+                                   R"(<text class="label halo" x="{0:.1f}" y="18" text-anchor="middle">{3}</text>)",
                                    x, kTop, kBottom, escaped_html(title_));
     for (const auto& [y, label] : labels()) {
-      text += fmt::format(R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", x - 6, y + 4,
+      text += fmt::format(R"(<text class="label halo" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", x - 6, y + 4,
                           escaped_html(label));
     }
     return text;
@@ -174,6 +174,7 @@ class SweepPage {
                       .lines = {{std::string(name_of(sweep_.metric)), 0, ChartLine::marks, std::move(points)}},
                       .print = print_value,
                       .print_tick = print_number_tick,
+                      .is_log = spans_much(),
                       .is_log_x = is_log,
                       .x_name = short_key(sweep_.keys[k].key)};
       charts += section(sweep_.keys[k].key, line_chart(chart));
@@ -204,6 +205,12 @@ class SweepPage {
     text += "</table></div>";
     if (all.size() > kMaxRows) text += fmt::format("<p class=\"soft\">The best {} of {}.</p>", kMaxRows, all.size());
     return text;
+  }
+
+  bool spans_much() const {
+    const double first = results_[order_.front()].number(sweep_.metric),
+                 last = results_[order_.back()].number(sweep_.metric);
+    return std::min(first, last) > 0 && std::max(first, last) > 20 * std::min(first, last);
   }
 
   std::string metric_text(size_t i) const { return fmt::format("{:.6g}", results_[i].number(sweep_.metric)); }

@@ -79,8 +79,8 @@ std::string print_trial(const TrialResult& result) {
   for (const auto& [name, value] : result.numbers) numbers += fmt::format(",\"{}\":{}", name, value);
   if (!result.error.empty()) numbers += ",\"error\":" + json_line_text(result.error);
   return fmt::format("{{\"status\":\"{}\",\"run\":{},\"values\":{{{}}},\"seconds\":{:.3f},\"exit_code\":{}{}}}\n",
-                     result.failed ? "failed" : "done", json_line_text(result.run), values, result.seconds, result.exit_code,
-                     numbers);
+                     result.failed ? "failed" : "done", json_line_text(result.run), values, result.seconds,
+                     result.exit_code, numbers);
 }
 
 TrialFile::TrialFile(std::string path, const std::string& fingerprint) : path_(std::move(path)) {

@@ -13,7 +13,7 @@ struct TrialResult {
   std::string run;  // folder of its run, within that of the sweep
   bool failed = false;
   int exit_code = 0;
-  std::string error{};  // of a failed trial
+  std::string error{};  // message of a failed trial
   double seconds = 0;
   std::map<std::string, double> numbers{};  // by the names of SweepMetric; those that the run has
   /// Returns a number; NaN if the run does not have it.
