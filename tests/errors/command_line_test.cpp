@@ -33,11 +33,10 @@ TEST(CommandLineErrors, Completion) {
 }
 
 TEST(CommandLineErrors, NoCommand) {
-  expect_usage(
-      {},
-      {"no command",
-       "expected one of train eval generate graph partition plan explain diff calibrate cluster schedule compile ops "
-       "summary checkpoint launch diagnose doctor completion; see --help"});
+  expect_usage({}, {"no command",
+                    "expected one of train eval report compare sweep generate graph partition plan explain diff "
+                    "calibrate cluster schedule compile ops "
+                    "summary checkpoint launch diagnose doctor completion; see --help"});
 }
 
 TEST(CommandLineErrors, UnknownCommand) {

@@ -83,6 +83,7 @@ svg text.slot{fill:var(--slot);font-size:10.5px}
 .bad{color:var(--limit)}
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(460px,1fr));gap:16px;margin:16px 0}
 .grid section{margin:0;min-width:0}
+.grid .chart{max-width:640px}
 .chart{position:relative}
 .faint{opacity:.28;stroke-width:1.1}
 .dashed{stroke-dasharray:5 4}

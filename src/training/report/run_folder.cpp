@@ -182,7 +182,7 @@ void RunFolder::add_warning(const std::string& message) {
       return;
     }
   }
-  write("warning", fmt::format(R"(,"step":{},"message":{})", step_, text(message)));
+  write("warning", fmt::format(R"(,"step":{},"message":{})", step_.load(), text(message)));
 }
 
 void RunFolder::add_times(const RankTimes& times) {
@@ -197,12 +197,12 @@ void RunFolder::add_checkpoint(int64_t step, const std::string& path) {
 
 void RunFolder::add_test(const Metrics& metrics) {
   const std::string accuracy = metrics.classified ? fmt::format(",\"accuracy\":{}", metrics.accuracy()) : "";
-  write("test", fmt::format(R"(,"step":{},"loss":{}{})", step_, number(metrics.loss), accuracy));
+  write("test", fmt::format(R"(,"step":{},"loss":{}{})", step_.load(), number(metrics.loss), accuracy));
 }
 
 void RunFolder::end(const std::string& reason) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
-  write("end", fmt::format(R"(,"step":{},"seconds":{:.3f},"reason":{})", step_, seconds.count(), text(reason)));
+  write("end", fmt::format(R"(,"step":{},"seconds":{:.3f},"reason":{})", step_.load(), seconds.count(), text(reason)));
   const std::lock_guard lock(mutex_);
   close();
 }

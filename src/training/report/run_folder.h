@@ -16,6 +16,8 @@
 //
 // A resumed training appends to all three. Keys are only ever added.
 
+#include <atomic>
+#include <chrono>
 #include <mutex>
 
 #include "job/config.h"
@@ -78,7 +80,7 @@ class RunFolder : public Callback {
   std::mutex mutex_;
   std::vector<std::string> early_;  // warnings before the training began
   int file_ = -1;
-  int64_t step_ = 0;
+  std::atomic<int64_t> step_ = 0;  // last step logged
   std::chrono::steady_clock::time_point begin_{};
 };
 

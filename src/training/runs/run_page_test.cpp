@@ -105,7 +105,7 @@ TEST(CompareRuns, NamesRunsApartAndShowsWhatDiffers) {
   EXPECT_EQ(settings[0].caption, "training.batch");
   EXPECT_EQ(settings[0].values, (std::vector<std::string>{"16", "32", "-"}));
   const std::string text = print_comparison(runs);
-  for (const char* part : {"a/run", "rows a second", "training.batch", "16000"}) {
+  for (const char* part : {"a/run", "rows a second", "training.batch", "16,000"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_EQ(text.find("validation"), std::string::npos) << text;

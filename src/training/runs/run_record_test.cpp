@@ -85,7 +85,7 @@ TEST(RunRecord, GarbageInTheMiddleIsRefusedWithItsLine) {
             "[report] " + path + ":3: bad value of step, got 2.5, expected a whole number from 0");
   EXPECT_NE(refusal(std::string("\0\xff\x80", 3)).find(":3: not a line of a log"), std::string::npos);
   EXPECT_EQ(refusal("{\"step\":3,\"x\":\"" + std::string(1 << 20, 'a') + "\"}"),
-            "[report] " + path + ":3: the line is too long, got 1048592 bytes, expected at most 1048576");
+            "[report] " + path + ":3: the line is too long, got 1048593 bytes, expected at most 1048576");
 }
 
 TEST(RunRecord, RandomBytesNeverCrash) {

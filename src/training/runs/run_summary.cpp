@@ -190,7 +190,12 @@ std::string state_of(const RunRecord& run) {
   return run.end_reason->empty() ? "finished" : "ended early";
 }
 
-std::string print_value(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4g}", value); }
+std::string print_value(double value) {
+  if (std::isnan(value)) return "-";
+  const double size = std::abs(value);
+  if (size >= 1e4 && size < 1e12) return print_count(std::llround(value));
+  return fmt::format("{:.4g}", value);
+}
 std::string print_span(double seconds) { return std::isnan(seconds) ? "-" : print_seconds(seconds); }
 std::string print_size(double bytes) { return std::isnan(bytes) ? "-" : print_memory(bytes); }
 

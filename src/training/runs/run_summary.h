@@ -34,7 +34,8 @@ std::string state_of(const RunRecord& run);
 /// Returns the median of the values that are not NaN; NaN if there are none.
 double median(std::vector<double> values);
 
-/// Formats a value with four digits, "-" for NaN, and a count with separators: "12,345".
+/// Formats a value with four digits or, if it is large, as a whole number; "-" for NaN. Counts have separators:
+/// "12,345".
 std::string print_value(double value);
 std::string print_count(int64_t count);
 /// Formats seconds or bytes; "-" for NaN.
