@@ -12,6 +12,9 @@ namespace partita {
 /// exceptions leave `parse`.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_report(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_sweep(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_partition(CLI::App& app);

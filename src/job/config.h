@@ -125,6 +125,8 @@ struct FilesConfig {
   std::string resume{};                    // a checkpoint, a folder of checkpoints, or "latest"
   std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint
   std::string log{};                       // file of one JSON line per step
+  std::string run{};                       // folder that records the training (training/report/run_folder.h)
+  std::string tensorboard{};               // folder of event files for TensorBoard
   std::string trace{};                     // file of the timeline of each rank in the first steps
   int64_t trace_steps = 3;
   std::string cluster = "cpu";  // preset or file; the machine for which a trace predicts steps

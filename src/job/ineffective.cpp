@@ -113,7 +113,8 @@ class Checks {
     const auto refuse_without = [&](const std::vector<std::string>& keys, const char* key, const char* value) {
       refuse(keys, fmt::format("got no {}, expected {}", text(key), text(key, value)));
     };
-    if (files.trace.empty()) refuse_without({"files.trace_steps", "files.cluster"}, "files.trace", "FILE");
+    if (files.trace.empty()) refuse_without({"files.trace_steps"}, "files.trace", "FILE");
+    if (files.trace.empty() && files.run.empty()) refuse_without({"files.cluster"}, "files.trace", "FILE");
     if (files.resume.empty()) refuse_without({"files.resume_with"}, "files.resume", "FILE");
     if (files.checkpoint.empty()) {
       refuse_without({"files.checkpoint_seconds", "files.checkpoint_keep", "files.checkpoint_async",

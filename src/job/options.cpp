@@ -424,13 +424,19 @@ void add_files(List& list) {
       .value = "KEY";
   file(list.add("log", "log", Effect::files, PARTITA_FIELD(files.log), "Write one JSON line per step to this file"))
       .synonyms = {"log-file", "logfile"};
+  list.add("run", "run", Effect::files, PARTITA_FIELD(files.run),
+           "Record the training in this folder, for partita report: configuration, log, prediction, warnings")
+      .value = "DIR";
+  list.add("tensorboard", "tensorboard", Effect::files, PARTITA_FIELD(files.tensorboard),
+           "Write losses, rates and memory of each step to event files in this folder, for TensorBoard")
+      .value = "DIR";
   file(list.add("trace", "trace", Effect::files, PARTITA_FIELD(files.trace),
                 "Write a timeline of the first steps of each rank to this file (JSON, for Perfetto)"))
       .synonyms = {"profile", "profiler", "timeline"};
   list.add("trace_steps", "trace-steps", Effect::files, PARTITA_FIELD(files.trace_steps), "Steps of the trace",
            {1, 10'000});
   list.add("cluster", "cluster", Effect::files, PARTITA_FIELD(files.cluster),
-           "Preset or file of the machine; a trace then shows the predicted step next to the measured one")
+           "Preset or file of the machine; a trace or a run then has the predicted step next to the measured one")
       .value = "CLUSTER";
   list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write the result of every pass to this folder")
       .value = "DIR";

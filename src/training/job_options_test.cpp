@@ -339,6 +339,8 @@ std::vector<OptionCase> file_cases() {
       {"files.checkpoint_integrated", {"true"}, Seen::files, kCheckpoint + kTwoRanks},
       {"files.resume", {"DIR/before"}, Seen::losses},
       {"files.log", {"DIR/run/log.jsonl"}, Seen::files},
+      {"files.run", {"DIR/run/recorded"}, Seen::files, {}, false, "recorded/events.jsonl"},
+      {"files.tensorboard", {"DIR/run/events"}, Seen::files, {}, false, "events/events.out.tfevents."},
       {"files.trace", {"DIR/run/trace.json"}, Seen::files},
       {"files.trace_steps", {"1"}, Seen::files, kTrace},
       {"files.cluster", {"no such cluster"}, Seen::error, kTrace, false, "no such cluster"},

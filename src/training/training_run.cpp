@@ -6,6 +6,7 @@
 #include "training/agreement.h"
 #include "training/checkpoint_timer.h"
 #include "training/kept_texts.h"
+#include "training/loop_events.h"
 #include "training/report/epoch_so_far.h"
 #include "training/requested_files.h"
 #include "training/step_rows.h"
@@ -48,6 +49,12 @@ void note_collectives(const TrainingRun& run, RankRun& rank, const Communicator&
   for (const StageProgram& stage : run.program.stages) ranks = std::max(ranks, stage.local.mesh.ranks());
   const std::string note = note_on_collectives(run.rank, *devices, static_cast<int>(ranks), comm.host_place());
   if (!note.empty()) run.warn(note);
+}
+
+/// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
+bool feeds_next(const TrainingRun& run, int64_t step) {
+  const bool validates = run.validation && (step + 1) % run.info.steps_per_epoch == 0;
+  return step + 1 < run.info.steps && !validates;
 }
 
 class Loop {
@@ -103,6 +110,8 @@ class Loop {
         epoch_ = {};
       }
       agree(step);
+      if (saving_) events_.end_saving(saving_->last_saved());
+      events_.end_step(step, taken);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
     if (epoch_.losses().steps > 0) {  // the last epoch is partial; a resumed training completes it
@@ -113,6 +122,7 @@ class Loop {
     }
     if (trace_) trace_->finish(*recorder_);
     if (saving_) save_last(step);
+    if (saving_) events_.end_saving(saving_->last_saved());
     files_.finish();
     result_.position = position_at(step);
   }
@@ -217,6 +227,7 @@ class Loop {
                   .learning_rate = learning_rate_of(step),
                   .elapsed = elapsed_};
     if (recorder_) info.exposed_communication = recorder_->exposed_seconds();
+    info.memory = events_.memory();
     return info;
   }
 
@@ -233,7 +244,7 @@ class Loop {
       if (scale_.is_on()) rank_.feed_loss_scale(scale_.value());
     }
     const std::optional<std::string> bad =
-        rank_.executor().try_step(feeds_next(step) ? rows_.feeds_next(recorder()) : nullptr);
+        rank_.executor().try_step(feeds_next(run_, step) ? rows_.feeds_next(recorder()) : nullptr);
     if (!bad) {
       scale_.add_good_step();
       return true;
@@ -249,12 +260,6 @@ class Loop {
                 (scale_.is_dynamic() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
     }
     return false;
-  }
-
-  /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
-  bool feeds_next(int64_t step) const {
-    const bool validates = run_.validation && (step + 1) % run_.info.steps_per_epoch == 0;
-    return step + 1 < run_.info.steps && !validates;
   }
 
   double loss_of_step() {
@@ -331,6 +336,7 @@ class Loop {
   Communicator& comm_;
   RankRun& rank_;
   LossScale scale_;
+  LoopEvents events_{run_, comm_};
   Agreement agreement_{run_.program, rank_, run_.own_process};
   StepRows rows_;
   std::optional<Recorder> recorder_;

@@ -10,6 +10,7 @@
 #include "training/loss_scale.h"
 #include "training/rank_run.h"
 #include "training/report/callbacks.h"
+#include "training/report/run_folder.h"
 #include "training/report/trace.h"
 
 namespace partita {
@@ -43,7 +44,11 @@ struct TrainingRun {
   std::string plan{};                              // text of the plan for checkpoints, on rank 0
   const Evaluation* validation = nullptr;          // run after every epoch
   TraceOptions trace{};
-  bool measures_communication = false;  // sets StepInfo::exposed_communication
+  bool measures_communication = false;  // sets StepInfo::exposed_communication and StepInfo::memory
+  /// Receives, on rank 0, the times of all ranks after ever longer intervals; empty: they are not gathered. Either all
+  /// ranks have one or none.
+  std::function<void(const RankTimes&)> rank_times{};
+  std::function<void(int64_t step)> saved{};  // called on rank 0 after a checkpoint of the training is written
   std::function<void(const std::string&)> warn{};
   bool own_process = false;            // ranks are processes; each has callbacks and a result of its own
   bool keeps_states = true;            // whole states are gathered on rank 0 and in every process

@@ -25,12 +25,13 @@ namespace {
 /// Checks that no file would be written over another: only saved weights may replace loaded ones, and a checkpoint the
 /// one resumed from. Throws InvalidArgument otherwise.
 void refuse_shared_files(const FilesConfig& files) {
+  const std::string run_log = files.run.empty() ? "" : log_of_run(files.run);
   const std::pair<const char*, const std::string*> all[] = {
-      {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
-      {"--load", &files.load}, {"--resume", &files.resume}};
+      {"--log", &files.log}, {"--trace", &files.trace}, {"--save", &files.save},    {"--checkpoint", &files.checkpoint},
+      {"--run", &run_log},   {"--load", &files.load},   {"--resume", &files.resume}};
   // Weights may replace those that were loaded, and a checkpoint may replace the one before.
   const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
-  for (const auto& [written, path] : std::span(all).first(4)) {
+  for (const auto& [written, path] : std::span(all).first(5)) {
     for (const auto& [flag, other] : all) {
       if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
       if (!same_file(*path, *other)) continue;
@@ -40,9 +41,10 @@ void refuse_shared_files(const FilesConfig& files) {
 }
 
 /// Checks, before hours of training and not after, that the file of weights and, in the first process, the folder of
-/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise.
+/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise, and as require_new_run does.
 void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
+  if (!files.run.empty() && place.is_first()) require_new_run(files.run, /*goes_on=*/!files.resume.empty());
   if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
 }
 
@@ -70,6 +72,54 @@ Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
           .prints = fit.prints,
           .warn = job.warn,
           .must_end = [signals = fit.signals] { return signals && signals().stop != 0; }};
+}
+
+/// Whether a report of the training shows seconds of communication and the memory.
+bool measures_communication(const JobConfig& config) {
+  const FilesConfig& files = config.files;
+  return !files.log.empty() || !files.run.empty() || !files.tensorboard.empty() || config.console.verbose;
+}
+
+/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
+/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
+/// may have one.
+void tell_length(const JobConfig& config, const FitOptions& fit, int64_t rows, Reports& reports) {
+  if (fit.epochs || fit.max_steps) return;
+  const TrainingConfig& training = config.training;
+  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
+  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
+  const int64_t warm_up = config.schedule.warmup_steps;
+  if (warm_up > steps && fit.is_said && fit.is_said("schedule.warmup_steps")) {
+    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
+                          steps, steps);
+  }
+  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
+  reports.tell_progress(
+      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
+                  training.steps, training.epochs, of_epochs));
+}
+
+/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
+void tell_left_out(const JobConfig& config, const FitOptions& fit, int64_t rows, Reports& reports) {
+  const int64_t batch = config.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
+  const int64_t steps = training_steps(fit.epochs.value_or(config.training.epochs),
+                                       fit.max_steps.value_or(config.training.steps), steps_per_epoch);
+  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
+  reports.tell_progress(
+      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
+}
+
+/// Lets the folder of a run, if there is one, receive the events of the training.
+void record_events(RunFolder* folder, const std::string& checkpoints, TrainingRun& run) {
+  if (folder == nullptr) return;
+  run.rank_times = [folder](const RankTimes& times) { folder->add_times(times); };
+  run.saved = [folder, checkpoints](int64_t step) { folder->add_checkpoint(step, checkpoint_path(checkpoints, step)); };
+}
+
+/// Returns why a training ended before its last step; "" if it did not.
+std::string reason_of(const TrainingEnd& ended) {
+  if (!ended.checkpoint_error.empty()) return ended.checkpoint_error;
+  return ended.stopped_by == 0 ? "" : fmt::format("ended by {}", signal_name(ended.stopped_by));
 }
 
 template <class T>
@@ -139,7 +189,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
   require_effects(is_said);
   refuse_shared_files(config_.files);
   require_writable(config_.files, model.job.place);
-  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, model.job.warn);
+  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, warning());
   if (config_.plan.given && !config_.plan.given->description.empty()) {
     reports_.tell_progress(config_.plan.given->description + "\n");
   }
@@ -169,45 +219,21 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (!config_.training.evaluate) fit_.test = nullptr;
 }
 
-/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
-/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
-/// may have one.
-void TrainingSession::tell_length(int64_t rows) {
-  if (fit_.epochs || fit_.max_steps) return;
-  const TrainingConfig& training = config_.training;
-  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
-  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
-  const int64_t warm_up = config_.schedule.warmup_steps;
-  if (warm_up > steps && fit_.is_said && fit_.is_said("schedule.warmup_steps")) {
-    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
-                          steps, steps);
-  }
-  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
-  reports_.tell_progress(
-      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
-                  training.steps, training.epochs, of_epochs));
-}
-
-/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
-void TrainingSession::tell_left_out(int64_t rows) {
-  const int64_t batch = config_.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
-  const int64_t steps = training_steps(fit_.epochs.value_or(config_.training.epochs),
-                                       fit_.max_steps.value_or(config_.training.steps), steps_per_epoch);
-  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
-  reports_.tell_progress(
-      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
-}
-
 TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
   choose_tests(test);
-  tell_length(rows->size());
-  tell_left_out(rows->size());
+  tell_length(config_, fit_, rows->size(), reports_);
+  tell_left_out(config_, fit_, rows->size(), reports_);
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
-  model_.resume.find_latest(config_.files.checkpoint, model_.job.warn,
+  model_.resume.find_latest(config_.files.checkpoint, warning(),
                             [this](const std::string& text) { reports_.tell(text); });
   try {
     return train_program(training_program(model_.job, rows), rows);
+  } catch (const std::exception& error) {
+    if (RunFolder* run = reports_.run_folder()) run->end(error.what());
+    model_.states.put_back(states);
+    model_.resume.set(resumed);
+    throw;
   } catch (...) {  // restores the resume state, so that a failed call can be retried
     model_.states.put_back(states);
     model_.resume.set(resumed);
@@ -234,7 +260,7 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   // Each rank creates its part of states that only the seed determines, and reads its part of weights that it can read.
   if (model_.states.have_source() && !model_.resume.is_set()) source_ = model_.states.source(program.graph);
   const bool is_fresh = source_ != nullptr || (model_.states.are_fresh() && !model_.resume.is_set());
-  std::vector<FoundCheckpoint> folders = model_.resume.folders(job.warn);
+  std::vector<FoundCheckpoint> folders = model_.resume.folders(warning());
   require_room(program, is_fresh, !folders.empty());
   model_.states.prepare(program.graph, config_.training.seed, /*makes_them=*/folders.empty() && !is_fresh,
                         model_.resume.is_set());
@@ -249,7 +275,10 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   if (fit_.test) run.test = test ? &*test : run.validation;
   TrainingEnd ended;
   run.ended = [&](TrainingResult&& result) { ended = end(std::move(result)); };
-  run.tested = [&](const Metrics& metrics) { ended.test = metrics; };
+  run.tested = [&](const Metrics& metrics) {
+    ended.test = metrics;
+    if (RunFolder* folder = reports_.run_folder()) folder->add_test(metrics);
+  };
   run.save = [&program](const std::string& path, const States& states, const Metadata& boxes,
                         const TrainingPosition& position) {
     TrainingPosition now = position;
@@ -264,7 +293,15 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     throw;
   }
   if (!fit_.keeps_states) model_.states.release();
+  if (RunFolder* folder = reports_.run_folder()) folder->end(reason_of(ended));
   return ended;
+}
+
+std::function<void(const std::string&)> TrainingSession::warning() const {
+  return [warn = model_.job.warn, folder = reports_.run_folder()](const std::string& message) {
+    if (warn) warn(message);
+    if (folder != nullptr) folder->add_warning(message);
+  };
 }
 
 /// Returns this process's description of the training, without what depends on its first step.
@@ -285,12 +322,13 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                             .steps = config_.files.trace_steps,
                             .cluster = config_.files.cluster,
                             .threads = config_.ranks.threads},
-                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
-                  .warn = job.warn,
+                  .measures_communication = measures_communication(config_),
+                  .warn = warning(),
                   .own_process = job.world != nullptr,
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
+  record_events(reports_.run_folder(), config_.files.checkpoint, run);
   run.begin =
       is_fresh ? fresh_states(program.graph, config_.training.seed, source_.get()) : states_from(model_.states.all());
   if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(program, rows->columns());

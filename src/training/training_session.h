@@ -44,9 +44,9 @@ class TrainingSession {
   /// validation to the same if `training.validate` asks for one and FitOptions::validation is null. Throws
   /// InvalidArgument if there are no rows for it.
   void choose_tests(const DatasetPtr& test);
-  void tell_length(int64_t rows);
-  void tell_left_out(int64_t rows);
-  void warn(const std::string& message) const { model_.job.warn(message); }
+  void warn(const std::string& message) const { warning()(message); }
+  /// Returns the function that prints a warning and records it in the run.
+  std::function<void(const std::string&)> warning() const;
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
   TrainingRun make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const;

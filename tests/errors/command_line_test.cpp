@@ -36,8 +36,8 @@ TEST(CommandLineErrors, NoCommand) {
   expect_usage(
       {},
       {"no command",
-       "expected one of train eval generate graph partition plan explain diff calibrate cluster schedule compile ops "
-       "summary checkpoint launch diagnose doctor tokenize completion; see --help"});
+       "expected one of train eval report compare sweep generate graph partition plan explain diff calibrate cluster "
+       "schedule compile ops summary checkpoint import export launch diagnose doctor tokenize completion; see --help"});
 }
 
 TEST(CommandLineErrors, UnknownCommand) {

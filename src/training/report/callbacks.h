@@ -29,6 +29,7 @@ struct StepInfo {
   double elapsed = 0;  // seconds of the training up to the previous step, the same in all processes
   /// Seconds in which the rank communicated or waited and computed nothing; none if it is not measured.
   std::optional<double> exposed_communication{};
+  std::optional<int64_t> memory{};  // resident bytes of this process; none if it is not measured
 };
 
 struct EpochInfo {

@@ -104,6 +104,7 @@ void JsonLines::on_step_end(const StepInfo& info) {
     more += fmt::format(",\"exposed_communication_seconds\":{:.9f}", *info.exposed_communication);
   }
   if (info.loss_scale != 1) more += fmt::format(",\"loss_scale\":{}", info.loss_scale);
+  if (info.memory) more += fmt::format(",\"memory_bytes\":{}", *info.memory);
   if (info.skipped) more += ",\"skipped\":true";
   write(
       fmt::format("{{\"step\":{},\"epoch\":{},\"loss\":{},\"learning_rate\":{},\"step_seconds\":{:.9f},"
@@ -113,8 +114,9 @@ void JsonLines::on_step_end(const StepInfo& info) {
 
 void JsonLines::on_epoch_end(const EpochInfo& info) {
   if (!info.validation) return;
+  const double loss = info.validation->loss;
   write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}}}\n", step_,
-                    info.epoch, info.validation->loss, info.validation->accuracy()));
+                    info.epoch, std::isfinite(loss) ? fmt::format("{}", loss) : "null", info.validation->accuracy()));
 }
 
 void JsonLines::write(std::string_view line) {

@@ -5,6 +5,7 @@
 #include "runtime/launch/place.h"
 #include "training/report/jsonl.h"
 #include "training/report/progress.h"
+#include "training/report/tensorboard.h"
 
 namespace partita {
 namespace {
@@ -21,6 +22,14 @@ Reports::Reports(const JobConfig& config, const Place& place, const Options& opt
   if (shows_progress_) add_monitors(config, options.validates, every_process ? observers_ : callbacks_);
   if (!files.log.empty()) {
     callbacks_.push_back(std::make_unique<JsonLines>(files.log, options.warn, options.must_end));
+  }
+  if (!files.run.empty()) {
+    auto folder = std::make_unique<RunFolder>(config, options.warn, options.must_end);
+    run_folder_ = folder.get();
+    callbacks_.push_back(std::move(folder));
+  }
+  if (!files.tensorboard.empty()) {
+    callbacks_.push_back(std::make_unique<TensorboardEvents>(files.tensorboard, options.warn));
   }
   if (config.training.patience) {
     callbacks_.push_back(
