@@ -14,6 +14,7 @@
 #include "runtime/execute/shard_copy.h"
 #include "runtime/launch/run_process.h"
 #include "training/configuration.h"
+#include "training/length_notes.h"
 #include "training/measures.h"
 #include "training/model_fingerprint.h"
 #include "training/table_limits.h"
@@ -37,6 +38,14 @@ void refuse_shared_files(const FilesConfig& files) {
       throw InvalidArgument("[{}] the same file as {}, got {}, expected another file", written, flag, *path);
     }
   }
+}
+
+/// Checks the names of metrics. Throws InvalidArgument for an unknown one.
+void require_metrics(const JobConfig& config, const std::vector<OwnMetric>& own) {
+  std::vector<std::string> names = parse_metrics("--metrics", config.evaluation.metrics, own);
+  for (const OwnMetric& metric : own) names.push_back(metric.name);
+  names.insert(names.begin(), {"loss", "accuracy"});
+  if (!config.files.keep_best.empty()) position_of_name("--keep-best", config.files.keep_best, names);
 }
 
 /// Checks, before hours of training and not after, that the file of weights and, in the first process, the folder of
@@ -66,7 +75,7 @@ FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
 }
 
 Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
-  return {.validates = job.config.training.validate || fit.validation != nullptr,
+  return {.validates = job.config.training.validate || job.config.training.validate_every > 0 || fit.validation,
           .prints = fit.prints,
           .warn = job.warn,
           .must_end = [signals = fit.signals] { return signals && signals().stop != 0; }};
@@ -90,6 +99,7 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   const std::string own_update = job.own_update ? job.own_update_name : "";
   const Measures measures = measures_of(job.config, job.network.precisions(), own_update, fresh.metadata);
   fresh.measures = named(measures);
+  if (fit.learning_rate) fresh.measures[kRateMeasure] = fit.learning_rate->text();
   fresh.measures[kOptimizerMeasure] = optimizer_measure(job.config, own_update);
   if (fit.loss_scale && !resumes) {
     const auto& [state, measured, path] = *fit.loss_scale;
@@ -122,6 +132,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
                   "got FitOptions::checkpoints too, expected only one of the two");
   }
   require_effects(is_said);
+  require_metrics(config_, model.job.own_metrics);
   refuse_shared_files(config_.files);
   require_writable(config_.files, model.job.place);
   if (fit_.prints) warn_of_oversubscription(config_, model.job.place, model.job.warn);
@@ -139,6 +150,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
 void TrainingSession::require_effects(const IsSaid& is_said) const {
   const auto is_asked = [&](std::string_view key) {
     if (key.starts_with("evaluation.") || (key == "files.resume_with" && model_.resume.is_set())) return false;
+    if (key == "files.keep_best" && fit_.validation && fit_.checkpoints) return false;
     return is_said(key);
   };
   refuse_ineffective(config_, is_asked, OptionNames::fields);
@@ -146,47 +158,23 @@ void TrainingSession::require_effects(const IsSaid& is_said) const {
 
 void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (fit_.test == nullptr) fit_.test = test;
-  if (config_.training.validate && fit_.validation == nullptr) fit_.validation = fit_.test;
-  if (config_.training.validate && fit_.validation == nullptr) {
-    refuse_option(OptionNames::fields, "training.validate",
+  const TrainingConfig& training = config_.training;
+  // Rows of the call are for validations after every epoch, unless the configuration asks for others.
+  validates_epochs_ = training.validate || (fit_.validation && training.validate_every == 0);
+  const bool validates = training.validate || training.validate_every > 0;
+  if (validates && fit_.validation == nullptr) fit_.validation = fit_.test;
+  if (validates && fit_.validation == nullptr) {
+    refuse_option(OptionNames::fields, training.validate ? "training.validate" : "training.validate_every",
                   "got no rows to validate on, expected FitOptions::validation, FitOptions::test or data.source");
   }
   if (!config_.training.evaluate) fit_.test = nullptr;
 }
 
-/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
-/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
-/// may have one.
-void TrainingSession::tell_length(int64_t rows) {
-  if (fit_.epochs || fit_.max_steps) return;
-  const TrainingConfig& training = config_.training;
-  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
-  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
-  const int64_t warm_up = config_.schedule.warmup_steps;
-  if (warm_up > steps && fit_.is_said && fit_.is_said("schedule.warmup_steps")) {
-    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
-                          steps, steps);
-  }
-  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
-  reports_.tell_progress(
-      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
-                  training.steps, training.epochs, of_epochs));
-}
-
-/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
-void TrainingSession::tell_left_out(int64_t rows) {
-  const int64_t batch = config_.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
-  const int64_t steps = training_steps(fit_.epochs.value_or(config_.training.epochs),
-                                       fit_.max_steps.value_or(config_.training.steps), steps_per_epoch);
-  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
-  reports_.tell_progress(
-      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
-}
-
 TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
   choose_tests(test);
-  tell_length(rows->size());
-  tell_left_out(rows->size());
+  for (const auto& note : {note_on_length, note_on_warm_up, note_on_left_out}) {
+    reports_.tell_progress(note(config_, fit_, rows->size()));
+  }
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
   model_.resume.find_latest(config_.files.checkpoint, model_.job.warn,
@@ -275,6 +263,10 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
+  run.rate = fit_.learning_rate;
+  run.validates_epochs = validates_epochs_;
+  run.validate_every = config_.training.validate_every;
+  run.restores_best = config_.files.restore_best;
   run.begin = [&program, this, is_fresh](const std::string& name, const Box& box, DType dtype, void* to) {
     if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
     copy_part(model_.states.all().at(name).tensor(), box, to);
@@ -363,6 +355,7 @@ TrainingEnd TrainingSession::end(TrainingResult&& result) {
                     .stopped_by = result.stopped_by,
                     .saved_step = result.saved_step,
                     .checkpoint_error = result.checkpoint_error,
+                    .restored_step = result.restored_step,
                     .test = std::nullopt};
   if (const auto& scale = result.position.loss_scale) {
     ended.loss_scale = KeptLossScale{*scale, result.position.measures[kScaleMeasure]};
@@ -380,9 +373,14 @@ void TrainingSession::report_end(const TrainingEnd& end) {
   if (end.stopped_by != 0) {
     reports_.tell(fmt::format("\ninterrupted: the training ends after step {}\n", end.step));
   }
+  if (end.restored_step >= 0) {
+    reports_.tell(fmt::format("restored the weights after step {}, the best {}\n", end.restored_step, files.keep_best));
+  }
   if (!files.save.empty()) {
     model_.states.save(model_.job, files.save);
-    reports_.tell(fmt::format("saved to {}\n", files.save));
+    const bool leaves_averages = config_.optimizer.ema > 0 && !files.save_averages;
+    reports_.tell(fmt::format("saved to {}{}\n", files.save,
+                              leaves_averages ? ", without the averages (--save-averages writes these)" : ""));
   }
   if (!files.checkpoint.empty() && end.checkpoint_error.empty()) {
     reports_.tell(fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step)));

@@ -41,11 +41,9 @@ class TrainingSession {
  private:
   void require_effects(const IsSaid& is_said) const;
   /// Sets the rows of the test to FitOptions::test, else `test`; none without `training.evaluate`. Sets the rows of
-  /// validation to the same if `training.validate` asks for one and FitOptions::validation is null. Throws
-  /// InvalidArgument if there are no rows for it.
+  /// validation to the same if `training.validate` or `validate_every` asks for one and FitOptions::validation is null.
+  /// Throws InvalidArgument if there are no rows for it.
   void choose_tests(const DatasetPtr& test);
-  void tell_length(int64_t rows);
-  void tell_left_out(int64_t rows);
   void warn(const std::string& message) const { model_.job.warn(message); }
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
@@ -69,6 +67,7 @@ class TrainingSession {
   const TrainedModel model_;
   const JobConfig& config_;
   FitOptions fit_;
+  bool validates_epochs_ = false;
   Reports reports_;
 };
 

@@ -111,10 +111,14 @@ void JsonLines::on_step_end(const StepInfo& info) {
                   info.global_step, info.epoch, loss, info.learning_rate, info.seconds, rate, more));
 }
 
-void JsonLines::on_epoch_end(const EpochInfo& info) {
-  if (!info.validation) return;
-  write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}}}\n", step_,
-                    info.epoch, info.validation->loss, info.validation->accuracy()));
+void JsonLines::on_validation(const ValidationInfo& info) {
+  std::string more;
+  for (const Measured& one : info.metrics.measured) {
+    more += fmt::format(",\"validation_{}\":{}", one.name,
+                        std::isfinite(one.value) ? fmt::format("{}", one.value) : "null");
+  }
+  write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}{}}}\n", step_,
+                    info.epoch, info.metrics.loss, info.metrics.accuracy(), more));
 }
 
 void JsonLines::write(std::string_view line) {

@@ -22,9 +22,12 @@ Reports::Reports(const JobConfig& config, const Place& place, const Options& opt
   if (!files.log.empty()) {
     callbacks_.push_back(std::make_unique<JsonLines>(files.log, options.warn, options.must_end));
   }
+  const std::string& best = files.keep_best;
+  if (!best.empty()) callbacks_.push_back(std::make_unique<BestCheckpoint>(best));
   if (config.training.patience) {
-    callbacks_.push_back(
-        std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *config.training.patience}, out_));
+    EarlyStopping::Options stopping{.patience = *config.training.patience};
+    if (!best.empty() || config.training.validate_every > 0) stopping.metric = best.empty() ? "loss" : best;
+    callbacks_.push_back(std::make_unique<EarlyStopping>(std::move(stopping), out_));
   }
 }
 
