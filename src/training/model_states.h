@@ -12,16 +12,18 @@ namespace partita {
 class ModelStates {
  public:
   /// Loads weights from a safetensors file, the folder of a checkpoint, the newest checkpoint of a folder, or a folder
-  /// of Hugging Face. If there are states, the weights are checked and take effect at once, else in the next `prepare`.
-  /// Throws, at once or in that call, MissingFile if the file cannot be opened or the folder has no checkpoint, and
-  /// InvalidFile if it is damaged or does not fit the network.
-  void load(const std::string& path);
+  /// of Hugging Face; with `averages`, the averages of a checkpoint as weights. If there are states, the weights are
+  /// checked and take effect at once, else in the next `prepare`. Throws, at once or in that call, MissingFile if the
+  /// file cannot be opened or the folder has no checkpoint, and InvalidFile if it is damaged or does not fit the
+  /// network.
+  void load(const std::string& path, bool averages = false);
   /// Replaces states by name, and adds those that are not there. The next `prepare` that makes states checks their
   /// types.
   void assign(States values);
-  /// Writes the weights, with the configuration as metadata, in the first process only. Throws InvalidArgument if there
-  /// are no states, the ranks of a training hold them, or loaded weights wait for `prepare`; RuntimeFailure(non_finite)
-  /// for a weight that is not finite, and RuntimeFailure(cannot_write) if the file cannot be written.
+  /// Writes the weights (with `files.save_averages`, the averages), with the configuration as metadata, in the first
+  /// process only. Throws InvalidArgument if there are no states, the ranks of a training hold them, or loaded weights
+  /// wait for `prepare`; RuntimeFailure(non_finite) for a weight that is not finite, and RuntimeFailure(cannot_write)
+  /// if the file cannot be written.
   void save(const ModelJob& job, const std::string& path) const;
   /// Writes all states after the last training, in the first process only. Throws as `save` does,
   /// RuntimeFailure(non_finite) for any state, and InvalidArgument if there was no training.
@@ -31,6 +33,9 @@ class ModelStates {
   /// creates them, unless `assign` gave some, and after `release`.
   const States& all() const { return states_; }
   States& all() { return states_; }
+
+  /// Returns the states of the last program with the averages in place of their parameters; none if there are none.
+  std::optional<States> averaged() const;
 
   /// Creates the states of `graph` that are missing, checks the types of the others, and takes the weights that wait to
   /// be loaded. `makes_them` false: does none of this and drops such weights, since the ranks of a training create or
@@ -69,6 +74,7 @@ class ModelStates {
   StateKinds kinds_{};  // kinds of the states of all programs
   std::vector<std::string> weight_names_;
   std::string loaded_path_;
+  bool loads_averages_ = false;
   TrainingPosition position_;  // after the last training
   bool is_released_ = false;   // dropped by a training that did not keep them
 };

@@ -6,6 +6,7 @@
 
 #include "base/same_file.h"
 #include "ir/ops/registry.h"
+#include "ir/optimizers/averages.h"
 #include "job/process.h"
 #include "job/program.h"
 #include "planner/plan_file/plan_file.h"
@@ -14,6 +15,7 @@
 #include "runtime/execute/shard_copy.h"
 #include "runtime/launch/run_process.h"
 #include "training/configuration.h"
+#include "training/length_notes.h"
 #include "training/measures.h"
 #include "training/model_fingerprint.h"
 #include "training/table_limits.h"
@@ -38,6 +40,14 @@ void refuse_shared_files(const FilesConfig& files) {
       throw InvalidArgument("[{}] the same file as {}, got {}, expected another file", written, flag, *path);
     }
   }
+}
+
+/// Checks the names of metrics. Throws InvalidArgument for an unknown one.
+void require_metrics(const JobConfig& config, const std::vector<OwnMetric>& own) {
+  std::vector<std::string> names = parse_metrics("--metrics", config.evaluation.metrics, own);
+  for (const OwnMetric& metric : own) names.push_back(metric.name);
+  names.insert(names.begin(), {"loss", "accuracy"});
+  if (!config.files.keep_best.empty()) position_of_name("--keep-best", config.files.keep_best, names);
 }
 
 /// Checks, before hours of training and not after, that the file of weights and, in the first process, the folder of
@@ -68,7 +78,7 @@ FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
 }
 
 Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
-  return {.validates = job.config.training.validate || fit.validation != nullptr,
+  return {.validates = job.config.training.validate || job.config.training.validate_every > 0 || fit.validation,
           .prints = fit.prints,
           .warn = job.warn,
           .must_end = [signals = fit.signals] { return signals && signals().stop != 0; }};
@@ -78,35 +88,6 @@ Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
 bool measures_communication(const JobConfig& config) {
   const FilesConfig& files = config.files;
   return !files.log.empty() || !files.run.empty() || !files.tensorboard.empty() || config.console.verbose;
-}
-
-/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
-/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
-/// may have one.
-void tell_length(const JobConfig& config, const FitOptions& fit, int64_t rows, Reports& reports) {
-  if (fit.epochs || fit.max_steps) return;
-  const TrainingConfig& training = config.training;
-  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
-  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
-  const int64_t warm_up = config.schedule.warmup_steps;
-  if (warm_up > steps && fit.is_said && fit.is_said("schedule.warmup_steps")) {
-    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
-                          steps, steps);
-  }
-  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
-  reports.tell_progress(
-      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
-                  training.steps, training.epochs, of_epochs));
-}
-
-/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
-void tell_left_out(const JobConfig& config, const FitOptions& fit, int64_t rows, Reports& reports) {
-  const int64_t batch = config.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
-  const int64_t steps = training_steps(fit.epochs.value_or(config.training.epochs),
-                                       fit.max_steps.value_or(config.training.steps), steps_per_epoch);
-  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
-  reports.tell_progress(
-      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
 }
 
 /// Lets the folder of a run, if there is one, receive the events of the training.
@@ -140,6 +121,7 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   const std::string own_update = job.own_update ? job.own_update_name : "";
   const Measures measures = measures_of(job.config, job.network.precisions(), own_update, fresh.metadata);
   fresh.measures = named(measures);
+  if (fit.learning_rate) fresh.measures[kRateMeasure] = fit.learning_rate->text();
   fresh.measures[kOptimizerMeasure] = optimizer_measure(job.config, own_update);
   if (fit.loss_scale && !resumes) {
     const auto& [state, measured, path] = *fit.loss_scale;
@@ -150,10 +132,17 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   return fresh;
 }
 
-/// Fills states with what the source has, if there is one, else with their initial values. The arguments outlive it.
+/// Fills states with what the source has, if there is one, else with their initial values. An average begins as its
+/// parameter. The arguments outlive it.
 FillState fresh_states(const Graph& graph, uint64_t seed, const WeightSource* source) {
-  return [&graph, seed, source](const std::string& name, const Box& box, DType dtype, void* to) {
-    if (source != nullptr && source->has(name)) return source->read(name, box, dtype, to);
+  std::map<std::string, std::string> owners;  // by the name of an average
+  for (const State& state : graph.states) {
+    if (is_average(graph, state)) owners.emplace(graph.name_of(state), state.owner);
+  }
+  return [&graph, seed, source, owners](const std::string& name, const Box& box, DType dtype, void* to) {
+    const auto owner = owners.find(name);
+    const std::string& read = owner == owners.end() ? name : owner->second;
+    if (source != nullptr && source->has(read)) return source->read(read, box, dtype, to);
     fill_initial(graph, seed, name, box, dtype, to);
   };
 }
@@ -187,6 +176,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
                   "got FitOptions::checkpoints too, expected only one of the two");
   }
   require_effects(is_said);
+  require_metrics(config_, model.job.own_metrics);
   refuse_shared_files(config_.files);
   require_writable(config_.files, model.job.place);
   if (fit_.prints) warn_of_oversubscription(config_, model.job.place, warning());
@@ -204,6 +194,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
 void TrainingSession::require_effects(const IsSaid& is_said) const {
   const auto is_asked = [&](std::string_view key) {
     if (key.starts_with("evaluation.") || (key == "files.resume_with" && model_.resume.is_set())) return false;
+    if (key == "files.keep_best" && fit_.validation && fit_.checkpoints) return false;
     return is_said(key);
   };
   refuse_ineffective(config_, is_asked, OptionNames::fields);
@@ -211,9 +202,13 @@ void TrainingSession::require_effects(const IsSaid& is_said) const {
 
 void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (fit_.test == nullptr) fit_.test = test;
-  if (config_.training.validate && fit_.validation == nullptr) fit_.validation = fit_.test;
-  if (config_.training.validate && fit_.validation == nullptr) {
-    refuse_option(OptionNames::fields, "training.validate",
+  const TrainingConfig& training = config_.training;
+  // Rows of the call are for validations after every epoch, unless the configuration asks for others.
+  validates_epochs_ = training.validate || (fit_.validation && training.validate_every == 0);
+  const bool validates = training.validate || training.validate_every > 0;
+  if (validates && fit_.validation == nullptr) fit_.validation = fit_.test;
+  if (validates && fit_.validation == nullptr) {
+    refuse_option(OptionNames::fields, training.validate ? "training.validate" : "training.validate_every",
                   "got no rows to validate on, expected FitOptions::validation, FitOptions::test or data.source");
   }
   if (!config_.training.evaluate) fit_.test = nullptr;
@@ -221,8 +216,9 @@ void TrainingSession::choose_tests(const DatasetPtr& test) {
 
 TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
   choose_tests(test);
-  tell_length(config_, fit_, rows->size(), reports_);
-  tell_left_out(config_, fit_, rows->size(), reports_);
+  for (const auto& note : {note_on_length, note_on_warm_up, note_on_left_out}) {
+    reports_.tell_progress(note(config_, fit_, rows->size()));
+  }
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
   model_.resume.find_latest(config_.files.checkpoint, warning(),
@@ -328,6 +324,10 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
+  run.rate = fit_.learning_rate;
+  run.validates_epochs = validates_epochs_;
+  run.validate_every = config_.training.validate_every;
+  run.restores_best = config_.files.restore_best;
   record_events(reports_.run_folder(), config_.files.checkpoint, run);
   run.begin =
       is_fresh ? fresh_states(program.graph, config_.training.seed, source_.get()) : states_from(model_.states.all());
@@ -415,6 +415,7 @@ TrainingEnd TrainingSession::end(TrainingResult&& result) {
                     .stopped_by = result.stopped_by,
                     .saved_step = result.saved_step,
                     .checkpoint_error = result.checkpoint_error,
+                    .restored_step = result.restored_step,
                     .test = std::nullopt};
   if (const auto& scale = result.position.loss_scale) {
     ended.loss_scale = KeptLossScale{*scale, result.position.measures[kScaleMeasure]};
@@ -432,9 +433,14 @@ void TrainingSession::report_end(const TrainingEnd& end) {
   if (end.stopped_by != 0) {
     reports_.tell(fmt::format("\ninterrupted: the training ends after step {}\n", end.step));
   }
+  if (end.restored_step >= 0) {
+    reports_.tell(fmt::format("restored the weights after step {}, the best {}\n", end.restored_step, files.keep_best));
+  }
   if (!files.save.empty()) {
     model_.states.save(model_.job, files.save);
-    reports_.tell(fmt::format("saved to {}\n", files.save));
+    const bool leaves_averages = config_.optimizer.ema > 0 && !files.save_averages;
+    reports_.tell(fmt::format("saved to {}{}\n", files.save,
+                              leaves_averages ? ", without the averages (--save-averages writes these)" : ""));
   }
   if (!files.checkpoint.empty() && end.checkpoint_error.empty()) {
     reports_.tell(fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step)));

@@ -41,8 +41,8 @@ class TrainingSession {
  private:
   void require_effects(const IsSaid& is_said) const;
   /// Sets the rows of the test to FitOptions::test, else `test`; none without `training.evaluate`. Sets the rows of
-  /// validation to the same if `training.validate` asks for one and FitOptions::validation is null. Throws
-  /// InvalidArgument if there are no rows for it.
+  /// validation to the same if `training.validate` or `validate_every` asks for one and FitOptions::validation is null.
+  /// Throws InvalidArgument if there are no rows for it.
   void choose_tests(const DatasetPtr& test);
   void warn(const std::string& message) const { warning()(message); }
   /// Returns the function that prints a warning and records it in the run.
@@ -69,6 +69,7 @@ class TrainingSession {
   const TrainedModel model_;
   const JobConfig& config_;
   FitOptions fit_;
+  bool validates_epochs_ = false;
   Reports reports_;
   std::unique_ptr<WeightSource> source_;  // weights that ranks read their parts of; null: none
 };

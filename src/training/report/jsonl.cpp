@@ -112,11 +112,15 @@ void JsonLines::on_step_end(const StepInfo& info) {
                   info.global_step, info.epoch, loss, info.learning_rate, info.seconds, rate, more));
 }
 
-void JsonLines::on_epoch_end(const EpochInfo& info) {
-  if (!info.validation) return;
-  const double loss = info.validation->loss;
-  write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}}}\n", step_,
-                    info.epoch, std::isfinite(loss) ? fmt::format("{}", loss) : "null", info.validation->accuracy()));
+void JsonLines::on_validation(const ValidationInfo& info) {
+  std::string more;
+  for (const Measured& one : info.metrics.measured) {
+    more += fmt::format(",\"validation_{}\":{}", one.name,
+                        std::isfinite(one.value) ? fmt::format("{}", one.value) : "null");
+  }
+  const double loss = info.metrics.loss;
+  write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}{}}}\n", step_,
+                    info.epoch, std::isfinite(loss) ? fmt::format("{}", loss) : "null", info.metrics.accuracy(), more));
 }
 
 void JsonLines::write(std::string_view line) {

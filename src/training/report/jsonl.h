@@ -30,7 +30,7 @@ class JsonLines : public Callback {
   JsonLines& operator=(JsonLines&&) = delete;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
-  void on_epoch_end(const EpochInfo& info) override;
+  void on_validation(const ValidationInfo& info) override;
 
  private:
   void open(bool goes_on);

@@ -31,9 +31,12 @@ Reports::Reports(const JobConfig& config, const Place& place, const Options& opt
   if (!files.tensorboard.empty()) {
     callbacks_.push_back(std::make_unique<TensorboardEvents>(files.tensorboard, options.warn));
   }
+  const std::string& best = files.keep_best;
+  if (!best.empty()) callbacks_.push_back(std::make_unique<BestCheckpoint>(best));
   if (config.training.patience) {
-    callbacks_.push_back(
-        std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *config.training.patience}, out_));
+    EarlyStopping::Options stopping{.patience = *config.training.patience};
+    if (!best.empty() || config.training.validate_every > 0) stopping.metric = best.empty() ? "loss" : best;
+    callbacks_.push_back(std::make_unique<EarlyStopping>(std::move(stopping), out_));
   }
 }
 
