@@ -69,6 +69,21 @@ void note_collectives(const TrainingRun& run, RankRun& rank, const Communicator&
   if (!note.empty()) run.warn(note);
 }
 
+/// Describes the place of a step, counted from 0, in the training.
+StepInfo info_of(const TrainingRun& run, int64_t step) {
+  StepInfo info;
+  info.epoch = step / run.info.steps_per_epoch + 1;
+  info.step = step % run.info.steps_per_epoch + 1;
+  info.global_step = step + 1;
+  info.samples = run.batch;
+  return info;
+}
+
+double loss_of_step(RankRun& rank, Recorder* recorder) {
+  const Recorded recorded(recorder, {.kind = Span::result});
+  return rank.executor().output("loss").at(0);
+}
+
 class Loop {
  public:
   Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
@@ -230,18 +245,15 @@ class Loop {
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
     const double scale = scale_.value();
     const bool updated = compute(step);
-    const double loss = loss_of_step();
+    const double loss = loss_of_step(rank_, recorder());
     epoch_.add(loss, recorder_ ? recorder_->exposed_seconds() : 0);
-    StepInfo info{.epoch = step / run_.info.steps_per_epoch + 1,
-                  .step = step % run_.info.steps_per_epoch + 1,
-                  .global_step = step + 1,
-                  .loss = loss,
-                  .skipped = !updated,
-                  .loss_scale = scale,
-                  .seconds = seconds_since(begin),
-                  .samples = run_.batch,
-                  .learning_rate = learning_rate_of(step),
-                  .elapsed = elapsed_};
+    StepInfo info = info_of(run_, step);
+    info.loss = loss;
+    info.skipped = !updated;
+    info.loss_scale = scale;
+    info.seconds = seconds_since(begin);
+    info.learning_rate = learning_rate_of(step);
+    info.elapsed = elapsed_;
     if (recorder_) info.exposed_communication = recorder_->exposed_seconds();
     info.memory = events_.memory();
     return info;
@@ -276,11 +288,6 @@ class Loop {
 
   /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
   bool feeds_next(int64_t step) const { return step + 1 < run_.info.steps && !validations_.follows(step + 1); }
-
-  double loss_of_step() {
-    const Recorded recorded(recorder(), {.kind = Span::result});
-    return rank_.executor().output("loss").at(0);
-  }
 
   TrainingPosition position_at(int64_t step) const {
     TrainingPosition position = run_.position;

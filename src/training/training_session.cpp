@@ -154,6 +154,17 @@ FillState states_from(const States& states) {
   };
 }
 
+/// Returns the plan that the program runs, as a text for checkpoints; "" if it has none.
+std::string plan_of(const ModelJob& job, const Program& program, const std::vector<Column>& columns) {
+  const JobConfig& config = job.config;
+  std::optional<PlanFile> plan = plan_file_of(config, program, all_ops());
+  if (!plan) return "";
+  plan->cluster = config.files.cluster;
+  plan->network = network_fingerprint(
+      config, {.network = job.network, .columns = columns, .batch = config.training.batch, .ranks = plan->ranks});
+  return print(*plan);
+}
+
 }  // namespace
 
 Program training_program(const ModelJob& job, const DatasetPtr& rows) {
@@ -331,18 +342,8 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
   record_events(reports_.run_folder(), config_.files.checkpoint, run);
   run.begin =
       is_fresh ? fresh_states(program.graph, config_.training.seed, source_.get()) : states_from(model_.states.all());
-  if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(program, rows->columns());
+  if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(job, program, rows->columns());
   return run;
-}
-
-std::string TrainingSession::plan_of(const Program& program, const std::vector<Column>& columns) const {
-  std::optional<PlanFile> plan = plan_file_of(config_, program, all_ops());
-  if (!plan) return "";
-  plan->cluster = config_.files.cluster;
-  plan->network = network_fingerprint(
-      config_,
-      {.network = model_.job.network, .columns = columns, .batch = config_.training.batch, .ranks = plan->ranks});
-  return print(*plan);
 }
 
 /// Sets the length of the training, counted from its first step, and that of its schedule if none is given. Throws

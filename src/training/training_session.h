@@ -63,8 +63,6 @@ class TrainingSession {
   /// RuntimeFailure(cannot_write) for the file of weights, and what FitOptions::ended throws.
   TrainingEnd end(TrainingResult&& result);
   void report_end(const TrainingEnd& end);
-  /// Returns the plan as text; "" for a program that a plan file cannot express.
-  std::string plan_of(const Program& program, const std::vector<Column>& columns) const;
 
   const TrainedModel model_;
   const JobConfig& config_;

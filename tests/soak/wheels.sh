@@ -13,8 +13,8 @@ mkdir -p "$folder"
 cat >"$folder/first_jobs.sh" <<'JOBS'
 set -euo pipefail
 cd "$(mktemp -d)"
-python3 -m venv venv
-venv/bin/pip install -q /wheels/partita-*-cp"$1"-*.whl
+"python$1" -m venv venv
+venv/bin/pip install -q /wheels/partita-*-cp"${1/./}"-*.whl
 export PATH=$PWD/venv/bin:$PATH OMP_WAIT_POLICY=passive
 partita --version
 partita doctor | tail -n 1
@@ -57,7 +57,9 @@ for system in "${systems[@]}"; do
   mountpoint -q "$root/dev/shm" || mount -t tmpfs tmpfs "$root/dev/shm"
   echo "== $suite, Python $python, $(chroot "$root" ldd --version | head -n 1)"
   start=$SECONDS
-  chroot "$root" bash /first_jobs.sh "${python/./}" || { echo "$suite: failed"; failed=1; }
+  mkdir -p "$root/etc/ssl/certs"
+  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"  # a proxy may have an authority of its own
+  chroot "$root" bash /first_jobs.sh "$python" || { echo "$suite: failed"; failed=1; }
   echo "$suite: $((SECONDS - start)) s"
   umount "$root/dev/shm" "$root/proc"
 done
