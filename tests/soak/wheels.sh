@@ -19,7 +19,7 @@ export PATH=$PWD/venv/bin:$PATH OMP_WAIT_POLICY=passive
 partita --version
 partita doctor | tail -n 1
 partita train lenet --data synthetic --steps 8 --ranks 4 --save weights.safetensors | tail -n 1
-partita plan llama:8b --ranks 8 --cluster h100 | tail -n 1
+partita plan llama:8b --cluster h100 --batch 64 --dtype bf16 | grep step
 partita launch --ranks 2 -- partita train lenet --data synthetic --steps 8 | tail -n 1
 python3 - <<'PYTHON'
 import numpy

@@ -26,6 +26,13 @@ bool encode_pieces(void* pieces, const char* text, size_t bytes, void (*add)(voi
   return true;
 }
 
+void decode_pieces(void* pieces, const int32_t* ids, size_t count,
+                   void (*add)(void* text, const char* part, size_t bytes), void* text) {
+  std::string decoded;
+  if (!static_cast<Pieces*>(pieces)->Decode(std::vector<int>(ids, ids + count), &decoded).ok()) return;
+  add(text, decoded.data(), decoded.size());
+}
+
 int64_t size_of_pieces(void* pieces) { return static_cast<Pieces*>(pieces)->GetPieceSize(); }
 
 int32_t id_of_piece(void* pieces, const char* token) {
@@ -34,7 +41,7 @@ int32_t id_of_piece(void* pieces, const char* token) {
   return id >= 0 && one->IdToPiece(id) == token ? id : -1;
 }
 
-constexpr PartitaPiecesApi kApi{open_pieces, close_pieces, encode_pieces, size_of_pieces, id_of_piece};
+constexpr PartitaPiecesApi kApi{open_pieces, close_pieces, encode_pieces, decode_pieces, size_of_pieces, id_of_piece};
 
 }  // namespace
 

@@ -11,11 +11,14 @@ extern "C" {
 inline constexpr const char* kPiecesModule = "libpartita_sentencepiece.so";
 
 /// Functions of the module. `open` returns null if the bytes are no model. `encode` calls `add` with each id, and
-/// returns false if the text cannot be encoded. `id_of` returns -1 if there is no such token.
+/// returns false if the text cannot be encoded. `decode` calls `add` with the text of ids below `size`. `id_of` returns
+/// -1 if there is no such token.
 struct PartitaPiecesApi {
   void* (*open)(const char* model, size_t bytes);
   void (*close)(void* pieces);
   bool (*encode)(void* pieces, const char* text, size_t bytes, void (*add)(void* ids, int32_t id), void* ids);
+  void (*decode)(void* pieces, const int32_t* ids, size_t count,
+                 void (*add)(void* text, const char* part, size_t bytes), void* text);
   int64_t (*size)(void* pieces);
   int32_t (*id_of)(void* pieces, const char* token);
 };

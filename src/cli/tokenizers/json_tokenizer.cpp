@@ -32,6 +32,7 @@ struct JsonTokenizerParts {
   AddedTokens raw{}, normalized{};  // found before and after normalization
   ByteVocabulary vocabulary{};
   std::unordered_map<std::string, int32_t> ids{};
+  std::unordered_map<int32_t, std::string> texts{};  // by id, in bytes
   int64_t count = 0;
 };
 
@@ -55,6 +56,14 @@ class JsonTokenizer : public Tokenizer {
               parts_.forms.empty() ? rest : form, [&](std::string_view words) { split(words, 0, ids); }, take);
         },
         take);
+  }
+  std::string decode(const std::vector<int32_t>& ids) const override {
+    std::string text;
+    for (const int32_t id : ids) {
+      const auto found = parts_.texts.find(id);
+      if (found != parts_.texts.end()) text += found->second;
+    }
+    return text;
   }
   int64_t vocabulary() const override { return parts_.count; }
   std::optional<int32_t> id_of(const std::string& token) const override {
@@ -211,7 +220,11 @@ class JsonTokenizerReader {
     if (flag(model, "byte_fallback", false)) refuse("byte_fallback not supported", "true", "false");
     const Json& vocabulary = member(model, "vocab");
     if (!vocabulary.is_object()) refuse("no vocabulary", vocabulary.type_name(), "an object of ids");
-    for (const auto& [token, value] : vocabulary.items()) add_id(token, id(value));
+    std::string written;
+    for (const auto& [token, value] : vocabulary.items()) {
+      add_id(token, id(value));
+      parts_.texts[id(value)] = bytes_of_token(token, written) ? written : token;
+    }
     for (int byte = 0; byte < 256; ++byte) {
       const std::string token = character_of(static_cast<uint8_t>(byte));
       parts_.vocabulary.byte_ids[static_cast<size_t>(byte)] = id_of_part(token, "a byte");
@@ -267,6 +280,7 @@ class JsonTokenizerReader {
       if (token.text.empty()) continue;
       if (flag(one, "single_word", false)) refuse("single_word not supported", "true", "false");
       add_id(token.text, token.id);
+      parts_.texts[token.id] = token.text;
       const bool is_normalized = flag(one, "normalized", true);
       if (is_normalized) token.text = in_form(token.text, parts_.forms);
       (is_normalized ? parts_.normalized : parts_.raw).add(std::move(token));

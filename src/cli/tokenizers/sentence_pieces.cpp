@@ -39,6 +39,14 @@ class SentencePieces : public Tokenizer {
     if (api_.encode(pieces_.get(), text.data(), text.size(), add, &ids)) return;
     throw InvalidFile("[tokenizer] SentencePiece cannot encode a text, got one of {} bytes, expected ids", text.size());
   }
+  std::string decode(const std::vector<int32_t>& ids) const override {
+    std::string text;
+    const auto add = [](void* to, const char* part, size_t bytes) {
+      static_cast<std::string*>(to)->append(part, bytes);
+    };
+    api_.decode(pieces_.get(), ids.data(), ids.size(), add, &text);
+    return text;
+  }
   int64_t vocabulary() const override { return api_.size(pieces_.get()); }
   std::optional<int32_t> id_of(const std::string& token) const override {
     const int32_t id = api_.id_of(pieces_.get(), token.c_str());

@@ -14,6 +14,7 @@ class ByteTokenizer : public Tokenizer {
   void encode(std::string_view text, std::vector<int32_t>& ids) override {
     for (const char byte : text) ids.push_back(static_cast<uint8_t>(byte));
   }
+  std::string decode(const std::vector<int32_t>& ids) const override { return {ids.begin(), ids.end()}; }
   int64_t vocabulary() const override { return 256; }
   std::optional<int32_t> id_of(const std::string&) const override { return std::nullopt; }
   bool takes_any_bytes() const override { return true; }

@@ -17,6 +17,8 @@ class Tokenizer {
   /// Appends the ids of a text, which is valid UTF-8 unless `takes_any_bytes`, to `ids`. Throws InvalidFile if the text
   /// cannot be split by the tokenizer's patterns.
   virtual void encode(std::string_view text, std::vector<int32_t>& ids) = 0;
+  /// Returns the text of ids, each of which is one of the tokenizer's or has no text. It may end within a character.
+  virtual std::string decode(const std::vector<int32_t>& ids) const = 0;
   /// Returns the smallest number that is above all ids.
   virtual int64_t vocabulary() const = 0;
   /// Returns the id of a whole token, if there is one that is called so.
