@@ -1,11 +1,13 @@
 // partita import and export: weights of other programs in the names of this one, and the reverse.
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
 #include "base/is_folder.h"
 #include "base/text_file.h"
 #include "cli/command_line.h"
+#include "frontend/network/adapters.h"
 #include "job/toml.h"
 #include "runtime/checkpoint/renamed_weights.h"
 #include "runtime/checkpoint/saved_states.h"
@@ -14,6 +16,7 @@
 #include "training/configuration.h"
 #include "zoo/hugging_face/export.h"
 #include "zoo/hugging_face/folder.h"
+#include "zoo/merged_adapters.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {
@@ -23,13 +26,16 @@ constexpr int64_t kMaxNamesBytes = int64_t{16} << 20;
 
 struct ExchangeFlags {
   std::vector<std::string> paths;
-  std::string out, model, names;
+  std::string out, model, names, base;
 };
+
+Graph graph_of(const std::string& model) {
+  return ZooJob(configured(model, {}), Place{.cores = 1}).program(Purpose::evaluation, Stage::graph).graph;
+}
 
 /// Returns the weights of a model of the zoo, and its configuration.
 std::pair<std::vector<NamedType>, JobConfig> described_weights(const std::string& model) {
-  const ZooJob job(configured(model, {}), Place{.cores = 1});
-  return {weights_of(job.program(Purpose::evaluation, Stage::graph).graph), job.config()};
+  return {weights_of(graph_of(model)), ZooJob(configured(model, {}), Place{.cores = 1}).config()};
 }
 
 std::unique_ptr<WeightSource> opened_source(const ExchangeFlags& flags, const std::vector<NamedType>& weights) {
@@ -79,21 +85,69 @@ std::string model_of(const ExchangeFlags& flags, const SavedStates& states) {
                         states.path());
 }
 
-void run_export(const ExchangeFlags& flags) {
-  SavedStates states(flags.paths[0]);
-  const std::string spec = model_of(flags, states);
-  const auto [weights, config] = described_weights(spec);
+/// Returns the weights that a file has, in its types. Throws InvalidFile if it lacks one of `weights` or has it in
+/// another shape.
+std::vector<NamedType> saved_types(const std::vector<NamedType>& weights, const SavedStates& states,
+                                   const std::string& spec) {
   std::map<std::string, Type> saved;
   for (const SavedState& entry : states.entries()) saved.emplace(entry.name, entry.type);
-  std::vector<NamedType> exported;
+  std::vector<NamedType> types;
   for (const auto& [name, type] : weights) {
     const auto found = saved.find(name);
     if (found == saved.end() || found->second.shape != type.shape) {
       throw InvalidFile("[export] {}: not the weights of {}, got {} '{}', expected {}", states.path(), spec,
                         found == saved.end() ? "no" : print(found->second), name, print(type));
     }
-    exported.push_back({name, found->second});
+    types.push_back({name, found->second});
   }
+  return types;
+}
+
+/// Writes the weights of --base with the additions in the file merged into them.
+void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::string& spec) {
+  const auto [weights, config] = described_weights(spec);
+  const std::vector<NamedType> adapters = adapters_of(graph_of(spec));
+  saved_types(adapters, states, spec);
+  std::vector<std::string> names;
+  for (const NamedType& one : adapters) names.push_back(one.name);
+  std::map<std::string, Type> types;
+  for (const auto& [name, type] : weights) types.emplace(name, type);
+  ReadTensor base;
+  std::shared_ptr<WeightSource> source;
+  std::shared_ptr<SavedStates> saved;
+  if (is_hugging_face(flags.base)) {
+    source = open_hugging_face(flags.base, weights);
+    base = [source, types](const std::string& name) {
+      Array array(types.at(name));
+      source->read(name, whole_box(array.type().shape), array.type().dtype, array.data());
+      return array;
+    };
+  } else {
+    saved = std::make_shared<SavedStates>(flags.base);
+    saved_types(weights, *saved, spec);
+    base = [saved](const std::string& name) { return saved->read(name); };
+  }
+  const std::vector<NamedType> exported = saved == nullptr ? weights : saved_types(weights, *saved, spec);
+  const ReadTensor own = [&](const std::string& name) { return states.read(name); };
+  export_hugging_face(make_model(without_adapters(spec)), exported, merged(make_model(spec), names, own, base),
+                      flags.out);
+  std::cout << fmt::format("{}: {} weights of {}, with {} additions\n", flags.out, exported.size(),
+                           without_adapters(spec), adapters.size() / 2);
+}
+
+void run_export(const ExchangeFlags& flags) {
+  SavedStates states(flags.paths[0]);
+  const std::string spec = model_of(flags, states);
+  const bool has_adapters =
+      std::ranges::any_of(states.entries(), [](const SavedState& entry) { return is_adapter(entry.name); });
+  if (has_adapters == flags.base.empty()) {
+    throw InvalidArgument("[export] {}: {}", states.path(),
+                          has_adapters ? "additions to products alone, got no --base, expected the weights they are for"
+                                       : fmt::format("whole weights, got --base {}, expected none", flags.base));
+  }
+  if (has_adapters) return export_merged(flags, states, spec);
+  const auto [weights, config] = described_weights(spec);
+  const std::vector<NamedType> exported = saved_types(weights, states, spec);
   export_hugging_face(
       make_model(spec), exported, [&](const std::string& name) { return states.read(name); }, flags.out);
   std::cout << fmt::format("{}: {} weights of {}\n", flags.out, exported.size(), spec);
@@ -120,6 +174,8 @@ void add_exchange(CLI::App& app) {
   out->add_option("--out", flags->out, "The folder")->required()->type_name("DIR");
   out->add_option("--model", flags->model, "Model whose weights they are; default: that of the file")
       ->type_name("MODEL");
+  out->add_option("--base", flags->base, "Weights that the additions (lora) in PATH are merged into")
+      ->type_name("PATH");
   out->footer("Example: partita export run --out folder");
 }
 

@@ -151,8 +151,8 @@ void add_generate(CLI::App& app) {
   const auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = add_command(app, "generate", "Write text with a trained language model", flags, run_generate);
   add_job_flags(*command, flags->job, [](const JobOption& option) {
-    return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
-           option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
+    return option.key() == "files.load" || option.key() == "files.adapters" || option.key() == "training.seed" ||
+           option.key() == "ranks.threads" || option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
            option.key() == "training.dtype" || rounds_values(option);
   });
   command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();

@@ -119,7 +119,7 @@ class Checks {
     const auto refuse_without = [&](const std::vector<std::string>& keys, const char* key, const char* value) {
       refuse(keys, fmt::format("got no {}, expected {}", text(key), text(key, value)));
     };
-    if (files.load.empty()) refuse_without({"files.load_averages"}, "files.load", "DIR");
+    if (files.load.empty()) refuse_without({"files.load_averages", "files.adapters"}, "files.load", "DIR");
     if (files.save.empty()) {
       refuse_without({"files.save_averages"}, "files.save", "FILE");
     } else if (config_.optimizer.ema == 0) {

@@ -445,6 +445,9 @@ void add_files(List& list) {
   file(list.add("save", "save", Effect::files, PARTITA_FIELD(files.save),
                 "Write the trained weights to this file (safetensors, or a .ckpt of MindSpore if its name ends so)"))
       .synonyms = {"output", "out", "save-path"};
+  file(list.add("adapters", "adapters", Effect::files, PARTITA_FIELD(files.adapters),
+                "Load the additions to products (lora) in this file, too, which --save has written"))
+      .synonyms = {"lora-weights"};
   list.add("load_averages", "load-averages", Effect::files, PARTITA_FIELD(files.load_averages),
            "Take the averages of a checkpoint (--ema) as weights");
   list.add("save_averages", "save-averages", Effect::files, PARTITA_FIELD(files.save_averages),

@@ -55,7 +55,8 @@ Model::Model(Network network, const JobConfig& config, const Place& place)
       rows_(rows_of(job_.config)) {
   if (place.ranks() > 1) job_.world = &process_world(*place.launched);
   refuse_other_loss();
-  if (!job_.config.files.load.empty()) states_.load(job_.config.files.load, job_.config.files.load_averages);
+  const FilesConfig& files = job_.config.files;
+  if (!files.load.empty()) states_.load(files.load, files.load_averages, files.adapters);
   if (!job_.config.files.resume.empty()) resume_.set(job_.config.files.resume);
 }
 

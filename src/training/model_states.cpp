@@ -1,6 +1,9 @@
 #include "training/model_states.h"
 
+#include <algorithm>
+
 #include "base/is_folder.h"
+#include "frontend/network/adapters.h"
 #include "ir/optimizers/averages.h"
 #include "runtime/checkpoint/documented_names.h"
 #include "runtime/checkpoint/saved_states.h"
@@ -79,16 +82,43 @@ std::map<std::string, Array> weights_in(const std::string& path, const Graph& gr
   return weights;
 }
 
+/// Returns the additions to products in a file, in the types of the graph; none for "". Throws MissingFile and
+/// InvalidFile as read_weights_file does, and InvalidFile if they are not those of the graph.
+std::map<std::string, Array> adapters_in(const std::string& path, const Graph& graph) {
+  std::map<std::string, Array> adapters;
+  if (path.empty()) return adapters;
+  std::map<std::string, Array> tensors = read_weights_file(path).tensors;
+  for (const auto& [name, type] : adapters_of(graph)) {
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) {
+      throw InvalidFile("[adapters] {}: no tensor for '{}', got {} others, expected {}", path, name, tensors.size(),
+                        print(type));
+    }
+    adapters.emplace(name, fitted(found->second, type, name, path));
+    tensors.erase(found);
+  }
+  if (tensors.empty()) return adapters;
+  throw InvalidFile("[adapters] {}: tensor '{}' is no addition of this network, got {} such, expected {} alone", path,
+                    tensors.begin()->first, tensors.size(), adapters.size());
+}
+
 }  // namespace
 
-void ModelStates::load(const std::string& path, bool averages) {
+void ModelStates::load(const std::string& path, bool averages, const std::string& adapters) {
   loads_averages_ = averages;
+  adapters_path_ = adapters;
   if (known_.states.empty()) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_, weights_in(path, known_, averages), path);
+  take_loaded(known_, path);
   loaded_path_.clear();
+}
+
+void ModelStates::take_loaded(const Graph& graph, const std::string& path) {
+  std::map<std::string, Array> weights = weights_in(path, graph, loads_averages_);
+  for (auto& [name, array] : adapters_in(adapters_path_, graph)) weights.insert_or_assign(name, array);
+  take_weights(states_, graph, weights, path);
 }
 
 void ModelStates::assign(States values) {
@@ -120,7 +150,9 @@ void ModelStates::save(const ModelJob& job, const std::string& path) const {
   check_finite(states_, weight_names_);
   if (!job.writes_files()) return;
   std::vector<std::pair<std::string, Array>> weights;
+  const bool has_adapters = std::ranges::any_of(weight_names_, is_adapter);
   for (const std::string& name : weight_names_) {
+    if (has_adapters && !is_adapter(name)) continue;  // they are as they were loaded
     const auto average = job.config.files.save_averages ? states_.find(average_of(name)) : states_.end();
     weights.emplace_back(name, average != states_.end() ? average->second : states_.at(name));
   }
@@ -151,7 +183,7 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   add_initial_states(states_, graph, seed);
   require_types(states_, graph);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, weights_in(loaded_path_, graph, loads_averages_), loaded_path_);
+  take_loaded(graph, loaded_path_);
   loaded_path_.clear();
 }
 
@@ -190,7 +222,7 @@ void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
 bool ModelStates::have_source() const { return states_.empty() && is_hugging_face(loaded_path_); }
 
 std::unique_ptr<WeightSource> ModelStates::source(const Graph& graph) const {
-  return open_hugging_face(loaded_path_, weights_of(graph));
+  return overlaid(adapters_in(adapters_path_, graph), open_hugging_face(loaded_path_, weights_of(graph)));
 }
 
 void ModelStates::put_back(const Waiting& before) {

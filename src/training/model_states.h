@@ -16,7 +16,8 @@ class ModelStates {
   /// checked and take effect at once, else in the next `prepare`. Throws, at once or in that call, MissingFile if the
   /// file cannot be opened or the folder has no checkpoint, and InvalidFile if it is damaged or does not fit the
   /// network.
-  void load(const std::string& path, bool averages = false);
+  /// `adapters`: a file with additions to products (LoRA) to load, too; "": they begin with their initial values.
+  void load(const std::string& path, bool averages = false, const std::string& adapters = "");
   /// Replaces states by name, and adds those that are not there. The next `prepare` that makes states checks their
   /// types.
   void assign(States values);
@@ -68,12 +69,14 @@ class ModelStates {
 
  private:
   void require_some() const;
+  /// Takes the weights in `path` and the additions of `load`. Throws what `load` throws.
+  void take_loaded(const Graph& graph, const std::string& path);
 
   States states_;
   Graph known_{};       // states of the last program; no nodes
   StateKinds kinds_{};  // kinds of the states of all programs
   std::vector<std::string> weight_names_;
-  std::string loaded_path_;
+  std::string loaded_path_, adapters_path_;
   bool loads_averages_ = false;
   TrainingPosition position_;  // after the last training
   bool is_released_ = false;   // dropped by a training that did not keep them

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/plain_text.h"
+#include "frontend/network/adapters.h"
 #include "zoo/hugging_face/folder.h"
 #include "zoo/models.h"
 
@@ -81,6 +83,16 @@ T in_range(const std::string& model, const std::string& name, const std::string&
   return value;
 }
 
+/// Adds what fine-tuning adds, if its options are given.
+void adapt(ZooModel& model, ModelSizes& options) {
+  AdapterOptions adapters{.rank = options.integer("lora", 0, 0, 1 << 16)};
+  adapters.alpha = options.number("lora_alpha", 2 * static_cast<double>(adapters.rank), 0, 1e6);
+  const std::vector<std::string> layers = options.words("lora_layers", "q+v");
+  if (adapters.rank > 0) adapters.layers = layers;
+  adapters.frozen = options.words("frozen", "");
+  if (adapters.rank > 0 || !adapters.frozen.empty()) model.layers = adapted(model.layers, std::move(adapters));
+}
+
 }  // namespace
 
 const std::string* ModelSizes::find(const std::string& name) {
@@ -112,6 +124,15 @@ double ModelSizes::number(const std::string& name, double fallback, double low, 
   const double value = text ? in_range<double>(model_, name, *text, low, high) : fallback;
   taken_[name] = fmt::format("{}", value);
   return value;
+}
+
+std::vector<std::string> ModelSizes::words(const std::string& name, const std::string& fallback) {
+  const std::string* text = find(name);
+  const std::string& given = text ? *text : fallback;
+  taken_[name] = given;
+  std::vector<std::string> words;
+  for (const std::string_view word : split_words(given, "+")) words.emplace_back(word);
+  return words;
 }
 
 void ModelSizes::check_all_used() const {
@@ -166,6 +187,7 @@ ZooModel make_model(const std::string& spec) {
     GivenSizes given = parse_sizes(spec, colon);
     ModelSizes options(name, std::move(given.published), std::move(given.options));
     ZooModel model = entry.make(options);
+    adapt(model, options);
     options.check_all_used();
     model.sizes = options.taken();
     model.recipe.model = spec;

@@ -28,6 +28,8 @@ class ModelSizes {
   /// number, for `integer` a whole one, from `low` to `high`.
   int64_t integer(const std::string& name, int64_t fallback, int64_t low, int64_t high);
   double number(const std::string& name, double fallback, double low, double high);
+  /// Returns the words of an option, which '+' separates: "q+v".
+  std::vector<std::string> words(const std::string& name, const std::string& fallback);
   /// Returns whether the option is 1, which may be 0 or 1.
   bool flag(const std::string& name, bool fallback) { return integer(name, fallback ? 1 : 0, 0, 1) == 1; }
   /// Returns the sizes that the model asked for, as texts.
@@ -73,9 +75,11 @@ std::vector<std::string> model_names();
 
 /// Makes a model from "NAME", "NAME:size=value,...", for a published model "NAME:SIZE,...", or
 /// "hf:FOLDER,size=value..", the model in a folder of Hugging Face (hugging_face/folder.h), whose weights the recipe
-/// loads. Sets `recipe.model` to that text, for a folder to that of the model in it. Throws InvalidArgument with the
-/// nearest name for an unknown model or size, and for sizes that are malformed, given twice or out of range. Sizes that
-/// do not fit each other may be refused only when the network is built.
+/// loads. Sets `recipe.model` to that text, for a folder to that of the model in it. Besides its own sizes every model
+/// has those of fine-tuning (frontend/network/adapters.h): lora (rank of additions to products; 0: none), lora_alpha,
+/// lora_layers (patterns of layers, separated by '+') and frozen (patterns of parameters). Throws InvalidArgument with
+/// the nearest name for an unknown model or size, and for sizes that are malformed, given twice or out of range. Sizes
+/// that do not fit each other may be refused only when the network is built.
 ZooModel make_model(const std::string& spec);
 
 /// Returns the format of rows of `tokens` tokens, each with its next token as label. `vocabulary` is the number of

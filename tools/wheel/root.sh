@@ -29,7 +29,7 @@ unpack() {
 }
 
 unpack "$root" "$debian" bullseye main libc6 libc6-dev linux-libc-dev libcrypt-dev libgcc-s1 libgomp1 zlib1g zlib1g-dev liblzma5 \
-  liblzma-dev libturbojpeg0 libturbojpeg0-dev libpng16-16 libpng-dev libprotobuf-lite23 libprotobuf-dev libxxhash-dev \
+  liblzma-dev libturbojpeg0 libturbojpeg0-dev libpng16-16 libpng-dev libprotobuf-lite23 libprotobuf-dev libxxhash-dev libpcre2-8-0 libpcre2-dev libutf8proc2 libutf8proc-dev \
   libopenmpi-dev
 # The C++ library of the compiler, and libraries that are headers.
 version=$(g++ -dumpversion | cut -d. -f1)

@@ -28,14 +28,6 @@ std::string listed_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<NamedType> weights_of(const Graph& graph) {
-  std::vector<NamedType> weights;
-  for (const State& state : graph.states) {
-    if (is_weight(state.kind)) weights.push_back({graph.name_of(state), graph.type(state.entry)});
-  }
-  return weights;
-}
-
 RenamedWeights::RenamedWeights(TensorFiles files, const NameTable& table, const std::vector<NamedType>& weights,
                                const std::string& path)
     : files_(std::move(files)) {

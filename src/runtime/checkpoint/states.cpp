@@ -5,6 +5,7 @@
 
 #include "base/philox.h"
 #include "frontend/network/initializers.h"
+#include "frontend/network/adapters.h"
 #include "ir/optimizers/averages.h"
 #include "runtime/checkpoint/checkpoint.h"
 
@@ -123,6 +124,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     const std::string& name = graph.name_of(state);
     const auto found = weights.find(name);
     if (found == weights.end()) {
+      if (is_adapter(name)) continue;  // begins with its initial values
       if (const std::string prefix = common_prefix(expected, weights); !prefix.empty()) {
         throw InvalidFile(
             "[load] {}: names of tensors begin with '{}', got '{}{}', expected '{}': save them without it, as "

@@ -34,10 +34,10 @@ void require_types(const States& states, const Graph& graph);
 Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path);
 
 /// Overwrites the parameters and statistics of `graph` in `states` by `weights`, and averages by those of their
-/// parameters. Float types are converted. Skips the
-/// batch counters that PyTorch keeps next to running statistics, and what a checkpoint holds besides weights. Throws
-/// InvalidFile, naming `path`, for a missing or unknown tensor, another shape, or a float in place of another type or
-/// the reverse; `states` are unchanged then.
+/// parameters. Float types are converted. Leaves additions to products (LoRA) that `weights` lacks as they are. Skips
+/// the batch counters that PyTorch keeps next to running statistics, and what a checkpoint holds besides weights.
+/// Throws InvalidFile, naming `path`, for a missing or unknown tensor, another shape, or a float in place of another
+/// type or the reverse; `states` are unchanged then.
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
 

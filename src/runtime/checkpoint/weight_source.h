@@ -1,6 +1,8 @@
 #pragma once
 // Weights that are read when a rank asks for its part of them.
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,13 @@ struct NamedType {
   Type type;
 };
 
-/// Returns the parameters and statistics of a graph, in its order.
+/// Returns the parameters and statistics of a graph, in its order, without additions to products (LoRA), which no other
+/// program has under these names.
 std::vector<NamedType> weights_of(const Graph& graph);
+/// Returns the additions to products, in the order of the graph.
+std::vector<NamedType> adapters_of(const Graph& graph);
+
+/// Returns the arrays by name as weights, and those that they lack from `rest`, unless it is null.
+std::unique_ptr<WeightSource> overlaid(std::map<std::string, Array> arrays, std::unique_ptr<WeightSource> rest);
 
 }  // namespace partita
