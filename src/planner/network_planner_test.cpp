@@ -125,8 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(MemoryCase{"mlp:layers=6,hidden=512", false}, MemoryCase{"lenet", false, false},
                     MemoryCase{"resnet18:size=32", false, false}, MemoryCase{"resnet50:size=32", false},
                     MemoryCase{"wide_resnet", false}, MemoryCase{"inception", false, false}, MemoryCase{"vit:layers=4"},
-                    MemoryCase{"gpt"}, MemoryCase{"llama"}, MemoryCase{"bert:layers=4"}, MemoryCase{"t5", true, false},
-                    MemoryCase{"moe", true, false}, MemoryCase{"recommender", false, false}));
+                    MemoryCase{"gpt"}, MemoryCase{"llama"}, MemoryCase{"llama:lora=4,lora_layers=*"},
+                    MemoryCase{"bert:layers=4"}, MemoryCase{"t5", true, false}, MemoryCase{"moe", true, false},
+                    MemoryCase{"recommender", false, false}));
 
 // The search obeys estimates, so these must know what the program keeps, and the program must keep no more.
 TEST(NetworkPlanner, EstimatesTheMemoryOfOptimizerSharding) {

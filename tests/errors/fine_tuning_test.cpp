@@ -1,0 +1,95 @@
+// Additions to products (LoRA) that are not what they should be, and options of generated text.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/program.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kTuned = "gpt:layers=1,hidden=8,heads=2,seq=8,lora=2",
+                     *kPlain = "gpt:layers=1,hidden=8,heads=2,seq=8";
+
+/// Weights, additions for them, and additions of another rank.
+struct TunedFiles {
+  TunedFiles() : base(path("base.safetensors")), own(path("own.safetensors")), wide(path("wide.safetensors")) {
+    train(kPlain, {"--save", base});
+    train(kTuned, {"--load", base, "--save", own});
+    train(std::string(kPlain) + ",lora=3", {"--load", base, "--save", wide});
+  }
+  std::string path(const char* name) const { return (folder.path() / name).string(); }
+  static void train(const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train",   model, "--data",    "synthetic", "--batch",  "4",
+                                   "--steps", "1",   "--threads", "1",         "--no-eval"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+  }
+  std::vector<std::string> eval(const std::string& adapters) const {
+    return {"eval", kTuned, "--data", "synthetic", "--load", base, "--adapters", adapters};
+  }
+
+  TempDir folder;
+  std::string base, own, wide;
+};
+
+TEST(FineTuningErrors, AdaptersAreThoseOfTheModel) {
+  const TunedFiles files;
+  EXPECT_EQ(run_program(files.eval(files.own)).exit_code, 0);
+  expect_refusal(files.eval(files.base), ExitCode::bad_input,
+                 {"[adapters] " + files.base + ": no tensor for 'h.0.attn.q.lora_a', got ", "expected f32[2,8]"});
+  expect_refusal(files.eval(files.wide), ExitCode::bad_input, {"'h.0.attn.q.lora_a'", "[3,8]", "[2,8]"});
+  expect_refusal({"eval", std::string(kTuned) + ",lora_layers=q", "--data", "synthetic", "--load", files.base,
+                  "--adapters", files.own},
+                 ExitCode::bad_input,
+                 {"[adapters] " + files.own + ": tensor 'h.0.attn.v.lora_a' is no addition of this network"});
+  expect_refusal(files.eval(files.path("none")), ExitCode::missing_file, {"[weights] cannot open"});
+  expect_refusal({"train", kTuned, "--adapters", files.own}, ExitCode::usage, {"--adapters", "--load"});
+}
+
+TEST(FineTuningErrors, ExportsWantTheWeightsOfAdditions) {
+  const TunedFiles files;
+  const std::string out = files.path("out");
+  expect_refusal({"export", files.own, "--out", out}, ExitCode::usage,
+                 {"[export] " + files.own + ": additions to products alone, got no --base"});
+  expect_refusal({"export", files.base, "--base", files.base, "--out", out}, ExitCode::usage,
+                 {"[export] " + files.base + ": whole weights, got --base"});
+  expect_refusal({"export", files.own, "--base", files.wide, "--out", out}, ExitCode::bad_input,
+                 {"[export] " + files.wide + ": not the weights of"});
+  EXPECT_FALSE(fs::exists(out));
+  EXPECT_EQ(run_program({"export", files.own, "--base", files.base, "--out", out}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(out + "/model.safetensors"));
+}
+
+TEST(FineTuningErrors, PatternsNameSomething) {
+  expect_refusal({"train", std::string(kPlain) + ",lora=2,lora_layers=query"}, ExitCode::usage,
+                 {"[lora] a pattern names nothing, got 'query', expected names of dense layers"});
+  expect_refusal({"train", std::string(kPlain) + ",frozen=body.*"}, ExitCode::usage,
+                 {"[lora] a pattern names nothing, got 'body.*', expected names of parameters"});
+}
+
+TEST(FineTuningErrors, OptionsOfGeneratedText) {
+  const TunedFiles files;
+  const std::vector<std::string> start{"generate", kPlain, "--load", files.base, "--length", "2"};
+  const auto refused = [&](const char* flag, const char* value, const std::vector<std::string>& parts) {
+    std::vector<std::string> words = start;
+    words.insert(words.end(), {flag, value});
+    expect_refusal(words, ExitCode::usage, parts);
+  };
+  EXPECT_EQ(run_program(start).exit_code, 0);
+  refused("--top-k", "-1", {"[--top-k]"});
+  refused("--top-p", "1.5", {"[--top-p] out of range, got 1.5, expected 0 to 1"});
+  refused("--repetition-penalty", "0", {"[--repetition-penalty] out of range, got 0, expected 0.01 to 100"});
+  refused("--tokenizer", "words", {"[--tokenizer] unknown tokenizer, got 'words'"});
+  const std::string small = files.path("small.safetensors");
+  TunedFiles::train("gpt:layers=1,hidden=8,heads=2,seq=8,vocab=100", {"--save", small});
+  expect_refusal({"generate", "--load", small, "--tokenizer", "bytes"}, ExitCode::usage,
+                 {"[--tokenizer] more tokens than the model, got 256 in bytes, expected at most 100"});
+}
+
+}  // namespace
+}  // namespace partita
