@@ -1,7 +1,11 @@
 // Files of token ids.
 
+#include <cstring>
+
 #include "cli/tokenizers/byte_pairs.h"
 #include "cli/tokenizers/tokenizer.h"
+#include "frontend/data/readers/npy_file.h"
+#include "frontend/data/readers/numpy_files.h"
 #include "frontend/data/readers/token_files.h"
 #include "fuzz/files.h"
 #include "fuzz/target.h"
@@ -60,6 +64,21 @@ void read_flat_tokens(const std::string& input) {
   read_some_rows(*read_tokens({path}, Split::train, {.tokens = 3, .vocabulary = 1 << 16}));
 }
 
+/// Elements that are read in place are those of the array.
+void read_npy_in_place(const std::string& input) {
+  const std::filesystem::path path = input_folder().write("place.npy", input);
+  const NpyFile file(path);
+  const Array array = read_npy(path);
+  require(array.type() == file.type(), "another type");
+  const int64_t count = file.type().elements(), first = count / 3;
+  Array part(Type{file.type().dtype, {count - first}});
+  file.read(first, count - first, part.data());
+  const auto bytes = static_cast<size_t>(part.type().bytes());
+  const auto* from =
+      static_cast<const std::byte*>(array.data()) + first * static_cast<int64_t>(size_of(part.type().dtype));
+  require(bytes == 0 || std::memcmp(part.data(), from, bytes) == 0, "other elements");
+}
+
 /// A tokenizer.json with two merges and the words of Llama 3.
 std::string some_tokenizer() {
   std::string vocabulary;
@@ -104,6 +123,15 @@ std::vector<FuzzTarget> tokens_targets() {
                                     "n" + npy_of_ids("<i8", "(5,)", little_endian({1, 2, 3, 4, 5}, 8))};
                },
            .read = read_flat_tokens,
+           .words = words},
+          {.name = "npy_in_place",
+           .seeds =
+               [] {
+                 return std::vector{npy_of_ids("<i2", "(2, 3)", std::string(12, '\2')),
+                                    npy_of_ids("<f4", "(3,)", std::string(12, '\2')),
+                                    npy_of_ids("|b1", "(4,)", std::string(4, '\2'))};
+               },
+           .read = read_npy_in_place,
            .words = words},
           {.name = "tokenizer",
            .seeds = [] { return std::vector{some_tokenizer()}; },
