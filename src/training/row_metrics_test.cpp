@@ -232,7 +232,7 @@ TEST(RowMetrics, AreCheckedBeforeATraining) {
   EXPECT_EQ(refused("r2"),
             "[metrics] mae, mse and r2 compare numbers, got labels i32[37] for f64[37,4], expected one for each");
   // A network of functions may have no logits.
-  const auto forward = [](Context& context, Columns& columns) -> NamedValues {
+  const auto forward = [](Context&, Columns& columns) -> NamedValues {
     return {{"scaled", columns.at("image")}};
   };
   const auto loss = [](Context&, Columns&, const NamedValues& outputs) -> NamedValues {
