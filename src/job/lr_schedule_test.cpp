@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 
 namespace partita {
 namespace {
@@ -46,6 +47,10 @@ TEST(LrSchedule, WarmUpRisesToTheRate) {
 TEST(LrSchedule, RefusesNumbersThatMakeNoSense) {
   EXPECT_THROW(verify({.learning_rate = -1}), InvalidArgument);
   EXPECT_THROW(verify({.warmup_steps = -1}), InvalidArgument);
+  EXPECT_EQ(refusal_of([] { verify({.final_rate = -1}); }),
+            "[lr-final] not a learning rate, got -1, expected a number from 0 that f64 can hold");
+  EXPECT_EQ(refusal_of([] { verify({.final_rate = 1e300}, DType::f32); }),
+            "[lr-final] not a learning rate, got 1e+300, expected a number from 0 that f32 can hold");
 }
 
 TEST(LrSchedule, ARateThatTheTypeCannotHold) {

@@ -30,7 +30,9 @@ std::vector<std::string> other_value(const JobOption& option) {
   const std::vector<std::string> now = option.get(JobConfig());
   switch (option.form) {
     case JobOption::Form::boolean: return {now.at(0) == "true" ? "false" : "true"};
-    case JobOption::Form::number: return {!now.empty() && now[0] == "1" ? "0.5" : "1"};
+    case JobOption::Form::number:
+      if (option.key() == "optimizer.ema") return {"0.5"};
+      return {!now.empty() && now[0] == "1" ? "0.5" : "1"};
     case JobOption::Form::list:
       if (option.key() == "plan.stage") return {"net/h/0..5=1"};
       if (option.key() == "plan.recompute_layers") return {"net/h/0..5=full"};

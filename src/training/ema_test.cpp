@@ -91,16 +91,37 @@ std::string describe(const JobConfig& config) {
                      plan.zero.level);
 }
 
+/// Expects that the metrics of a training's test are those of one rank that has its averages as weights.
+void expect_same_metrics(const Model& model, const Metrics& test, const std::string& what) {
+  JobConfig config = small_config(1);
+  config.evaluation.metrics = model.config().evaluation.metrics;
+  Model alone(small_network(), config, Place{.cores = 1});
+  States averages;
+  for (const auto& [name, value] : parameters_of(model.states())) {
+    averages.emplace(name, model.states().at(average_of(name)));
+  }
+  alone.assign(averages);
+  const Metrics expected = alone.eval(rows_of(Split::test));
+  EXPECT_NEAR(test.loss, expected.loss, 1e-12) << what;
+  ASSERT_EQ(test.measured.size(), expected.measured.size()) << what;
+  for (size_t i = 0; i < test.measured.size(); ++i) {
+    EXPECT_NEAR(test.measured[i].value, expected.measured[i].value, 1e-12) << test.measured[i].name << ": " << what;
+  }
+}
+
 TEST(Ema, EqualsTheAverageComputedOutsideUnderRandomPlans) {
   std::mt19937 random(7);
   for (const int ranks : {1, 2, 3, 4, 6, 8}) {
     for (int trial = 0; trial < 3; ++trial) {
-      const JobConfig config = draw_config(random, ranks);
+      JobConfig config = draw_config(random, ranks);
+      config.evaluation = {.batch = 1 + static_cast<int64_t>(random() % 40), .metrics = {"f1_macro,recall_micro"}};
       OutsideAverage outside(initial_parameters(config));
       Model model(small_network(), config, Place{.cores = 1});
       model.on_warning([](const std::string&) {});
-      model.train(rows_of(Split::train), {.epochs = 2, .callbacks = {&outside}, .prints = false});
+      const TrainingEnd end = model.train(
+          rows_of(Split::train), {.epochs = 2, .callbacks = {&outside}, .test = rows_of(Split::test), .prints = false});
       expect_equal(outside.averages, model.states(), describe(config));
+      expect_same_metrics(model, *end.test, describe(config));
       EXPECT_EQ(parameters_of(model.states()).size(), outside.averages.size());
     }
   }

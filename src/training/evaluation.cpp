@@ -252,12 +252,22 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
     if (whole < rows_) add_part(skip(dataset, whole), rows_ - whole);
     classifies_ = classifies_ || row_passes_->passes()[pass].compares_labels;
   }
-  if (reads_rows && !classifies_) {
+  if (reads_rows) require_metrics();
+  if (!options_.ignored_label) options_.ignored_label = find_ignored_class(row_passes_->whole());
+}
+
+void Evaluation::require_metrics() const {
+  if (!classifies_) {
     throw InvalidArgument(
         "[metrics] nothing to compare, got a network or rows without it, expected an output 'logits' and a column "
         "'label'");
   }
-  if (!options_.ignored_label) options_.ignored_label = find_ignored_class(row_passes_->whole());
+  const Graph& whole = row_passes_->whole();
+  const Type& logits = whole.type(whole.output("logits"));
+  for (const Input& input : whole.inputs) {
+    const ValueInfo& value = whole.values[static_cast<size_t>(input.value)];
+    if (value.name == "label") RowMetrics(options_.metrics).require_fit(logits, value.type);
+  }
 }
 
 std::vector<const Program*> Evaluation::programs() const {

@@ -64,6 +64,8 @@ class Evaluation {
   };
   class Counter;
   class Joiner;
+  /// Checks that the metrics fit the network and the rows. Throws InvalidArgument otherwise.
+  void require_metrics() const;
   using MakeRank = std::function<std::unique_ptr<RankRun>(const Program&)>;
   /// Values over all rows, by name.
   using Values = std::map<std::string, Array>;

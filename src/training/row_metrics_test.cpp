@@ -7,6 +7,8 @@
 #include "base/test_refusal.h"
 #include "frontend/data/loading/batch.h"
 #include "frontend/data/readers/memory_rows.h"
+#include "frontend/network/functions.h"
+#include "frontend/network/initializers.h"
 #include "frontend/network/layers/layers.h"
 #include "support/ranks.h"
 #include "training/test_training.h"
@@ -211,6 +213,37 @@ TEST(RowMetrics, EvaluationsInBatchesOnRanksMeasureAllRows) {
       }
     }
   }
+}
+
+TEST(RowMetrics, AreCheckedBeforeATraining) {
+  const Network network("metrics", sequential({dense(4)}), Loss::sparse);
+  const auto refused = [&](const std::string& name) {
+    JobConfig config = small_config(1);
+    config.evaluation.metrics = {name};
+    LambdaCallback never;
+    never.step_end = [](const StepInfo&) { ADD_FAILURE() << "a step was taken"; };
+    return refusal_of([&] {
+      Model(network, config, Place{.cores = 1})
+          .train(labelled(0), {.max_steps = 1, .callbacks = {&never}, .test = labelled(0), .prints = false});
+    });
+  };
+  EXPECT_EQ(refused("recall_binary"),
+            "[metrics] recall_binary is of two classes, got 4, expected recall_macro or recall_micro");
+  EXPECT_EQ(refused("r2"),
+            "[metrics] mae, mse and r2 compare numbers, got labels i32[37] for f64[37,4], expected one for each");
+  // A network of functions may have no logits.
+  const auto forward = [](Context&, Columns& columns) -> NamedValues {
+    return {{"scaled", columns.at("image")}};
+  };
+  const auto loss = [](Context&, Columns&, const NamedValues& outputs) -> NamedValues {
+    return {{"loss", reduce_mean(outputs[0].second)}};
+  };
+  JobConfig config = small_config(1);
+  config.evaluation.metrics = {"f1_macro"};
+  EXPECT_EQ(
+      refusal_of([&] { Model(Network("no logits", forward, loss), config, Place{.cores = 1}).eval(labelled(0)); }),
+      "[metrics] nothing to compare, got a network or rows without it, expected an output 'logits' and a column "
+      "'label'");
 }
 
 }  // namespace

@@ -185,6 +185,21 @@ TEST(Validation, ABestCheckpointThatIsGoneIsAWarning) {
       << warnings.back();
 }
 
+TEST(Validation, WithoutATestTheLastWeightsStay) {
+  const TempDir folder;
+  JobConfig config = overshooting(3, (folder.path() / "run").string());
+  config.files.restore_best = true;
+  config.training.validate_every = 100;
+  std::vector<std::string> warnings;
+  Model model(small_network(), config, Place{.cores = 1});
+  model.on_warning([&](const std::string& text) { warnings.push_back(text); });
+  const TrainingEnd end =
+      model.train(rows_of(Split::train), {.max_steps = 3, .test = rows_of(Split::test), .prints = false});
+  EXPECT_EQ(end.restored_step, -1);
+  EXPECT_EQ(warnings, std::vector<std::string>{"[--restore-best] the training ends with its last weights, got no test "
+                                               "while it ran, expected the best ones"});
+}
+
 TEST(Validation, AWarmUpLongerThanTheTrainingIsSaid) {
   const auto printed_with = [](int64_t warm_up, std::optional<LearningRate> rate) {
     JobConfig config = small_config(1);

@@ -73,6 +73,15 @@ TEST(DataErrors, NoTestSetIsAWarning) {
   EXPECT_FALSE(warns());
 }
 
+TEST(DataErrors, TestsWhileItTrainsNeedATestSet) {
+  const Mnist mnist;
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--validate"}, {"--validate-every", "2"}}) {
+    std::vector<std::string> words = mnist.train();
+    words.insert(words.end(), flags.begin(), flags.end());
+    expect_refusal(words, ExitCode::usage, {"[" + flags[0] + "] no test set, got"});
+  }
+}
+
 TEST(DataErrors, HalfATestSet) {
   const Mnist mnist;
   mnist.folder.write("t10k-images-idx3-ubyte", images(kRows));

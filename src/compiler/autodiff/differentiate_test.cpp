@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/test_refusal.h"
 #include "compiler/autodiff/training_graph.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/reduce/attrs.h"
@@ -33,6 +34,27 @@ TEST(TrainingGraph, GradientNodesKnowTheirOrigin) {
   }
   EXPECT_TRUE(found);
   EXPECT_EQ(parse_graph(print(training.graph), all_ops()).nodes.size(), training.graph.nodes.size());
+}
+
+TEST(TrainingGraph, AveragesFollowTheUpdatesOfTheirParameters) {
+  const Graph forward = parse_graph(kForward, all_ops());
+  const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = {.ema = 0.75}}).graph;
+  for (const char* name : {"w", "unused"}) {
+    const State *own = graph.find_state(name), *average = graph.find_state(std::string(name) + ".ema");
+    ASSERT_NE(average, nullptr) << name;
+    EXPECT_EQ(average->kind, StateKind::optimizer);
+    EXPECT_EQ(average->owner, name);
+    EXPECT_EQ(average->init, own->init);
+    const Node& node = graph.nodes[static_cast<size_t>(graph.values[static_cast<size_t>(average->exit)].producer)];
+    EXPECT_EQ(node.op, "moving_average");
+    EXPECT_EQ(node.phase, Phase::update);
+    EXPECT_EQ(node.inputs, (std::vector<ValueId>{average->entry, own->exit}));
+  }
+  EXPECT_EQ(print(parse_graph(print(graph), all_ops())), print(graph));
+  const std::string taken = replaced(std::string(kForward), "%unused", "%w.ema");
+  EXPECT_EQ(
+      refusal_of([&] { make_training_graph(parse_graph(taken, all_ops()), all_ops(), {.optimizer = {.ema = 0.75}}); }),
+      "[optimizer] the name of an average is taken, got a state 'w.ema', expected another name of it");
 }
 
 /// Gradients with respect to a value that a node makes. If one of its own operands is asked for too, both get a

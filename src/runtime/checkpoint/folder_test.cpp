@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 
 #include "frontend/data/readers/test_files.h"
 #include "runtime/checkpoint/reader.h"
@@ -261,6 +262,22 @@ TEST(CheckpointFolder, TheNewestIsTheOneWrittenLast) {
   remove_old_checkpoints(saved.path, 1, 20);
   EXPECT_FALSE(fs::exists(checkpoint_path(saved.path, 10)));
   EXPECT_TRUE(fs::exists(checkpoint_path(saved.path, 20)));
+}
+
+TEST(CheckpointFolder, TheBestStaysNextToTheNewest) {
+  for (const int64_t best : {-1, 10, 20, 30, 40, 99}) {
+    for (int64_t most = 0; most <= 5; ++most) {
+      const SavedFolder saved;
+      std::set<int64_t> expected, left;
+      for (int64_t i = 1; i <= 4; ++i) saved.save(10 * i, i);
+      for (int64_t i = 1; i <= 4; ++i) {
+        if (most == 0 || 4 - i < std::max<int64_t>(most, 1) || 10 * i == best) expected.insert(10 * i);
+      }
+      remove_old_checkpoints(saved.path, most, 40, best);
+      for (const FoundCheckpoint& one : list_checkpoints(saved.path)) left.insert(one.manifest->position.step);
+      EXPECT_EQ(left, expected) << "best " << best << ", at most " << most;
+    }
+  }
 }
 
 TEST(CheckpointFolder, TheOrderOfManifestsIsReadWithoutTheirTensors) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
+
+#include "base/test_refusal.h"
 
 namespace partita {
 namespace {
@@ -66,8 +69,71 @@ TEST(Callbacks, ValidationMonitorPrintsWhatWasTested) {
   EXPECT_EQ(out.str(), "epoch: 2, test loss is 0.5000, test accuracy is 0.2500\n");
 }
 
+TEST(Callbacks, ValidationMonitorPrintsStepsAndMetrics) {
+  std::ostringstream out;
+  ValidationMonitor monitor(out);
+  const Metrics found{.samples = 4, .correct = 1, .loss = 0.5, .measured = {{"r2", 0.25, false}}};
+  monitor.on_validation({.epoch = 2, .step = 7, .global_step = 17, .metrics = found});
+  monitor.on_validation({.epoch = 2, .step = 10, .global_step = 20, .ends_epoch = true, .metrics = found});
+  EXPECT_EQ(out.str(), "epoch: 2 step: 7, test loss is 0.5000, test accuracy is 0.2500, test r2 is 0.2500\n");
+}
+
+TEST(Callbacks, TheBestCheckpointIsThatOfTheBestMetric) {
+  const auto asked = [](const std::string& metric, const std::vector<double>& values, const std::string& restored) {
+    TrainControl control;
+    BestCheckpoint best(metric);
+    best.on_train_begin({.control = &control});
+    if (!restored.empty()) best.restore(restored);
+    std::vector<int64_t> steps;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Metrics found{.classified = false, .loss = values[i], .measured = {{"r2", values[i], false}}};
+      best.on_validation({.global_step = static_cast<int64_t>(i) + 11, .metrics = found});
+      if (control.take_best()) steps.push_back(control.best_step());
+    }
+    steps.push_back(control.best_step());
+    BestCheckpoint again(metric);
+    again.on_train_begin({.control = &control});
+    again.restore(best.saved());
+    EXPECT_EQ(again.saved(), best.saved());
+    return steps;
+  };
+  using Steps = std::vector<int64_t>;
+  EXPECT_EQ(asked("loss", {3, 2, 2, NAN, 4, 1}, ""), (Steps{11, 12, 16, 16}));
+  EXPECT_EQ(asked("r2", {3, 2, 2, NAN, 4, 1}, ""), (Steps{11, 15, 15}));
+  EXPECT_EQ(asked("r2", {3, 2, 5}, "7 4"), (Steps{13, 13}));
+  EXPECT_EQ(asked("loss", {3, 2, 5}, "7 1"), (Steps{7}));
+  EXPECT_EQ(asked("loss", {NAN}, ""), (Steps{-1}));
+  for (const char* text : {"", "7", "x 1", "7 x", "-2 1", "7 nan"}) {
+    TrainControl control;
+    BestCheckpoint best("loss");
+    best.on_train_begin({.control = &control});
+    EXPECT_EQ(refusal_of<InvalidFile>([&] { best.restore(text); }),
+              fmt::format("[keep best] not a state from a checkpoint, got '{}', expected a step and a number", text));
+  }
+}
+
+TEST(Callbacks, EarlyStoppingByAMetricCountsTests) {
+  for (const auto& [metric, stops] : {std::pair{"loss", 5}, {"r2", 3}}) {
+    std::ostringstream out;
+    TrainControl control;
+    EarlyStopping stopping({.patience = 1, .metric = metric}, out);
+    stopping.on_train_begin({.control = &control});
+    const double values[] = {3, 2, 1, 2, 2, 0};
+    int64_t tests = 0;
+    for (; tests < 6 && !control.stopped(); ++tests) {
+      const Metrics found{.loss = values[tests], .measured = {{"r2", values[tests], false}}};
+      stopping.on_validation({.epoch = 4, .metrics = found});
+      stopping.on_epoch_end({.epoch = 4});
+    }
+    EXPECT_EQ(tests, stops);
+    EXPECT_EQ(out.str(), fmt::format("epoch: 4, stopped: no better than {} for 2 tests\n", stops == 5 ? 1 : 3));
+  }
+}
+
 TEST(Callbacks, LambdaCallsWhatIsThere) {
   LambdaCallback callback;
+  const Metrics none;
+  callback.on_validation({.metrics = none});
   callback.on_train_end();
   int64_t steps = 0;
   callback.step_end = [&](const StepInfo& info) { steps = info.step; };

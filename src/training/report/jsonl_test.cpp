@@ -110,7 +110,13 @@ TEST(JsonLines, ValidationsFollowTheirEpochs) {
   JsonLines log(path.string(), nullptr);
   log.on_train_begin({});
   log.on_step_end({.global_step = 6, .loss = 0.5, .learning_rate = 0.25});
-  log.on_epoch_end({.epoch = 1, .validation = Metrics{.samples = 4, .correct = 3, .loss = 0.125}});
+  const Metrics found{
+      .samples = 4,
+      .correct = 3,
+      .loss = 0.125,
+      .measured = {{"f1_macro", 0.5, false}, {"perplexity", std::numeric_limits<double>::infinity(), true}}};
+  log.on_validation({.epoch = 1, .step = 6, .global_step = 6, .metrics = found});
+  log.on_epoch_end({.epoch = 1, .validation = found});
   log.on_epoch_end({.epoch = 2});
   std::ifstream file(path);
   std::string line;
@@ -121,6 +127,8 @@ TEST(JsonLines, ValidationsFollowTheirEpochs) {
   EXPECT_EQ(validation["step"], 6);
   EXPECT_EQ(validation["validation_accuracy"], 0.75);
   EXPECT_EQ(validation["validation_loss"], 0.125);
+  EXPECT_EQ(validation["validation_f1_macro"], 0.5);
+  EXPECT_TRUE(validation["validation_perplexity"].is_null());
   EXPECT_FALSE(std::getline(file, line));
   std::filesystem::remove(path);
 }

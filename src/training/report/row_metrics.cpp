@@ -78,15 +78,27 @@ RowMetrics::RowMetrics(MetricOptions options) : options_(std::move(options)) {
   }
 }
 
+void RowMetrics::require_fit(const Type& logits, const Type& labels) const {
+  if (compares_numbers_ && labels.shape != logits.shape) {
+    throw InvalidArgument("[metrics] mae, mse and r2 compare numbers, got labels {} for {}, expected one for each",
+                          print(labels), print(logits));
+  }
+  const int64_t classes = logits.shape.empty() ? 0 : logits.shape.back();
+  if (classes == 2 || (options_.is_multilabel && classes == 1)) return;
+  for (const std::string& name : options_.names) {
+    if (!name.ends_with("_binary")) continue;
+    const std::string kind = name.substr(0, name.size() - std::string_view("binary").size());
+    throw InvalidArgument("[metrics] {} is of two classes, got {}, expected {}macro or {}micro", name, classes, kind,
+                          kind);
+  }
+}
+
 void RowMetrics::add(const Array& logits, const Array& labels, std::optional<int64_t> ignored) {
   for (size_t i = 0; i < own_.size(); ++i) options_.own[i].add(logits, labels, own_[i]);
   if (!compares_numbers_ && !compares_classes_) return;
+  require_fit(logits.type(), labels.type());
   const std::vector<double> outputs = numbers_of(logits), given = numbers_of(labels);
   if (compares_numbers_) {
-    if (outputs.size() != given.size()) {
-      throw InvalidArgument("[metrics] mae, mse and r2 compare numbers, got labels {} for {}, expected one for each",
-                            print(labels.type()), print(logits.type()));
-    }
     add_numbers(outputs, given, logits.type().elements() / std::max<int64_t>(1, logits.shape()[0]));
   }
   if (compares_classes_) add_classes(outputs, given, logits.shape().back(), ignored);
@@ -174,11 +186,7 @@ double RowMetrics::number_of(const std::string& name) const {
 double RowMetrics::class_rate(const std::string& name) const {
   const size_t classes = hits_.size();
   if (name.ends_with("_binary")) {
-    if (classes == 2 || (options_.is_multilabel && classes == 1)) {
-      return rate(name, hits_.back(), predicted_.back(), actual_.back());
-    }
-    throw InvalidArgument("[metrics] {} is of two classes, got {}, expected {}macro or {}micro", name, classes,
-                          name.substr(0, name.size() - 6), name.substr(0, name.size() - 6));
+    return classes == 0 ? 0 : rate(name, hits_.back(), predicted_.back(), actual_.back());
   }
   double hits = 0, predicted = 0, actual = 0, sum = 0, count = 0;
   for (size_t k = 0; k < classes; ++k) {

@@ -47,12 +47,13 @@ class RowMetrics {
 
   /// Whether outputs and labels are needed.
   bool reads_rows() const { return !options_.own.empty() || compares_numbers_ || compares_classes_; }
+  /// Checks that the metrics fit outputs and labels of these types. Throws InvalidArgument otherwise.
+  void require_fit(const Type& logits, const Type& labels) const;
   /// Adds rows. `logits` is [.., classes]. `labels` are ids [..], of which `ignored` does not count, or numbers of the
-  /// shape of `logits`. Throws InvalidArgument if a metric does not fit the labels.
+  /// shape of `logits`. Throws as `require_fit` does.
   void add(const Array& logits, const Array& labels, std::optional<int64_t> ignored);
   /// Returns the metrics of the rows of all ranks, in the order of the names, with the user's own ones last. `metrics`
-  /// has the loss and the counts of all rows. Collective. Throws as Communicator does, and InvalidArgument for binary
-  /// metrics of another number of classes.
+  /// has the loss and the counts of all rows. Collective. Throws as Communicator does.
   std::vector<Measured> reduced(const Metrics& metrics, Communicator& comm);
 
  private:
