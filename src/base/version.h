@@ -4,7 +4,7 @@
 
 namespace partita {
 
-/// Returns the version of the library as CMakeLists.txt states it: "0.1.0".
+/// Returns the version of the library as CMakeLists.txt states it: "0.2.0".
 std::string_view version();
 
 }  // namespace partita

@@ -79,7 +79,9 @@ TEST(Adapters, AloneAreTrained) {
     } else {
       EXPECT_TRUE(is_equal) << name << " was trained, or has states of an optimizer";
     }
-    if (is_adapter(name)) EXPECT_FALSE(is_equal) << name;
+    if (is_adapter(name)) {
+      EXPECT_FALSE(is_equal) << name;
+    }
   }
   // q and v of both layers, gate, up and proj of the second: two matrices, each with two moments.
   EXPECT_EQ(adapters, (4 + 3) * 2 * 3);

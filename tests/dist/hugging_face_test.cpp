@@ -32,8 +32,6 @@ std::string folder_of_test(const std::string& name) {
   return fmt::format("{}/tests/hugging_face/{}", kSourceDir, name);
 }
 
-bool has_images(const std::string& name) { return name == "vit" || name == "resnet"; }
-
 /// Returns the model, for rows as short as those of the test.
 std::string spec_of(const std::string& name) {
   const std::string size = name == "bert" ? ",seq=12,masked=3" : name == "resnet" ? ",size=32" : ",seq=12";
