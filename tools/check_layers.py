@@ -32,7 +32,7 @@ STOREYS = {
         "explain",
         "compiled",
     ],
-    "training": ["report"],
+    "training": ["report", "runs", "sweep"],
     "calibrate": [],
     "cli": [],
 }

@@ -23,6 +23,7 @@ WORDS = {
     "charts.cpp": {"reduce"}, "parse.cpp": {"reduce"},  # kinds of spans, and of instructions
     "collectives.h": {"reduce"},  # a field
     "work.h": {"attention"},  # a kind of work
+    "sweep_file.h": {"random"},  # a kind of search
     "recompute.cpp": {"attention"}, "alternatives.cpp": {"less"},  # words of a message
 }
 

@@ -4,7 +4,7 @@
 # A distribution need not have all packages of the tests, such as python3-torch: their tests are skipped then.
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
-          zlib1g-dev liblzma-dev libzip-dev libturbojpeg0-dev libpng-dev libxxhash-dev libtomlplusplus-dev libprotobuf-dev libopenmpi-dev openmpi-bin)
+          zlib1g-dev liblzma-dev libzip-dev libturbojpeg0-dev libpng-dev libxxhash-dev libtomlplusplus-dev libpcre2-dev libutf8proc-dev libsentencepiece-dev libprotobuf-dev libopenmpi-dev openmpi-bin)
 python=(python3 python3-dev python3-numpy pybind11-dev)
 tests=()
 case ${1:-build} in

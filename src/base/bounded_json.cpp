@@ -14,7 +14,7 @@ class JsonLimits final : public nlohmann::json_sax<nlohmann::json> {
  public:
   using Json = nlohmann::json;
 
-  explicit JsonLimits(int64_t max_values) : max_values_(max_values) {}
+  JsonLimits(int64_t max_values, int64_t max_keys) : max_values_(max_values), max_keys_(max_keys) {}
 
   bool null() override { return count_value(); }
   bool boolean(bool) override { return count_value(); }
@@ -29,8 +29,8 @@ class JsonLimits final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(string_t&) override {
-    if (++keys_[depth_ - 1] > kMaxJsonKeys) {
-      throw BadJson(fmt::format("more than {} keys in an object", kMaxJsonKeys));
+    if (++keys_[depth_ - 1] > max_keys_) {
+      throw BadJson(fmt::format("more than {} keys in an object", max_keys_));
     }
     return true;
   }
@@ -57,16 +57,16 @@ class JsonLimits final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  int64_t max_values_, values_ = 0;
+  int64_t max_values_, max_keys_, values_ = 0;
   size_t depth_ = 0;                           // open lists and objects
   std::array<int64_t, kMaxJsonDepth> keys_{};  // keys so far of the open object at each depth
 };
 
 }  // namespace
 
-nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values) {
+nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values, int64_t max_keys) {
   // A separate pass counts: the library's parser with a callback visits all members of a list after each of them.
-  JsonLimits limits(max_values);
+  JsonLimits limits(max_values, max_keys);
   const PlainNumbers plain;
   nlohmann::json::sax_parse(text, &limits);
   return nlohmann::json::parse(text);

@@ -18,8 +18,9 @@ struct BadJson : std::runtime_error {
 };
 
 /// Parses a JSON document in time linear in its length. The last value wins if an object has a key twice. Throws
-/// BadJson if the text is not JSON, has a number too large for a double, or exceeds kMaxJsonDepth, kMaxJsonKeys or
+/// BadJson if the text is not JSON, has a number too large for a double, or exceeds kMaxJsonDepth, `max_keys` or
 /// `max_values`.
-nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values = kMaxJsonValues);
+nlohmann::json parse_bounded_json(std::string_view text, int64_t max_values = kMaxJsonValues,
+                                  int64_t max_keys = kMaxJsonKeys);
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/control_groups.h"
+#include "base/plain_text.h"
 #include "base/system_files.h"
 
 namespace partita {
@@ -75,6 +77,14 @@ std::optional<int64_t> memory_limit(const std::string& root) {
   for (const GroupMemory& group : limited_groups(root))
     min_bytes = std::min(min_bytes.value_or(kAllBytes), group.limit);
   return min_bytes;
+}
+
+std::optional<int64_t> resident_memory() {
+  std::string line = first_line("/proc/self/statm");  // "size resident .."; far shorter to print than status
+  std::string_view words = line;
+  next_word(words);
+  const std::optional<int64_t> pages = parse_number<int64_t>(next_word(words));
+  return pages ? std::optional(*pages * ::sysconf(_SC_PAGESIZE)) : std::nullopt;
 }
 
 std::string print_bytes(int64_t bytes) {

@@ -15,6 +15,9 @@ std::optional<int64_t> available_memory(const std::string& root = "");
 /// Returns the smallest memory limit of this process's control groups in bytes; nullopt if there is none.
 std::optional<int64_t> memory_limit(const std::string& root = "");
 
+/// Returns the resident memory of this process in bytes, pages of mapped files included; nullopt if it is unknown.
+std::optional<int64_t> resident_memory();
+
 /// Returns a size with its unit: "1.5 GiB", or "12 bytes" below 1 KiB.
 std::string print_bytes(int64_t bytes);
 

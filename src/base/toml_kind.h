@@ -1,7 +1,9 @@
 #pragma once
 // Names of the kinds of values in TOML, for messages.
 
+#ifndef TOML_HEADER_ONLY  // pkg-config says 1 where there are headers alone
 #define TOML_HEADER_ONLY 0
+#endif
 #include <toml++/toml.h>
 
 #include <string_view>

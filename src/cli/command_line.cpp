@@ -75,8 +75,8 @@ std::string_view advice_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
       {"cuda", "; --device cuda computes on GPUs of NVIDIA"},
       {"gpu", "; --device NAME computes on an accelerator, such as cuda or rocm"},
-      {"wandb", "; --log FILE writes one JSON line per step"},
-      {"tensorboard", "; --log FILE writes one JSON line per step"}};
+      {"wandb", "; --run DIR records the training for partita report, and --tensorboard DIR writes event files"},
+      {"tensorboard", "; train --tensorboard DIR writes event files"}};
   for (const auto& [flag, text] : kAdvice) {
     if (flag == name) return text;
   }
@@ -248,6 +248,9 @@ int run_commands(int argc, char** argv) {
 void add_commands(CLI::App& app) {
   add_train(app);
   add_eval(app);
+  add_report(app);
+  add_compare(app);
+  add_sweep(app);
   add_generate(app);
   add_graph(app);
   add_partition(app);
@@ -261,9 +264,11 @@ void add_commands(CLI::App& app) {
   add_ops(app);
   add_summary(app);
   add_checkpoint(app);
+  add_exchange(app);
   add_launch(app);
   add_diagnose(app);
   add_doctor(app);
+  add_tokenize(app);
   add_completion(app);
 }
 

@@ -7,10 +7,14 @@
 
 namespace partita {
 
-/// Each adds one command to `app`, `add_launch` also the hidden launch-agent and launch-lookup. A command runs at the
-/// end of CLI::App::parse, after the whole command line is parsed, and its exceptions leave `parse`.
+/// Each adds one command to `app`, `add_exchange` import and export, `add_launch` also the hidden launch-agent and
+/// launch-lookup. A command runs at the end of CLI::App::parse, after the whole command line is parsed, and its
+/// exceptions leave `parse`.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_report(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_sweep(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_partition(CLI::App& app);
@@ -23,9 +27,11 @@ void add_schedule(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_summary(CLI::App& app);
 void add_checkpoint(CLI::App& app);
+void add_exchange(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_diagnose(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_tokenize(CLI::App& app);
 void add_compile(CLI::App& app);
 void add_completion(CLI::App& app);
 

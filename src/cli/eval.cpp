@@ -21,7 +21,8 @@ bool takes(const JobOption& option) {
     case OptionSection::plan:  // an evaluation runs a batch as a whole
       return option.name != "micro_batches" && option.name != "order" && option.name != "recompute" &&
              !option.name.starts_with("zero");
-    case OptionSection::files: return option.name == "load" || option.name == "log_dir";
+    case OptionSection::files:
+      return option.name.starts_with("load") || option.name == "adapters" || option.name == "log_dir";
     case OptionSection::console: return option.name != "per_print_times";
     default: return true;
   }

@@ -1,7 +1,7 @@
-// partita generate: text from a trained language model, one byte after another.
+// partita generate: text from a trained language model, one token after another.
 
 #include <algorithm>
-#include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -9,7 +9,10 @@
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
+#include "cli/sampling.h"
+#include "cli/tokenizers/tokenizer.h"
 #include "training/model.h"
+#include "zoo/hugging_face/folder.h"
 
 namespace partita {
 namespace {
@@ -18,29 +21,36 @@ constexpr int64_t kBytes = 256;
 
 struct GenerateFlags {
   JobFlags job;
-  std::string prompt = "\n";
+  std::string prompt = "\n", tokenizer;
   int64_t length = 200;
-  double temperature = 0.8;
+  Sampling sampling;
+  std::vector<std::string> stop;
 };
 
-/// Returns an index below `count` drawn from softmax(logits / temperature), or the first index of the largest logit if
-/// the temperature is 0. `key` and `step` decide the draw. Throws RuntimeFailure(non_finite) if a logit is not finite.
-int64_t draw(const float* logits, int64_t count, double temperature, uint64_t key, uint64_t step) {
-  if (!std::all_of(logits, logits + count, [](float logit) { return std::isfinite(logit); })) {
-    throw RuntimeFailure(ExitCode::non_finite,
-                         "[generate] logits are not finite, got NaN or infinite, expected numbers");
+/// Returns the name of the tokenizer in a folder of Hugging Face whose weights are loaded; "" if there is none.
+std::string tokenizer_of_folder(const std::string& weights) {
+  if (!is_hugging_face(weights)) return "";
+  const std::string folder = weights.starts_with(kHuggingFace) ? weights.substr(kHuggingFace.size()) : weights;
+  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
+    std::error_code failure;
+    if (std::filesystem::exists(folder + "/" + name, failure)) return folder + "/" + name;
   }
-  const int64_t best = std::max_element(logits, logits + count) - logits;
-  if (temperature == 0) return best;
-  std::vector<double> upto(static_cast<size_t>(count));
-  double total = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    total += std::exp((static_cast<double>(logits[i]) - static_cast<double>(logits[best])) / temperature);
-    upto[static_cast<size_t>(i)] = total;
+  return "";
+}
+
+/// Opens the tokenizer of the flag, that of the folder of the weights, or bytes. Throws as open_tokenizer does, and
+/// InvalidArgument if it has tokens that the model does not have, or if there is none and the model has not 256 tokens.
+std::unique_ptr<Tokenizer> tokenizer_of(const GenerateFlags& flags, const std::string& weights, int64_t vocabulary) {
+  std::string name = flags.tokenizer.empty() ? tokenizer_of_folder(weights) : flags.tokenizer;
+  if (name.empty() && vocabulary != kBytes) {
+    throw InvalidArgument("[generate] tokens are not bytes, got a vocabulary of {}, expected {} or --tokenizer NAME",
+                          vocabulary, kBytes);
   }
-  constexpr int64_t kSteps = int64_t{1} << 53;
-  const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;
-  return std::min<int64_t>(count - 1, std::ranges::upper_bound(upto, at) - upto.begin());
+  if (name.empty()) name = "bytes";
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(name);
+  if (tokenizer->vocabulary() <= vocabulary) return tokenizer;
+  throw InvalidArgument("[--tokenizer] more tokens than the model, got {} in {}, expected at most {}",
+                        tokenizer->vocabulary(), name, vocabulary);
 }
 
 void check(const GenerateFlags& flags, const ZooModel& model) {
@@ -50,14 +60,73 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
     throw InvalidArgument("[generate] not a language model, got {}, expected {} with any sizes", flags.job.model,
                           fmt::join(names, " or "));
   }
-  if (model.rows.classes != kBytes) {
-    throw InvalidArgument("[generate] tokens are not bytes, got a vocabulary of {}, expected {}", model.rows.classes,
-                          kBytes);
-  }
   check_range("--length", flags.length, 1, 1 << 20);
-  if (!(flags.temperature >= 0 && flags.temperature <= 100)) {
-    throw InvalidArgument("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature);
+  check_range("--top-k", flags.sampling.top_k, 0, 1 << 24);
+  const auto check_number = [](const char* flag, double value, double low, double high) {
+    if (value >= low && value <= high) return;
+    throw InvalidArgument("[{}] out of range, got {}, expected {} to {}", flag, value, low, high);
+  };
+  check_number("--temperature", flags.sampling.temperature, 0, 100);
+  check_number("--top-p", flags.sampling.top_p, 0, 1);
+  check_number("--repetition-penalty", flags.sampling.repetition_penalty, 0.01, 100);
+}
+
+/// Writes a text as it grows, up to a text that ends it.
+class StoppedText {
+ public:
+  explicit StoppedText(const std::vector<std::string>& stops) : stops_(stops) {}
+
+  /// Takes the whole text so far and writes what is new of it, but for what may be the begin of a text that ends it.
+  /// Returns whether it has ended.
+  bool take(const std::string& text) {
+    size_t end = std::string::npos, kept = 0;
+    for (const std::string& stop : stops_) {
+      end = std::min(end, text.find(stop, written_));
+      for (size_t n = std::min(stop.size() - 1, text.size()); n > kept; --n) {
+        if (text.ends_with(std::string_view(stop).substr(0, n))) kept = n;
+      }
+    }
+    write(text, end != std::string::npos ? end : text.size() - kept);
+    return end != std::string::npos;
   }
+  /// Writes the rest of the text, which has not been ended.
+  void finish(const std::string& text) { write(text, text.size()); }
+
+ private:
+  void write(const std::string& text, size_t end) {
+    if (end <= written_) return;
+    std::cout << std::string_view(text).substr(written_, end - written_) << std::flush;
+    written_ = end;
+  }
+
+  const std::vector<std::string>& stops_;
+  size_t written_ = 0;
+};
+
+void write_text(const GenerateFlags& flags, Model& model, const RowFormat& format, Tokenizer& tokenizer,
+                uint64_t seed) {
+  const int64_t window = format.text.tokens, vocabulary = format.classes;
+  Array tokens(Type{DType::i32, {1, window}});
+  const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
+  std::vector<int32_t> text, written;
+  tokenizer.encode(flags.prompt, text);
+  if (text.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", flags.prompt);
+  const uint64_t key = random_key(seed, "generate");
+  StoppedText out(flags.stop);
+  std::cout << flags.prompt;
+  for (int64_t step = 0; step < flags.length; ++step) {
+    const int64_t context = std::min(window, static_cast<int64_t>(text.size()));
+    std::copy_n(text.end() - context, context, tokens.as<int32_t>());  // tokens after the context are masked
+    const Array logits = cast(predict({{"tokens", tokens}}).at(0).second, DType::f32);
+    const std::span<const float> last(logits.as<float>() + (context - 1) * vocabulary,
+                                      static_cast<size_t>(std::min(vocabulary, tokenizer.vocabulary())));
+    const int32_t next = draw_token(last, text, flags.sampling, key, static_cast<uint64_t>(step));
+    text.push_back(next);
+    written.push_back(next);
+    if (out.take(tokenizer.decode(written))) break;
+    if (step + 1 == flags.length) out.finish(tokenizer.decode(written));
+  }
+  std::cout << "\n";
 }
 
 void run_generate(const GenerateFlags& flags) {
@@ -71,25 +140,9 @@ void run_generate(const GenerateFlags& flags) {
   check(flags, job.model());
   const std::string& weights = job.config().files.load;
   if (weights.empty()) throw InvalidArgument("[generate] --load is required, got no weights, expected --load FILE");
+  const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(flags, weights, job.model().rows.classes);
   Model model(job, place);
-
-  const int64_t window = job.data().format().text.tokens, vocabulary = job.data().format().classes;
-  Array tokens(Type{DType::i32, {1, window}});
-  const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
-  std::vector<int32_t> text;
-  for (const char c : flags.prompt) text.push_back(static_cast<uint8_t>(c));
-  const uint64_t key = random_key(job.config().training.seed, "generate");
-  std::cout << flags.prompt;
-  for (int64_t step = 0; step < flags.length; ++step) {
-    const int64_t context = std::min(window, static_cast<int64_t>(text.size()));
-    std::copy_n(text.end() - context, context, tokens.as<int32_t>());  // tokens after the context are masked
-    const Array logits = cast(predict({{"tokens", tokens}}).at(0).second, DType::f32);
-    const int64_t next = draw(logits.as<float>() + (context - 1) * vocabulary, vocabulary, flags.temperature, key,
-                              static_cast<uint64_t>(step));
-    text.push_back(static_cast<int32_t>(next));
-    std::cout << static_cast<char>(next) << std::flush;
-  }
-  std::cout << "\n";
+  write_text(flags, model, job.data().format(), *tokenizer, job.config().training.seed);
 }
 
 }  // namespace
@@ -98,14 +151,34 @@ void add_generate(CLI::App& app) {
   const auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = add_command(app, "generate", "Write text with a trained language model", flags, run_generate);
   add_job_flags(*command, flags->job, [](const JobOption& option) {
-    return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
-           option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
+    return option.key() == "files.load" || option.key() == "files.adapters" || option.key() == "training.seed" ||
+           option.key() == "ranks.threads" || option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
            option.key() == "training.dtype" || rounds_values(option);
   });
   command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();
-  command->add_option("--length", flags->length, "Bytes to write")->capture_default_str();
-  command->add_option("--temperature", flags->temperature, "Temperature of sampling; 0: always the likeliest byte")
+  command->add_option("--length", flags->length, "Tokens to write, at most")->capture_default_str();
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "bytes, a tokenizer.json, or a SentencePiece model; default: that of the folder of the weights")
+      ->type_name("NAME");
+  command
+      ->add_option("--temperature", flags->sampling.temperature,
+                   "Temperature of sampling; 0: always the likeliest token")
       ->capture_default_str();
+  command->add_option("--top-k", flags->sampling.top_k, "Number of likeliest tokens to draw from; 0: all")
+      ->type_name("COUNT")
+      ->capture_default_str();
+  command
+      ->add_option("--top-p", flags->sampling.top_p,
+                   "Draw from the likeliest tokens that have this probability together")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command
+      ->add_option("--repetition-penalty", flags->sampling.repetition_penalty,
+                   "Makes tokens of the text less likely, above 1")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command->add_option("--stop", flags->stop, "End before this text; may be given several times")->type_name("TEXT");
   command->footer("Example: partita generate gpt --load gpt.safetensors --prompt 'ROMEO:' --length 500");
 }
 

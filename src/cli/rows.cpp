@@ -15,6 +15,7 @@ void print_result(std::ostream& out, const Metrics& metrics, ResultLines lines, 
                          metrics.correct_in_top, metrics.samples);
     }
   }
+  for (const Measured& one : metrics.measured) out << fmt::format("test {} {:.4f}\n", one.name, one.value);
   if (!all && metrics.classified) return;
   out << fmt::format("test loss {:.4f}\n", metrics.loss);
   for (const auto& [name, mean] : metrics.others) out << fmt::format("test {} {:.4f}\n", name, mean);

@@ -81,13 +81,15 @@ struct TrainingConfig {
   GradientReduction gradients = GradientReduction::mean;
   MicroLoss micro_loss = MicroLoss::mean;
   bool validate = false;              // evaluation on the test rows after every epoch
-  std::optional<int64_t> patience{};  // epochs that may pass without a lower loss; none: no limit
+  int64_t validate_every = 0;         // steps between two evaluations on the test rows; 0: none
+  std::optional<int64_t> patience{};  // epochs or validations that may pass without a better value; none: no limit
   bool evaluate = true;               // evaluation on the test rows after the training
 };
 
 struct EvaluationConfig {
   int64_t batch = 0;  // maximum rows of a batch; 0: those of a micro-batch, or more if they fit in memory
   int64_t top = 5;    // k of the top-k accuracy
+  std::vector<std::string> metrics{};  // names of further metrics (training/report/row_metrics.h)
 };
 
 struct RanksConfig {
@@ -115,16 +117,23 @@ inline constexpr std::string_view kLatestCheckpoint = "latest";
 
 struct FilesConfig {
   std::string load{}, save{};            // files of weights
+  std::string adapters{};     // file of additions to products (LoRA), to load with the weights of `load`
+  bool load_averages = false;            // load the averages of a checkpoint (OptimizerOptions::ema) as weights
+  bool save_averages = false;            // save the averages as weights
   std::string checkpoint{};              // folder of checkpoints, each of a whole training
   int64_t checkpoint_every = 0;          // steps between two checkpoints; 0: only at the end
   double checkpoint_seconds = 0;         // seconds between two checkpoints; 0: no limit
   int64_t checkpoint_keep = 5;           // number of newest checkpoints that are kept; 0: all
+  std::string keep_best{};               // metric of validations whose best checkpoint is kept, too; "": none
+  bool restore_best = false;             // the training ends with the weights of the best checkpoint
   Switch checkpoint_async = Switch::on;  // whether steps continue while a checkpoint is written
   bool checkpoint_integrated = false;    // whole tensors, written by the first rank
   CheckpointErrors checkpoint_errors = CheckpointErrors::warn;
   std::string resume{};                    // a checkpoint, a folder of checkpoints, or "latest"
   std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint
   std::string log{};                       // file of one JSON line per step
+  std::string run{};                       // folder that records the training (training/report/run_folder.h)
+  std::string tensorboard{};               // folder of event files for TensorBoard
   std::string trace{};                     // file of the timeline of each rank in the first steps
   int64_t trace_steps = 3;
   std::string cluster = "cpu";  // preset or file; the machine for which a trace predicts steps

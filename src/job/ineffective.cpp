@@ -22,7 +22,7 @@ std::string any_of(const std::vector<std::string>& names) {
 
 bool keeps_no_states(const OptimizerOptions& options) {
   const OptimizerDef& optimizer = find_optimizer("optimizer.kind", options.kind.name);
-  return std::ranges::none_of(optimizer.states, [&](const OptimizerState& state) {
+  return options.ema == 0 && std::ranges::none_of(optimizer.states, [&](const OptimizerState& state) {
     return state.only_with.empty() || optimizer_number(options, state.only_with) > 0;
   });
 }
@@ -66,8 +66,9 @@ class Checks {
   void schedule() const {
     const LrSchedule& schedule = config_.schedule;
     const std::string got = "got " + text("schedule.kind", std::string(name_of(schedule.kind)));
-    if (schedule.kind == LrKind::constant) {
-      refuse({"schedule.steps"}, fmt::format("{}, expected {}", got, text("schedule.kind", "linear, cosine or step")));
+    if (schedule.kind == LrKind::constant || schedule.kind == LrKind::inverse_sqrt) {
+      refuse({"schedule.steps"}, fmt::format("{}, expected {}", got,
+                                             text("schedule.kind", "linear, cosine, step, polynomial or one_cycle")));
     } else if (schedule.kind == LrKind::step && schedule.step_every > 0) {
       refuse({"schedule.steps"}, fmt::format("got {}, expected only one of the two",
                                              text("schedule.step_every", fmt::format("{}", schedule.step_every))));
@@ -75,6 +76,10 @@ class Checks {
     if (schedule.kind != LrKind::step) {
       refuse({"schedule.step_every", "schedule.step_factor"},
              fmt::format("{}, expected {}", got, text("schedule.kind", "step")));
+    }
+    if (schedule.kind != LrKind::polynomial) {
+      refuse({"schedule.polynomial_power", "schedule.final_rate"},
+             fmt::format("{}, expected {}", got, text("schedule.kind", "polynomial")));
     }
   }
 
@@ -101,10 +106,11 @@ class Checks {
 
   void evaluation() const {
     if (config_.training.evaluate) return;
+    const bool validates = config_.training.validate || config_.training.validate_every > 0;
     const std::string got = "got " + text("training.evaluate", "false"), expected = text("training.evaluate", "true");
     refuse({"evaluation.top"}, fmt::format("{}, expected {}", got, expected));
-    if (config_.training.validate) return;
-    refuse({"evaluation.batch"},
+    if (validates) return;
+    refuse({"evaluation.batch", "evaluation.metrics"},
            fmt::format("{}, expected {} or {}", got, expected, text("training.validate", "true")));
   }
 
@@ -113,13 +119,25 @@ class Checks {
     const auto refuse_without = [&](const std::vector<std::string>& keys, const char* key, const char* value) {
       refuse(keys, fmt::format("got no {}, expected {}", text(key), text(key, value)));
     };
-    if (files.trace.empty()) refuse_without({"files.trace_steps", "files.cluster"}, "files.trace", "FILE");
+    if (files.load.empty()) refuse_without({"files.load_averages", "files.adapters"}, "files.load", "DIR");
+    if (files.save.empty()) {
+      refuse_without({"files.save_averages"}, "files.save", "FILE");
+    } else if (config_.optimizer.ema == 0) {
+      refuse({"files.save_averages"},
+             fmt::format("got {}, expected {}", text("optimizer.ema", "0"), text("optimizer.ema", "0.999")));
+    }
+    if (files.trace.empty()) refuse_without({"files.trace_steps"}, "files.trace", "FILE");
+    if (files.trace.empty() && files.run.empty()) refuse_without({"files.cluster"}, "files.trace", "FILE");
     if (files.resume.empty()) refuse_without({"files.resume_with"}, "files.resume", "FILE");
     if (files.checkpoint.empty()) {
       refuse_without({"files.checkpoint_seconds", "files.checkpoint_keep", "files.checkpoint_async",
-                      "files.checkpoint_integrated", "files.checkpoint_errors"},
+                      "files.checkpoint_integrated", "files.checkpoint_errors", "files.keep_best"},
                      "files.checkpoint", "DIR");
+    } else if (!config_.training.validate && config_.training.validate_every == 0) {
+      refuse({"files.keep_best"}, fmt::format("got no test while it trains, expected {} or {}",
+                                              text("training.validate", "true"), text("training.validate_every", "N")));
     }
+    if (files.keep_best.empty()) refuse_without({"files.restore_best"}, "files.keep_best", "loss");
   }
 
   /// Checks that there is a folder of checkpoints if the latest one is asked for, even by a recipe or a file. Throws

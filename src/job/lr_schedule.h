@@ -9,9 +9,15 @@
 namespace partita {
 
 /// Shape of the learning rate after the warm-up. linear and cosine (half a wave) fall to zero at step `steps`. step
-/// multiplies by `step_factor` every `step_every` steps, counted from step 0.
-enum class LrKind { constant, linear, cosine, step };
-constexpr auto value_names(LrKind) { return names("constant", "linear", "cosine", "step"); }
+/// multiplies by `step_factor` every `step_every` steps, counted from step 0. polynomial falls to `final_rate` at step
+/// `steps`, by the power `power` of the share of steps that are left. inverse_sqrt falls by the root of the number of
+/// steps since the warm-up began (Vaswani et al., 2017). one_cycle rises in place of the warm-up, by half a wave from a
+/// 25th of the rate, over `warmup_steps` or, if that is 0, 30 % of the steps. Then it falls, by half a wave, to a
+/// 250,000th at the last step (Smith and Topin, 2018).
+enum class LrKind { constant, linear, cosine, step, polynomial, inverse_sqrt, one_cycle };
+constexpr auto value_names(LrKind) {
+  return names("constant", "linear", "cosine", "step", "polynomial", "inverse_sqrt", "one_cycle");
+}
 
 /// A learning rate that rises linearly for `warmup_steps` steps, then follows `kind`.
 struct LrSchedule {
@@ -21,6 +27,7 @@ struct LrSchedule {
   int64_t warmup_steps = 0;
   int64_t step_every = 0;  // steps between two falls; 0: a third of `steps`
   double step_factor = 0.1;
+  double power = 1, final_rate = 0;  // used by polynomial
 };
 
 /// Checks that the learning rate is at least 0 and finite, also in `dtype`, and that the warm-up has 0 to 2^40 steps.

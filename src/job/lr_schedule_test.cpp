@@ -55,7 +55,8 @@ TEST(LrSchedule, ARateThatTheTypeCannotHold) {
 }
 
 TEST(LrSchedule, DependsOnItsLengthWhereARateDoes) {
-  for (const LrKind kind : {LrKind::constant, LrKind::linear, LrKind::cosine, LrKind::step}) {
+  for (const LrKind kind : {LrKind::constant, LrKind::linear, LrKind::cosine, LrKind::step, LrKind::polynomial,
+                            LrKind::inverse_sqrt, LrKind::one_cycle}) {
     for (const int64_t every : {0, 4}) {
       for (const int64_t warmup : {0, 3}) {
         LrSchedule shorter{.kind = kind, .steps = 9, .warmup_steps = warmup, .step_every = every}, longer = shorter;

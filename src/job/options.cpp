@@ -145,8 +145,8 @@ void add_job(List& list) {
 void add_data(List& list) {
   list.section(OptionSection::data);
   JobOption& source = list.add("source", "data", Effect::files, PARTITA_FIELD(data.source),
-                               "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, csv:FILE[,TEST], npz:FILE[,TEST], "
-                               "npy:INPUTS,LABELS, synthetic, or a folder or file of one of these");
+                               "mnist:DIR, cifar10:DIR, images:DIR, text:FILE, tokens:FILE[,TEST], csv:FILE[,TEST], "
+                               "npz:FILE[,TEST], npy:INPUTS,LABELS, synthetic, or a folder or file of one of these");
   source.value = "SOURCE";
   source.synonyms = {"dataset", "data-dir", "data-path", "input"};
   list.add("resize", "resize", Effect::program, PARTITA_FIELD(data.resize), "Side of the images after resizing",
@@ -216,8 +216,13 @@ void add_training(List& list) {
            "Sum of the gradients of micro-batches: the mean over the global batch, or the sum of the means of all "
            "micro-batches");
   list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
-  list.add("patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
-           "Stop after more than this many epochs without a lower loss (with --validate, test loss)");
+  list.add("validate_every", "validate-every", Effect::length, PARTITA_FIELD(training.validate_every),
+           "Test after every so many steps; 0: never")
+      .synonyms = {"eval-interval", "eval-every", "eval-steps", "val-check-interval"};
+  list.add(
+      "patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
+      "Stop after more than this many epochs (with --validate-every, tests) without a lower loss (when tested, test "
+      "loss; with --keep-best, without a better value of what it names)");
   list.add("evaluate", "eval", Effect::length, PARTITA_FIELD(training.evaluate),
            "Test after the training; --no-eval skips it");
 }
@@ -236,6 +241,11 @@ void add_optimizer(List& list) {
   list.add("clip_norm", "clip-norm", Effect::program, PARTITA_FIELD(optimizer.clip_norm),
            "Scale all gradients down if their norm, taken as one vector, is larger than this; 0: never")
       .synonyms = {"clip", "clip-grad", "grad-clip", "max-grad-norm", "gradient-clipping"};
+  list.add("ema", "ema", Effect::program, PARTITA_FIELD(optimizer.ema),
+           "Keep an exponential moving average of the parameters, which keeps this share of itself in a step; "
+           "evaluations use it. 0: none",
+           {0, 0.9999999})
+      .synonyms = {"ema-decay", "model-ema", "model-ema-decay"};
   for (JobOption& number : optimizer_number_options()) list.add(std::move(number));
 }
 
@@ -256,6 +266,11 @@ void add_schedule(List& list) {
            "Steps between two drops of the schedule 'step'; 0: a third of the training");
   list.add("step_factor", "lr-step-factor", Effect::program, PARTITA_FIELD(schedule.step_factor), "Factor of each drop",
            {0, 1});
+  list.add("polynomial_power", "lr-power", Effect::program, PARTITA_FIELD(schedule.power),
+           "Power of the share of steps that are left, of the schedule 'polynomial'", {0, 100});
+  list.add("final_rate", "lr-final", Effect::program, PARTITA_FIELD(schedule.final_rate),
+           "Learning rate at the end of the schedule 'polynomial'", {0, kLargestRate})
+      .synonyms = {"min-lr", "lr-end"};
 }
 
 void add_evaluation(List& list) {
@@ -266,6 +281,11 @@ void add_evaluation(List& list) {
   list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top),
            "Also count labels among the K likeliest classes", {1, static_cast<double>(kLargestNumber)})
       .value = "K";
+  list.add("metrics", "metrics", Effect::length, PARTITA_FIELD(evaluation.metrics),
+           "Also measure, with commas between them: mae, mse, r2, perplexity, top_k_accuracy, and f1, precision or "
+           "recall "
+           "followed by _macro, _micro or _binary")
+      .value = "NAMES";
 }
 
 void add_ranks(List& list) {
@@ -393,6 +413,13 @@ void add_checkpoints(List& list) {
   list.add("checkpoint_keep", "keep", Effect::files, PARTITA_FIELD(files.checkpoint_keep),
            "Number of newest checkpoints to keep; 0: all")
       .synonyms = {"keep-checkpoint-max", "save-total-limit", "keep-last"};
+  list.add("keep_best", "keep-best", Effect::files, PARTITA_FIELD(files.keep_best),
+           "Also save and keep the checkpoint of the test with the best value of this: loss, accuracy or one of "
+           "--metrics")
+      .value = "METRIC";
+  list.add("restore_best", "restore-best", Effect::files, PARTITA_FIELD(files.restore_best),
+           "End with the weights of the best checkpoint")
+      .synonyms = {"load-best-model-at-end"};
   list.add("checkpoint_async", "checkpoint-async", Effect::files, PARTITA_FIELD(files.checkpoint_async),
            "Continue with the steps while a copy of the states is written")
       .synonyms = {"async-save"};
@@ -418,19 +445,32 @@ void add_files(List& list) {
   file(list.add("save", "save", Effect::files, PARTITA_FIELD(files.save),
                 "Write the trained weights to this file (safetensors, or a .ckpt of MindSpore if its name ends so)"))
       .synonyms = {"output", "out", "save-path"};
+  file(list.add("adapters", "adapters", Effect::files, PARTITA_FIELD(files.adapters),
+                "Load the additions to products (lora) in this file, too, which --save has written"))
+      .synonyms = {"lora-weights"};
+  list.add("load_averages", "load-averages", Effect::files, PARTITA_FIELD(files.load_averages),
+           "Take the averages of a checkpoint (--ema) as weights");
+  list.add("save_averages", "save-averages", Effect::files, PARTITA_FIELD(files.save_averages),
+           "Write the averages (--ema) in place of the trained weights");
   add_checkpoints(list);
   list.add("resume_with", "resume-with", Effect::files, PARTITA_FIELD(files.resume_with),
            "Key of the configuration that may differ from the checkpoint's, for example schedule.learning_rate")
       .value = "KEY";
   file(list.add("log", "log", Effect::files, PARTITA_FIELD(files.log), "Write one JSON line per step to this file"))
       .synonyms = {"log-file", "logfile"};
+  list.add("run", "run", Effect::files, PARTITA_FIELD(files.run),
+           "Record the training in this folder, for partita report: configuration, log, prediction, warnings")
+      .value = "DIR";
+  list.add("tensorboard", "tensorboard", Effect::files, PARTITA_FIELD(files.tensorboard),
+           "Write losses, rates and memory of each step to event files in this folder, for TensorBoard")
+      .value = "DIR";
   file(list.add("trace", "trace", Effect::files, PARTITA_FIELD(files.trace),
                 "Write a timeline of the first steps of each rank to this file (JSON, for Perfetto)"))
       .synonyms = {"profile", "profiler", "timeline"};
   list.add("trace_steps", "trace-steps", Effect::files, PARTITA_FIELD(files.trace_steps), "Steps of the trace",
            {1, 10'000});
   list.add("cluster", "cluster", Effect::files, PARTITA_FIELD(files.cluster),
-           "Preset or file of the machine; a trace then shows the predicted step next to the measured one")
+           "Preset or file of the machine; a trace or a run then has the predicted step next to the measured one")
       .value = "CLUSTER";
   list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write the result of every pass to this folder")
       .value = "DIR";

@@ -11,6 +11,7 @@
 #include "ir/graph/layer_path.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/registry.h"
+#include "ir/optimizers/averages.h"
 #include "job/fused_attention.h"
 #include "job/loss_scaling.h"
 #include "job/norm_values.h"
@@ -205,6 +206,17 @@ TrainingOptions training_options(const JobConfig& config, const ProgramRequest& 
   return options;
 }
 
+/// Returns the graph of an evaluation with the averages of a training that holds its states, by their names, in place
+/// of the parameters that the training averages.
+Graph with_averages(Graph graph, const Graph& training) {
+  const auto held = training.states_by_name();
+  for (const State& state : graph.states) {
+    std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
+    if (held.contains(average_of(name))) name = average_of(name);
+  }
+  return graph;
+}
+
 /// Returns `config` with the number of pipeline stages set; `graph` is that of its training. Throws InvalidArgument if
 /// an annotation names a layer that does not exist.
 JobConfig with_stages(JobConfig config, Graph graph) {
@@ -290,6 +302,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     Graph graph = request.graph != nullptr ? *request.graph : graphs.of(request.purpose, request.batch, groups);
     if (training && !request.estimates) require_several_values(graph, all_ops(), config.plan.options.micro_batches);
     if (training) annotate_recomputed(graph, all_ops(), config.plan.recompute_layers);
+    if (request.training != nullptr) graph = with_averages(std::move(graph), request.training->graph);
     return graph;
   };
   Program program = compile(forward, all_ops(), device->catalog(), options);

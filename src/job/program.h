@@ -15,7 +15,8 @@ struct ProgramRequest {
   Purpose purpose = Purpose::training;
   Stage last = Stage::schedule;
   bool any_rows = false;  // for an evaluation whose batch may be split unevenly under any mode
-  /// For an evaluation during a training: the training's program, whose stages and states the evaluation shares.
+  /// For an evaluation during a training: the training's program, whose stages and states the evaluation shares. It
+  /// reads the averages of parameters that have some.
   const Program* training = nullptr;
   /// For an evaluation: the graph that is run on a batch, in place of the network with its loss.
   const Graph* graph = nullptr;

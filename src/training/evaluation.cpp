@@ -108,12 +108,17 @@ class LabelledPart {
 class Evaluation::Counter {
  public:
   Counter(const EvaluationOptions& options, const EvaluationProgress& progress, int64_t rows, size_t passes)
-      : options_(options), progress_(progress), rows_(rows), passes_(static_cast<int64_t>(passes)) {}
+      : options_(options),
+        progress_(progress),
+        rows_(rows),
+        passes_(static_cast<int64_t>(passes)),
+        row_metrics_(options.metrics) {}
 
   /// Adds the rows of `logits` to the counts. `labels`: those of these rows. Rows whose id is the ignored label are no
   /// samples. Throws InvalidArgument if the labels do not fit the logits.
   void add_classified(const Array& logits, const Array& labels) {
     const std::optional<int64_t> ignored = options_.ignored_label;
+    row_metrics_.add(logits, labels, ignored);
     sums_[kCorrect] += count_correct(logits.tensor(), labels.tensor(), 1, ignored);
     sums_[kCorrectInTop] += count_correct(logits.tensor(), labels.tensor(), options_.top, ignored);
     sums_[kNonFinite] += count_non_finite(logits.tensor());
@@ -150,6 +155,7 @@ class Evaluation::Counter {
             .top = options_.top,
             .non_finite = count(kNonFinite)};
   }
+  RowMetrics& row_metrics() { return row_metrics_; }
 
  private:
   enum Count { kSamples, kCorrect, kCorrectInTop, kNonFinite, kCounts };
@@ -158,6 +164,7 @@ class Evaluation::Counter {
   const EvaluationProgress& progress_;
   int64_t rows_, passes_, done_ = 0;
   std::array<int64_t, kCounts> sums_{};
+  RowMetrics row_metrics_;
 };
 
 /// Joins the results of a pass over its batches, then passes them to all ranks.
@@ -223,8 +230,10 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   const auto& columns = dataset->columns();
   const bool has_labels = std::ranges::any_of(columns, [](const Column& column) { return column.name == "label"; });
   int64_t batch = choose_batch(rows_, options.ranks, options.max_rows);
+  const bool reads_rows = RowMetrics(options.metrics).reads_rows();
   const auto passes_of = [&](int64_t rows_of_batch) {
-    return RowPasses(make.build, all_ops(), {.rows = rows_, .batch = rows_of_batch, .labels = has_labels});
+    return RowPasses(make.build, all_ops(),
+                     {.rows = rows_, .batch = rows_of_batch, .labels = has_labels, .places = !reads_rows});
   };
   try {
     row_passes_.emplace(passes_of(batch));
@@ -242,6 +251,11 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
     add_part(whole < rows_ ? take(dataset, whole) : dataset, batch);
     if (whole < rows_) add_part(skip(dataset, whole), rows_ - whole);
     classifies_ = classifies_ || row_passes_->passes()[pass].compares_labels;
+  }
+  if (reads_rows && !classifies_) {
+    throw InvalidArgument(
+        "[metrics] nothing to compare, got a network or rows without it, expected an output 'logits' and a column "
+        "'label'");
   }
   if (!options_.ignored_label) options_.ignored_label = find_ignored_class(row_passes_->whole());
 }
@@ -281,6 +295,7 @@ Metrics Evaluation::run(const MakeRank& make, Communicator& comm, const Evaluati
       metrics.others.emplace_back(name, number);
     }
   }
+  metrics.measured = counter.row_metrics().reduced(metrics, comm);
   return metrics;
 }
 

@@ -5,7 +5,7 @@
 
 #include "compiler/evaluation/row_passes.h"
 #include "training/rank_run.h"
-#include "training/report/metrics.h"
+#include "training/report/row_metrics.h"
 
 namespace partita {
 
@@ -13,6 +13,7 @@ struct EvaluationOptions {
   int ranks = 1;                           // ranks that run a batch
   int64_t max_rows = 256;                  // maximum rows of a batch
   int64_t top = 5;                         // k of Metrics::correct_in_top
+  MetricOptions metrics{};                 // metrics besides the loss and the accuracy
   std::optional<int64_t> ignored_label{};  // class whose rows do not count; none: the one that the loss ignores
 };
 
@@ -29,8 +30,9 @@ class Evaluation {
 
   /// Compiles the programs of all passes, for batches of at most `max_rows` rows. All rows are one batch if the network
   /// needs them at once and they are no more than that. Correct rows are counted if the network has an output "logits"
-  /// and the rows a column "label". Throws what `make` throws, and InvalidArgument for an empty data set, for a network
-  /// that needs more than `max_rows` rows at once, and for one that depends on the number of rows.
+  /// and the rows a column "label". Throws what `make` throws, and InvalidArgument for an empty data set, for metrics
+  /// that need these two without them, for a network that needs more than `max_rows` rows at once, and for one that
+  /// depends on the number of rows.
   Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make);
 
   /// Evaluates all rows with `states`, which have those of graph(). Collective over `comm`, which has as many ranks as

@@ -3,6 +3,7 @@
 
 #include "frontend/data/dataset.h"
 #include "job/ineffective.h"
+#include "job/learning_rate.h"
 #include "runtime/checkpoint/checkpoint_options.h"
 #include "runtime/checkpoint/position.h"
 #include "runtime/checkpoint/states.h"
@@ -17,6 +18,7 @@ struct TrainingEnd {
   int stopped_by = 0;            // number of the signal; 0: none
   int64_t saved_step = -1;       // step of the last checkpoint; -1: none was written
   std::string checkpoint_error;  // why the last checkpoint could not be written; "" if it was
+  int64_t restored_step = -1;    // step of the checkpoint whose weights the model has, as the best ones; -1: none
   std::optional<Metrics> test;   // on the test rows; none if a signal or an error ended the training
   /// Scale of the loss after the last step, as a checkpoint keeps it; none unless bad steps are left out.
   std::optional<KeptLossScale> loss_scale{};
@@ -40,6 +42,8 @@ struct FitOptions {
   /// Called on the first rank, and in every process, after the last step and before the test. The model has the states
   /// that it keeps by then.
   std::function<void(const TrainingEnd&)> ended{};
+  /// Learning rate of each step, in place of the schedule of the configuration.
+  std::optional<LearningRate> learning_rate{};
   /// Scale of the loss that the training begins with, unless it is resumed. If it measures something else, the training
   /// begins with that of its configuration, and a warning says so.
   std::optional<KeptLossScale> loss_scale{};

@@ -145,6 +145,7 @@ class ObeyedOptions : public testing::Test {
       if (end.test) {
         seen[Seen::metrics] = fmt::format("{} {} in top {} of {}, loss {:.17g}", end.test->correct,
                                           end.test->correct_in_top, end.test->top, end.test->samples, end.test->loss);
+        for (const Measured& one : end.test->measured) seen[Seen::metrics] += " " + one.name;
       }
       if (!end.checkpoint_error.empty()) seen[Seen::warnings] += end.checkpoint_error;
     } catch (const Error& error) {
@@ -205,6 +206,9 @@ const Texts kGpt{{"model", {"gpt:layers=2,hidden=16,heads=2,seq=8"}},
                  {"ranks.count", {"2"}},
                  {"plan.parallel", {"auto"}}};
 const Texts kCheckpoint{{"files.checkpoint", {"DIR/run/kept"}}, {"files.checkpoint_every", {"1"}}};
+const Texts kFalls{{"training.validate_every", {"1"}},
+                   {"files.checkpoint_keep", {"1"}},
+                   {"schedule.learning_rate", {"0"}}};  // the first test is the best
 const Texts kF16{{"training.precision", {"f16"}}};
 const Texts kTrace{{"files.trace", {"DIR/run/trace.json"}}};
 
@@ -240,6 +244,7 @@ std::vector<OptionCase> computed_cases() {
       {"training.gradients", {"sum"}, Seen::losses, kTwoRanks},
       {"training.micro_loss", {"sum"}, Seen::losses, {{"plan.micro_batches", {"2"}}}},
       {"training.validate", {"true"}, Seen::printed, {}, false, "test loss is"},
+      {"training.validate_every", {"2"}, Seen::printed, {}, false, "step: 2, test loss is"},
       {"training.patience", {"0"}, Seen::losses, {{"schedule.learning_rate", {"0"}}, {"training.steps", {"30"}}}},
       {"training.evaluate", {"false"}, Seen::metrics},
       {"optimizer.kind", {"sgd"}, Seen::losses},
@@ -247,14 +252,18 @@ std::vector<OptionCase> computed_cases() {
       {"optimizer.decay_vectors", {"false"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
       {"optimizer.no_decay", {"fc1"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
       {"optimizer.clip_norm", {"0.001"}, Seen::losses},
+      {"optimizer.ema", {"0.5"}, Seen::program},
       {"schedule.learning_rate", {"0.2"}, Seen::losses},
       {"schedule.kind", {"cosine"}, Seen::losses},
       {"schedule.warmup_steps", {"2"}, Seen::losses},
       {"schedule.steps", {"8"}, Seen::losses, {{"schedule.kind", {"linear"}}}},
       {"schedule.step_every", {"2"}, Seen::losses, {{"schedule.kind", {"step"}}}},
       {"schedule.step_factor", {"0.5"}, Seen::losses, kStep},
+      {"schedule.polynomial_power", {"2"}, Seen::losses, {{"schedule.kind", {"polynomial"}}}},
+      {"schedule.final_rate", {"0.01"}, Seen::losses, {{"schedule.kind", {"polynomial"}}}},
       {"evaluation.batch", {"7"}, Seen::evaluation, {}, false, "in batches of 6 rows"},
       {"evaluation.top", {"2"}, Seen::metrics, {}, false, "in top 2"},
+      {"evaluation.metrics", {"f1_macro"}, Seen::metrics, {}, false, "f1_macro"},
       {"ranks.count", {"2"}, Seen::program},
       {"ranks.threads", {"2"}, Seen::warnings, {}, false, "1 ranks x 2 threads share 1 cores"},
       {"ranks.kernels", {"reference"}, Seen::program},
@@ -326,6 +335,16 @@ std::vector<OptionCase> file_cases() {
   return {
       {"files.load", {"DIR/weights.safetensors"}, Seen::losses},
       {"files.save", {"DIR/run/weights.safetensors"}, Seen::files},
+      {"files.load_averages",
+       {"true"},
+       Seen::error,
+       {{"files.load", {"DIR/weights.safetensors"}}},
+       false,
+       "no averages"},
+      {"files.save_averages",
+       {"true"},
+       Seen::printed,
+       {{"files.save", {"DIR/run/weights.safetensors"}}, {"optimizer.ema", {"0.5"}}}},
       {"files.checkpoint", {"DIR/run/kept"}, Seen::files, {}, false, "kept/step_4/manifest"},
       {"files.checkpoint_every", {"2"}, Seen::files, {{"files.checkpoint", {"DIR/run/kept"}}}, false, "kept/step_2/"},
       {"files.checkpoint_seconds",
@@ -335,10 +354,19 @@ std::vector<OptionCase> file_cases() {
        false,
        "step_1/"},
       {"files.checkpoint_keep", {"1"}, Seen::files, kCheckpoint},
+      {"files.keep_best", {"loss"}, Seen::files, kCheckpoint + kFalls},
+      {"files.restore_best",
+       {"true"},
+       Seen::printed,
+       kCheckpoint + kFalls + Texts{{"files.keep_best", {"loss"}}},
+       false,
+       "the best loss"},
       {"files.checkpoint_async", {"off"}, Seen::files_of_steps, kCheckpoint},
       {"files.checkpoint_integrated", {"true"}, Seen::files, kCheckpoint + kTwoRanks},
       {"files.resume", {"DIR/before"}, Seen::losses},
       {"files.log", {"DIR/run/log.jsonl"}, Seen::files},
+      {"files.run", {"DIR/run/recorded"}, Seen::files, {}, false, "recorded/events.jsonl"},
+      {"files.tensorboard", {"DIR/run/events"}, Seen::files, {}, false, "events/events.out.tfevents."},
       {"files.trace", {"DIR/run/trace.json"}, Seen::files},
       {"files.trace_steps", {"1"}, Seen::files, kTrace},
       {"files.cluster", {"no such cluster"}, Seen::error, kTrace, false, "no such cluster"},
@@ -511,7 +539,7 @@ TEST_F(ObeyedOptions, WithoutAnEffectAreRefusedByName) {
             "[Model] optimizer.dampening has no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
   EXPECT_EQ(refused({{"schedule.steps", {"9"}}}),
             "[Model] schedule.steps has no effect, got schedule.kind = constant, expected schedule.kind = linear, "
-            "cosine or step");
+            "cosine, step, polynomial or one_cycle");
   EXPECT_EQ(refused(kStep + Texts{{"schedule.steps", {"9"}}}),
             "[Model] schedule.steps has no effect, got schedule.step_every = 2, expected only one of the two");
   EXPECT_EQ(refused({{"schedule.step_factor", {"0.5"}}}),

@@ -33,6 +33,7 @@ std::string rate_text(const JobConfig& config, const std::string& optimizer) {
   std::string text = fmt::format("{}, {} {}", optimizer, name_of(schedule.kind), schedule.learning_rate);
   if (schedule.warmup_steps > 0) text += fmt::format(", warm-up {}", schedule.warmup_steps);
   if (schedule.kind == LrKind::step) text += fmt::format(", every {} by {}", schedule.step_every, schedule.step_factor);
+  if (schedule.kind == LrKind::polynomial) text += fmt::format(", power {} to {}", schedule.power, schedule.final_rate);
   return text;
 }
 

@@ -55,7 +55,8 @@ Model::Model(Network network, const JobConfig& config, const Place& place)
       rows_(rows_of(job_.config)) {
   if (place.ranks() > 1) job_.world = &process_world(*place.launched);
   refuse_other_loss();
-  if (!job_.config.files.load.empty()) states_.load(job_.config.files.load);
+  const FilesConfig& files = job_.config.files;
+  if (!files.load.empty()) states_.load(files.load, files.load_averages, files.adapters);
   if (!job_.config.files.resume.empty()) resume_.set(job_.config.files.resume);
 }
 
@@ -132,10 +133,12 @@ void Model::tell_generated(const std::string& use, const std::function<void(cons
 
 DatasetPtr Model::open_test_rows() const {
   const TrainingConfig& training = job_.config.training;
-  if (!training.validate && !training.evaluate) return nullptr;
+  const bool validates = training.validate || training.validate_every > 0;
+  if (!validates && !training.evaluate) return nullptr;
   if (rows_->has_rows(Split::test)) return rows_->rows(Split::test);
-  if (training.validate) {
-    throw InvalidArgument("[--validate] no test set, got '{}', expected a source with one", rows_->print_source());
+  if (validates) {
+    throw InvalidArgument("[--validate{}] no test set, got '{}', expected a source with one",
+                          training.validate ? "" : "-every", rows_->print_source());
   }
   if (!rows_->are_own()) {
     job_.warn(fmt::format("[data] no test set in '{}': no accuracy will be printed", rows_->print_source()));
@@ -159,14 +162,15 @@ Metrics Model::eval() {
 Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progress) {
   const Evaluation evaluation = make_evaluation(job_, dataset);
   states_.prepare(evaluation.graph(), job_.config.training.seed, /*makes_them=*/true, resume_.is_set());
+  const std::optional<States> averaged = states_.averaged();
+  const States& states = averaged ? *averaged : states_.all();
   Metrics metrics;
   const bool processes = job_.world != nullptr && evaluation.ranks() > 1;
   const LaunchFingerprint fingerprint =
-      processes ? fingerprint_of(job_, evaluation.program(), dataset, states_.all()) : LaunchFingerprint{};
+      processes ? fingerprint_of(job_, evaluation.program(), dataset, states) : LaunchFingerprint{};
   run_on_ranks(job_.place, evaluation.ranks(), job_.config.ranks.threads, [&](Communicator& comm) {
     if (processes) require_same_fingerprint(fingerprint, comm);
-    const Metrics found =
-        evaluation.run(states_.all(), job_.rank_options(), comm, comm.rank() == 0 ? progress : nullptr);
+    const Metrics found = evaluation.run(states, job_.rank_options(), comm, comm.rank() == 0 ? progress : nullptr);
     check_finite(found);
     if (comm.rank() == 0 || processes) metrics = found;
   });

@@ -43,6 +43,8 @@ class Model {
     job_.own_update = std::move(update);
     job_.own_update_name = std::move(name);
   }
+  /// Adds a metric of the program's own, which every evaluation measures from then on (Metrics::measured).
+  void add_metric(OwnMetric metric) { job_.own_metrics.push_back(std::move(metric)); }
   /// Sets the receiver of a description of each training program (`describe_program`) and of each evaluation between
   /// its steps (`describe_evaluation`).
   void on_program(std::function<void(const std::string&)> report) { job_.report = std::move(report); }
@@ -70,7 +72,8 @@ class Model {
   /// not read them, and MissingFile, InvalidFile or RuntimeFailure(out_of_memory) if they cannot be opened
   /// (`open_dataset`).
   Metrics eval();
-  /// Evaluates all rows, a last partial batch too, with the present weights, or initial ones if there are none.
+  /// Evaluates all rows, a last partial batch too, with the averages of a training that keeps some
+  /// (`optimizer.ema`), else with the present weights, or initial ones if there are none.
   /// `progress`: see EvaluationProgress. Throws InvalidArgument if the network does not fit the rows or there are none,
   /// if a label or an id is out of range, if OMP_THREAD_LIMIT is below the threads, and if a training did not keep the
   /// states; RuntimeFailure(out_of_memory) as `train` does, RuntimeFailure(non_finite) for a loss or logits that are
@@ -83,11 +86,11 @@ class Model {
   /// Returns the logits for a batch of inputs of a network of layers, whatever the column's name. Throws as the other
   /// `predict` does, and InvalidArgument if the network has no output "logits".
   Array predict(const Array& inputs);
-  /// Compiles a function that predicts batches of `rows` rows with the present weights, or initial ones if there are
-  /// none. `columns`: names and types of one row. The function is for one thread at a time, and throws InvalidArgument
-  /// if a column is missing or does not fit, or an id is out of range. Throws InvalidArgument if the network does not
-  /// fit the columns, a training did not keep the states, or OMP_THREAD_LIMIT is below the threads,
-  /// RuntimeFailure(out_of_memory) as `train` does, and what `load` throws for weights that wait.
+  /// Compiles a function that predicts batches of `rows` rows with the weights of `eval`. `columns`: names and types of
+  /// one row. The function is for one thread at a time, and throws InvalidArgument if a column is missing or does not
+  /// fit, or an id is out of range. Throws InvalidArgument if the network does not fit the columns, a training did not
+  /// keep the states, or OMP_THREAD_LIMIT is below the threads, RuntimeFailure(out_of_memory) as `train` does, and what
+  /// `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
   /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
@@ -126,8 +129,8 @@ class Model {
   void tell_generated(const std::string& use, const std::function<void(const std::string&)>& tell) const;
   /// Returns the test rows that a training needs. Returns null if it neither validates nor tests. Also returns null if
   /// it only tests and the data have none, and warns of this unless the model brings its rows along. Throws
-  /// InvalidArgument if `training.validate` asks for rows that the data do not have, MissingFile or InvalidFile if
-  /// their files are missing or damaged, and what else `open_dataset` throws.
+  /// InvalidArgument if `training.validate` or `validate_every` asks for rows that the data do not have, MissingFile or
+  /// InvalidFile if their files are missing or damaged, and what else `open_dataset` throws.
   DatasetPtr open_test_rows() const;
 
   ModelJob job_;

@@ -41,6 +41,9 @@ Evaluation make_in_batches(const ModelJob& job, const DatasetPtr& dataset, const
   const EvaluationOptions evaluation{.ranks = job.config.ranks.count,
                                      .max_rows = max_rows,
                                      .top = job.config.evaluation.top,
+                                     .metrics = {.names = job.config.evaluation.metrics,
+                                                 .own = job.own_metrics,
+                                                 .is_multilabel = job.network.loss_kind() == Loss::binary},
                                      .ignored_label = job.ignored_label()};
   ProgramRequest part = job.request(dataset->columns(), 1, job.config.ranks.count, Purpose::evaluation);
   part.training = training;

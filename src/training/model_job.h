@@ -10,8 +10,8 @@
 #include "frontend/network/build_graph.h"
 #include "job/config.h"
 #include "job/rank_options.h"
-#include "runtime/comm/communicator.h"
 #include "runtime/launch/place.h"
+#include "training/report/row_metrics.h"
 
 namespace partita {
 
@@ -28,6 +28,7 @@ struct ModelJob {
   std::function<void(const std::string&)> report{};  // receives a description of each training program
   BuildUpdate own_update{};
   std::string own_update_name{};  // names the update in checkpoints
+  std::vector<OwnMetric> own_metrics{};
 
   ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// Compiles a program. Passes warnings of the compilation to `warn`, for a training only. Throws InvalidArgument if

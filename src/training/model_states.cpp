@@ -1,24 +1,66 @@
 #include "training/model_states.h"
 
+#include <algorithm>
+
 #include "base/is_folder.h"
+#include "frontend/network/adapters.h"
+#include "ir/optimizers/averages.h"
 #include "runtime/checkpoint/documented_names.h"
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/launch/warn.h"
 #include "training/configuration.h"
+#include "zoo/hugging_face/folder.h"
 
 namespace partita {
 namespace {
 
-/// Returns the weights by name, those of MindSpore by the names `expected`; says what else a file of MindSpore has.
-/// `path` is a file that read_weights_file reads, the folder of a checkpoint, or a folder of checkpoints, of which the
-/// newest whole one is read. Throws MissingFile if `path` cannot be opened or the folder has no checkpoint, and
-/// InvalidFile if what it reads is damaged.
-std::map<std::string, Array> weights_in(const std::string& path, const std::vector<std::string>& expected) {
+/// Puts the averages among `tensors` in the places of their parameters. Throws InvalidFile, naming `path`, if there are
+/// none.
+void take_averages(std::map<std::string, Array>& tensors, const std::string& path) {
+  bool has_some = false;
+  for (auto one = tensors.begin(); one != tensors.end(); ++one) {
+    const auto average = tensors.find(average_of(one->first));
+    if (average == tensors.end()) continue;
+    one->second = std::move(average->second);
+    tensors.erase(average);
+    has_some = true;
+  }
+  if (has_some) return;
+  throw InvalidFile("[load] {}: no averages of weights, got the trained ones alone, expected a checkpoint of --ema",
+                    path);
+}
+
+/// Returns the weights of `graph` from a folder of Hugging Face. Throws MissingFile and InvalidFile as
+/// open_hugging_face does.
+std::map<std::string, Array> foreign_weights(const std::string& path, const Graph& graph) {
   std::map<std::string, Array> weights;
+  const std::vector<NamedType> all = weights_of(graph);
+  const std::unique_ptr<WeightSource> source = open_hugging_face(path, all);
+  for (const auto& [name, type] : all) {
+    Array& array = weights.emplace(name, Array(type)).first->second;
+    source->read(name, whole_box(type.shape), type.dtype, array.data());
+  }
+  return weights;
+}
+
+/// Returns the weights of `graph` by name, those of MindSpore and Hugging Face by the names of the graph. Says what
+/// else a file of MindSpore has. `path` is a file that read_weights_file reads, the folder of a checkpoint, a folder of
+/// checkpoints, of which the newest whole one is read, or a folder of Hugging Face. `averages`: those of a checkpoint
+/// in place of its trained weights. Throws MissingFile if `path` cannot be opened or the folder has no checkpoint, and
+/// InvalidFile if what it reads is damaged.
+std::map<std::string, Array> weights_in(const std::string& path, const Graph& graph, bool averages) {
+  std::map<std::string, Array> weights;
+  if (is_hugging_face(path)) {
+    weights = foreign_weights(path, graph);
+    if (averages) take_averages(weights, path);
+    return weights;
+  }
+  const std::vector<std::string> expected = weight_names(graph);
   if (!is_folder(path)) {
     WeightsFile file = read_weights_file(path);
     weights = std::move(file.tensors);
+    if (averages) take_averages(weights, path);
     if (file.is_ckpt && !is_checkpoint(weights)) {
       const std::vector<std::string> states = take_training_states(weights, expected);
       if (!states.empty()) {
@@ -33,23 +75,57 @@ std::map<std::string, Array> weights_in(const std::string& path, const std::vect
   }
   SavedStates states(path);
   for (const auto& entry : states.entries()) {
-    if (is_weight(entry.kind)) weights.emplace(entry.name, states.read(entry.name));
+    const bool is_wanted = is_weight(entry.kind) || (averages && entry.name.ends_with(average_of("")));
+    if (is_wanted) weights.emplace(entry.name, states.read(entry.name));
   }
+  if (averages) take_averages(weights, path);
   return weights;
+}
+
+/// Returns the additions to products in a file, in the types of the graph; none for "". Throws MissingFile and
+/// InvalidFile as read_weights_file does, and InvalidFile if they are not those of the graph.
+std::map<std::string, Array> adapters_in(const std::string& path, const Graph& graph) {
+  std::map<std::string, Array> adapters;
+  if (path.empty()) return adapters;
+  std::map<std::string, Array> tensors = read_weights_file(path).tensors;
+  for (const auto& [name, type] : adapters_of(graph)) {
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) {
+      throw InvalidFile("[adapters] {}: no tensor for '{}', got {} others, expected {}", path, name, tensors.size(),
+                        print(type));
+    }
+    adapters.emplace(name, fitted(found->second, type, name, path));
+    tensors.erase(found);
+  }
+  if (tensors.empty()) return adapters;
+  throw InvalidFile("[adapters] {}: tensor '{}' is no addition of this network, got {} such, expected {} alone", path,
+                    tensors.begin()->first, tensors.size(), adapters.size());
 }
 
 }  // namespace
 
-void ModelStates::load(const std::string& path) {
+void ModelStates::load(const std::string& path, bool averages, const std::string& adapters) {
+  loads_averages_ = averages;
+  adapters_path_ = adapters;
   if (known_.states.empty()) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_, weights_in(path, weight_names_), path);
+  take_loaded(known_, path);
   loaded_path_.clear();
 }
 
+void ModelStates::take_loaded(const Graph& graph, const std::string& path) {
+  std::map<std::string, Array> weights = weights_in(path, graph, loads_averages_);
+  for (auto& [name, array] : adapters_in(adapters_path_, graph)) weights.insert_or_assign(name, array);
+  take_weights(states_, graph, weights, path);
+}
+
 void ModelStates::assign(States values) {
+  for (const auto& [name, value] : States(values)) {  // averages begin anew
+    const std::string average = average_of(name);
+    if (states_.contains(average)) values.try_emplace(average, value);
+  }
   values.merge(states_);
   states_ = std::move(values);
 }
@@ -74,7 +150,12 @@ void ModelStates::save(const ModelJob& job, const std::string& path) const {
   check_finite(states_, weight_names_);
   if (!job.writes_files()) return;
   std::vector<std::pair<std::string, Array>> weights;
-  for (const std::string& name : weight_names_) weights.emplace_back(name, states_.at(name));
+  const bool has_adapters = std::ranges::any_of(weight_names_, is_adapter);
+  for (const std::string& name : weight_names_) {
+    if (has_adapters && !is_adapter(name)) continue;  // they are as they were loaded
+    const auto average = job.config.files.save_averages ? states_.find(average_of(name)) : states_.end();
+    weights.emplace_back(name, average != states_.end() ? average->second : states_.at(name));
+  }
   save_weights(path, weights, describe_weights(job.config));
 }
 
@@ -102,8 +183,20 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   add_initial_states(states_, graph, seed);
   require_types(states_, graph);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, weights_in(loaded_path_, weight_names_), loaded_path_);
+  take_loaded(graph, loaded_path_);
   loaded_path_.clear();
+}
+
+std::optional<States> ModelStates::averaged() const {
+  States averaged;
+  bool has_some = false;
+  for (const State& state : known_.states) {
+    const std::string& name = known_.name_of(state);
+    const auto average = states_.find(average_of(name));
+    has_some = has_some || average != states_.end();
+    averaged.emplace(name, average != states_.end() ? average->second : states_.at(name));
+  }
+  return has_some ? std::optional(std::move(averaged)) : std::nullopt;
 }
 
 void ModelStates::take(States&& states, TrainingPosition position) {
@@ -126,9 +219,15 @@ void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
   if (states_.empty()) known_ = {};
 }
 
+bool ModelStates::have_source() const { return states_.empty() && is_hugging_face(loaded_path_); }
+
+std::unique_ptr<WeightSource> ModelStates::source(const Graph& graph) const {
+  return overlaid(adapters_in(adapters_path_, graph), open_hugging_face(loaded_path_, weights_of(graph)));
+}
+
 void ModelStates::put_back(const Waiting& before) {
-  if (!before.is_released) return;
-  release();
+  if (!before.is_released && !states_.empty()) return;
+  if (before.is_released) release();
   loaded_path_ = before.loaded_path;
 }
 

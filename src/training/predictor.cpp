@@ -20,7 +20,8 @@ Predictor make_predictor(const ModelJob& job, ModelStates& states, bool resumes,
   held->program = job.program(columns, rows, /*ranks=*/1, Purpose::prediction);
   job.require_room(held->program, /*ranks=*/1, kCopiesOfStates);
   states.prepare(held->program.graph, job.config.training.seed, /*makes_them=*/true, resumes);
-  held->rank.emplace(held->program, states.all(), job.rank_options(), *held->world[0]);
+  const std::optional<States> averaged = states.averaged();
+  held->rank.emplace(held->program, averaged ? *averaged : states.all(), job.rank_options(), *held->world[0]);
   return [held](const NamedArrays& batch) {
     Executor& executor = held->rank->executor();
     for (const Input& input : held->program.graph.inputs) {

@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "training/agreement.h"
+#include "training/best_weights.h"
 #include "training/checkpoint_timer.h"
 #include "training/kept_texts.h"
+#include "training/loop_events.h"
 #include "training/report/epoch_so_far.h"
 #include "training/requested_files.h"
 #include "training/step_rows.h"
+#include "training/validations.h"
 
 namespace partita {
 namespace {
@@ -33,6 +36,22 @@ std::string describe_step(const TrainingRun& run, int64_t step) {
   return fmt::format("in step {}, of rows {} to {} of epoch {}", step + 1, first, first + run.batch - 1, epoch + 1);
 }
 
+double scheduled_rate(const TrainingRun& run, int64_t step) {
+  return run.rate ? run.rate->at(step) : learning_rate_at(run.schedule, step);
+}
+
+/// Says why a training ends with a step that is not finite.
+std::string describe_end(const std::string& what, const LossScale& scale) {
+  const std::string row = fmt::format("; {} steps in a row were not finite", LossScale::kMaxBadSteps);
+  return what + (scale.skips() ? row : "");
+}
+
+/// Says what follows a step that is not finite in a training that goes on.
+std::string describe_skip(const std::string& what, const LossScale& scale) {
+  return what + "; nothing is updated" +
+         (scale.is_dynamic() ? fmt::format(", the next loss scale is {}", scale.value()) : "");
+}
+
 /// Whether copies to a device cost its programs neither time nor memory that another rank needs: the rank has one of
 /// its own, which is not the processor.
 bool has_own_device(const TrainingRun& run, RankRun& rank, const Communicator& comm) {
@@ -48,6 +67,21 @@ void note_collectives(const TrainingRun& run, RankRun& rank, const Communicator&
   for (const StageProgram& stage : run.program.stages) ranks = std::max(ranks, stage.local.mesh.ranks());
   const std::string note = note_on_collectives(run.rank, *devices, static_cast<int>(ranks), comm.host_place());
   if (!note.empty()) run.warn(note);
+}
+
+/// Describes the place of a step, counted from 0, in the training.
+StepInfo info_of(const TrainingRun& run, int64_t step) {
+  StepInfo info;
+  info.epoch = step / run.info.steps_per_epoch + 1;
+  info.step = step % run.info.steps_per_epoch + 1;
+  info.global_step = step + 1;
+  info.samples = run.batch;
+  return info;
+}
+
+double loss_of_step(RankRun& rank, Recorder* recorder) {
+  const Recorded recorded(recorder, {.kind = Span::result});
+  return rank.executor().output("loss").at(0);
 }
 
 class Loop {
@@ -98,21 +132,27 @@ class Loop {
     while (step < info.steps && !control_.stopped()) {
       const StepInfo taken = take(step++);
       notify([&](Callback& callback) { callback.on_step_end(taken); });
-      if (taken.step == info.steps_per_epoch) {
-        end_epoch(taken.epoch);
+      const bool ends_epoch = taken.step == info.steps_per_epoch;
+      if (validations_.follows(step)) validate(step, ends_epoch);
+      if (ends_epoch) {
+        end_epoch(step);
         epoch_ = {};
       }
       agree(step);
+      if (saving_) events_.end_saving(saving_->last_saved());
+      events_.end_step(step, taken);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
     if (epoch_.losses().steps > 0) {  // the last epoch is partial; a resumed training completes it
       if (saving_) save_last(step);
       kept_ = kept_texts();
-      end_epoch((step - 1) / info.steps_per_epoch + 1);
+      if (validations_.follows(step, /*is_last=*/true) && !validations_.has_run(step)) validate(step, true);
+      end_epoch(step);
       agree(step);
     }
     if (trace_) trace_->finish(*recorder_);
     if (saving_) save_last(step);
+    if (saving_) events_.end_saving(saving_->last_saved());
     files_.finish();
     result_.position = position_at(step);
   }
@@ -147,6 +187,7 @@ class Loop {
       saving_.reset();
     }
     rank_.executor().keep_states_alone();
+    if (run_.restores_best && stopped_by_ == 0) result_.restored_step = restore_best(run_, rank_, control_.best_step());
     notify([&](Callback& callback) { callback.on_train_end(); });
     agreement_.await_callbacks();
     if (run_.keeps_states) {
@@ -171,7 +212,7 @@ class Loop {
 
   /// Writes this rank's part of a checkpoint of the current step. Throws as CheckpointSaving::save does.
   void save(int64_t step) {
-    saving_->save({.position = position_at(step), .plan = run_.plan});
+    saving_->save({.position = position_at(step), .plan = run_.plan, .best_step = control_.best_step()});
     timer_->begin(step);
   }
 
@@ -204,19 +245,17 @@ class Loop {
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
     const double scale = scale_.value();
     const bool updated = compute(step);
-    const double loss = loss_of_step();
+    const double loss = loss_of_step(rank_, recorder());
     epoch_.add(loss, recorder_ ? recorder_->exposed_seconds() : 0);
-    StepInfo info{.epoch = step / run_.info.steps_per_epoch + 1,
-                  .step = step % run_.info.steps_per_epoch + 1,
-                  .global_step = step + 1,
-                  .loss = loss,
-                  .skipped = !updated,
-                  .loss_scale = scale,
-                  .seconds = seconds_since(begin),
-                  .samples = run_.batch,
-                  .learning_rate = learning_rate_of(step),
-                  .elapsed = elapsed_};
+    StepInfo info = info_of(run_, step);
+    info.loss = loss;
+    info.skipped = !updated;
+    info.loss_scale = scale;
+    info.seconds = seconds_since(begin);
+    info.learning_rate = learning_rate_of(step);
+    info.elapsed = elapsed_;
     if (recorder_) info.exposed_communication = recorder_->exposed_seconds();
+    info.memory = events_.memory();
     return info;
   }
 
@@ -241,26 +280,14 @@ class Loop {
     const std::string what = fmt::format("[train] {}; {}", *bad, describe_step(run_, step));
     if (!scale_.add_bad_step()) {
       all_end_ = true;
-      const std::string row = fmt::format("; {} steps in a row were not finite", LossScale::kMaxBadSteps);
-      throw RuntimeFailure(ExitCode::non_finite, what + (scale_.skips() ? row : ""));
+      throw RuntimeFailure(ExitCode::non_finite, describe_end(what, scale_));
     }
-    if (comm_.rank() == 0 && run_.warn) {
-      run_.warn(what + "; nothing is updated" +
-                (scale_.is_dynamic() ? fmt::format(", the next loss scale is {}", scale_.value()) : ""));
-    }
+    if (comm_.rank() == 0 && run_.warn) run_.warn(describe_skip(what, scale_));
     return false;
   }
 
   /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
-  bool feeds_next(int64_t step) const {
-    const bool validates = run_.validation && (step + 1) % run_.info.steps_per_epoch == 0;
-    return step + 1 < run_.info.steps && !validates;
-  }
-
-  double loss_of_step() {
-    const Recorded recorded(recorder(), {.kind = Span::result});
-    return rank_.executor().output("loss").at(0);
-  }
+  bool feeds_next(int64_t step) const { return step + 1 < run_.info.steps && !validations_.follows(step + 1); }
 
   TrainingPosition position_at(int64_t step) const {
     TrainingPosition position = run_.position;
@@ -277,18 +304,19 @@ class Loop {
     return comm_.rank() == 0 ? saved_texts(run_.callbacks, run_.info) : std::map<std::string, KeptText>();
   }
 
-  double learning_rate_of(int64_t step) const {
-    return control_.learning_rate().value_or(learning_rate_at(run_.schedule, step));
-  }
+  double learning_rate_of(int64_t step) const { return control_.learning_rate().value_or(scheduled_rate(run_, step)); }
   bool reports_here() const { return comm_.rank() == 0 || run_.own_process; }
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
 
-  void end_epoch(int64_t epoch) {
-    EpochInfo info = epoch_.info(epoch, recorder_.has_value());
-    if (run_.validation) {
-      agreement_.await_callbacks();
-      info.validation = run_.validation->run(rank_);
-    }
+  void validate(int64_t step, bool ends_epoch) {
+    agreement_.await_callbacks();
+    const ValidationInfo info = validations_.run(step, ends_epoch);
+    notify([&](Callback& callback) { callback.on_validation(info); });
+  }
+
+  void end_epoch(int64_t step) {
+    EpochInfo info = epoch_.info((step - 1) / run_.info.steps_per_epoch + 1, recorder_.has_value());
+    info.validation = validations_.of_epoch(step);
     notify([&](Callback& callback) { callback.on_epoch_end(info); });
   }
 
@@ -305,7 +333,8 @@ class Loop {
       asked[kStop] = control_.stopped() ? 1 : 0;
       asked[kLearningRate] = control_.learning_rate().value_or(-1);
       asked[kElapsed] = seconds_since(begin_);
-      asked[kDue] = saving_ && timer_->is_due(step) ? 1 : 0;
+      const bool is_best = control_.take_best() && saving_ && !timer_->has_begun(step);
+      asked[kDue] = is_best || (saving_ && timer_->is_due(step)) ? 1 : 0;
     }
     asked[kFiles] = static_cast<double>(files_.needed());
     asked[kSignal] = signals.stop;
@@ -331,6 +360,7 @@ class Loop {
   Communicator& comm_;
   RankRun& rank_;
   LossScale scale_;
+  LoopEvents events_{run_, comm_};
   Agreement agreement_{run_.program, rank_, run_.own_process};
   StepRows rows_;
   std::optional<Recorder> recorder_;
@@ -347,6 +377,7 @@ class Loop {
   RequestedFiles files_{run_, rank_};
   TrainingResult result_;
   EpochSoFar epoch_;
+  Validations validations_{run_, rank_};
   /// Texts of callbacks before the end of a partial last epoch, which a resumed training completes.
   std::optional<std::map<std::string, KeptText>> kept_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 // The loop over the steps of a training, on each of its ranks.
 
-#include "job/lr_schedule.h"
+#include "job/learning_rate.h"
 #include "runtime/checkpoint/checkpoint_saving.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/launch/owner_lock.h"
@@ -10,6 +10,7 @@
 #include "training/loss_scale.h"
 #include "training/rank_run.h"
 #include "training/report/callbacks.h"
+#include "training/report/run_folder.h"
 #include "training/report/trace.h"
 
 namespace partita {
@@ -19,6 +20,7 @@ struct TrainingResult {
   TrainingPosition position{};   // after the last step
   int stopped_by = 0;            // number of the signal; 0: none
   int64_t saved_step = -1;       // step of the last checkpoint; -1: none
+  int64_t restored_step = -1;    // step of the best checkpoint whose weights the states have; -1: none
   std::string checkpoint_error;  // why the last checkpoint was not written
 };
 
@@ -28,7 +30,8 @@ struct TrainingRun {
   DatasetPtr rows;
   int64_t batch = 0;  // rows of the global batch
   LrSchedule schedule;
-  TrainingConfig training;  // for the scale of the loss
+  std::optional<LearningRate> rate{};  // in place of `schedule`
+  TrainingConfig training;             // for the scale of the loss
   RankOptions rank;
   TrainInfo info;
   std::vector<Callback*> callbacks;                // called on rank 0
@@ -41,9 +44,16 @@ struct TrainingRun {
   TrainingPosition position{};                     // position of the first step
   std::string from{};                              // path of the checkpoint that is gone on from; "": none
   std::string plan{};                              // text of the plan for checkpoints, on rank 0
-  const Evaluation* validation = nullptr;          // run after every epoch
+  const Evaluation* validation = nullptr;          // run as the next two say
+  bool validates_epochs = true;                    // after every epoch
+  int64_t validate_every = 0;                      // steps between two; 0: none
+  bool restores_best = false;                      // whether the training ends with the weights of the best checkpoint
   TraceOptions trace{};
-  bool measures_communication = false;  // sets StepInfo::exposed_communication
+  bool measures_communication = false;  // sets StepInfo::exposed_communication and StepInfo::memory
+  /// Receives, on rank 0, the times of all ranks after ever longer intervals; empty: they are not gathered. Either all
+  /// ranks have one or none.
+  std::function<void(const RankTimes&)> rank_times{};
+  std::function<void(int64_t step)> saved{};  // called on rank 0 after a checkpoint of the training is written
   std::function<void(const std::string&)> warn{};
   bool own_process = false;            // ranks are processes; each has callbacks and a result of its own
   bool keeps_states = true;            // whole states are gathered on rank 0 and in every process

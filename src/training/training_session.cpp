@@ -6,6 +6,7 @@
 
 #include "base/same_file.h"
 #include "ir/ops/registry.h"
+#include "ir/optimizers/averages.h"
 #include "job/process.h"
 #include "job/program.h"
 #include "planner/plan_file/plan_file.h"
@@ -14,6 +15,7 @@
 #include "runtime/execute/shard_copy.h"
 #include "runtime/launch/run_process.h"
 #include "training/configuration.h"
+#include "training/length_notes.h"
 #include "training/measures.h"
 #include "training/model_fingerprint.h"
 #include "training/table_limits.h"
@@ -25,12 +27,13 @@ namespace {
 /// Checks that no file would be written over another: only saved weights may replace loaded ones, and a checkpoint the
 /// one resumed from. Throws InvalidArgument otherwise.
 void refuse_shared_files(const FilesConfig& files) {
+  const std::string run_log = files.run.empty() ? "" : log_of_run(files.run);
   const std::pair<const char*, const std::string*> all[] = {
-      {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
-      {"--load", &files.load}, {"--resume", &files.resume}};
+      {"--log", &files.log}, {"--trace", &files.trace}, {"--save", &files.save},    {"--checkpoint", &files.checkpoint},
+      {"--run", &run_log},   {"--load", &files.load},   {"--resume", &files.resume}};
   // Weights may replace those that were loaded, and a checkpoint may replace the one before.
   const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
-  for (const auto& [written, path] : std::span(all).first(4)) {
+  for (const auto& [written, path] : std::span(all).first(5)) {
     for (const auto& [flag, other] : all) {
       if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
       if (!same_file(*path, *other)) continue;
@@ -39,10 +42,19 @@ void refuse_shared_files(const FilesConfig& files) {
   }
 }
 
+/// Checks the names of metrics. Throws InvalidArgument for an unknown one.
+void require_metrics(const JobConfig& config, const std::vector<OwnMetric>& own) {
+  std::vector<std::string> names = parse_metrics("--metrics", config.evaluation.metrics, own);
+  for (const OwnMetric& metric : own) names.push_back(metric.name);
+  names.insert(names.begin(), {"loss", "accuracy"});
+  if (!config.files.keep_best.empty()) position_of_name("--keep-best", config.files.keep_best, names);
+}
+
 /// Checks, before hours of training and not after, that the file of weights and, in the first process, the folder of
-/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise.
+/// checkpoints can be written. Throws RuntimeFailure(cannot_write) otherwise, and as require_new_run does.
 void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
+  if (!files.run.empty() && place.is_first()) require_new_run(files.run, /*goes_on=*/!files.resume.empty());
   if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
 }
 
@@ -66,10 +78,29 @@ FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
 }
 
 Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
-  return {.validates = job.config.training.validate || fit.validation != nullptr,
+  return {.validates = job.config.training.validate || job.config.training.validate_every > 0 || fit.validation,
           .prints = fit.prints,
           .warn = job.warn,
           .must_end = [signals = fit.signals] { return signals && signals().stop != 0; }};
+}
+
+/// Whether a report of the training shows seconds of communication and the memory.
+bool measures_communication(const JobConfig& config) {
+  const FilesConfig& files = config.files;
+  return !files.log.empty() || !files.run.empty() || !files.tensorboard.empty() || config.console.verbose;
+}
+
+/// Lets the folder of a run, if there is one, receive the events of the training.
+void record_events(RunFolder* folder, const std::string& checkpoints, TrainingRun& run) {
+  if (folder == nullptr) return;
+  run.rank_times = [folder](const RankTimes& times) { folder->add_times(times); };
+  run.saved = [folder, checkpoints](int64_t step) { folder->add_checkpoint(step, checkpoint_path(checkpoints, step)); };
+}
+
+/// Returns why a training ended before its last step; "" if it did not.
+std::string reason_of(const TrainingEnd& ended) {
+  if (!ended.checkpoint_error.empty()) return ended.checkpoint_error;
+  return ended.stopped_by == 0 ? "" : fmt::format("ended by {}", signal_name(ended.stopped_by));
 }
 
 template <class T>
@@ -90,6 +121,7 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   const std::string own_update = job.own_update ? job.own_update_name : "";
   const Measures measures = measures_of(job.config, job.network.precisions(), own_update, fresh.metadata);
   fresh.measures = named(measures);
+  if (fit.learning_rate) fresh.measures[kRateMeasure] = fit.learning_rate->text();
   fresh.measures[kOptimizerMeasure] = optimizer_measure(job.config, own_update);
   if (fit.loss_scale && !resumes) {
     const auto& [state, measured, path] = *fit.loss_scale;
@@ -98,6 +130,39 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   run.info.training_loss = measures.training_loss;
   run.info.validation_loss = measures.validation_loss;
   return fresh;
+}
+
+/// Fills states with what the source has, if there is one, else with their initial values. An average begins as its
+/// parameter. The arguments outlive it.
+FillState fresh_states(const Graph& graph, uint64_t seed, const WeightSource* source) {
+  std::map<std::string, std::string> owners;  // by the name of an average
+  for (const State& state : graph.states) {
+    if (is_average(graph, state)) owners.emplace(graph.name_of(state), state.owner);
+  }
+  return [&graph, seed, source, owners](const std::string& name, const Box& box, DType dtype, void* to) {
+    const auto owner = owners.find(name);
+    const std::string& read = owner == owners.end() ? name : owner->second;
+    if (source != nullptr && source->has(read)) return source->read(read, box, dtype, to);
+    fill_initial(graph, seed, name, box, dtype, to);
+  };
+}
+
+/// Fills states with parts of whole ones, which outlive it.
+FillState states_from(const States& states) {
+  return [&states](const std::string& name, const Box& box, DType, void* to) {
+    copy_part(states.at(name).tensor(), box, to);
+  };
+}
+
+/// Returns the plan that the program runs, as a text for checkpoints; "" if it has none.
+std::string plan_of(const ModelJob& job, const Program& program, const std::vector<Column>& columns) {
+  const JobConfig& config = job.config;
+  std::optional<PlanFile> plan = plan_file_of(config, program, all_ops());
+  if (!plan) return "";
+  plan->cluster = config.files.cluster;
+  plan->network = network_fingerprint(
+      config, {.network = job.network, .columns = columns, .batch = config.training.batch, .ranks = plan->ranks});
+  return print(*plan);
 }
 
 }  // namespace
@@ -122,9 +187,10 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
                   "got FitOptions::checkpoints too, expected only one of the two");
   }
   require_effects(is_said);
+  require_metrics(config_, model.job.own_metrics);
   refuse_shared_files(config_.files);
   require_writable(config_.files, model.job.place);
-  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, model.job.warn);
+  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, warning());
   if (config_.plan.given && !config_.plan.given->description.empty()) {
     reports_.tell_progress(config_.plan.given->description + "\n");
   }
@@ -139,6 +205,7 @@ TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fi
 void TrainingSession::require_effects(const IsSaid& is_said) const {
   const auto is_asked = [&](std::string_view key) {
     if (key.starts_with("evaluation.") || (key == "files.resume_with" && model_.resume.is_set())) return false;
+    if (key == "files.keep_best" && fit_.validation && fit_.checkpoints) return false;
     return is_said(key);
   };
   refuse_ineffective(config_, is_asked, OptionNames::fields);
@@ -146,53 +213,34 @@ void TrainingSession::require_effects(const IsSaid& is_said) const {
 
 void TrainingSession::choose_tests(const DatasetPtr& test) {
   if (fit_.test == nullptr) fit_.test = test;
-  if (config_.training.validate && fit_.validation == nullptr) fit_.validation = fit_.test;
-  if (config_.training.validate && fit_.validation == nullptr) {
-    refuse_option(OptionNames::fields, "training.validate",
+  const TrainingConfig& training = config_.training;
+  // Rows of the call are for validations after every epoch, unless the configuration asks for others.
+  validates_epochs_ = training.validate || (fit_.validation && training.validate_every == 0);
+  const bool validates = training.validate || training.validate_every > 0;
+  if (validates && fit_.validation == nullptr) fit_.validation = fit_.test;
+  if (validates && fit_.validation == nullptr) {
+    refuse_option(OptionNames::fields, training.validate ? "training.validate" : "training.validate_every",
                   "got no rows to validate on, expected FitOptions::validation, FitOptions::test or data.source");
   }
   if (!config_.training.evaluate) fit_.test = nullptr;
 }
 
-/// Prints which of two given lengths, epochs and steps, ends a training on `rows` rows, if they differ. Does nothing if
-/// the call gives a length. Throws InvalidArgument if the user asked for a warm-up longer than the training; a recipe
-/// may have one.
-void TrainingSession::tell_length(int64_t rows) {
-  if (fit_.epochs || fit_.max_steps) return;
-  const TrainingConfig& training = config_.training;
-  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
-  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
-  const int64_t warm_up = config_.schedule.warmup_steps;
-  if (warm_up > steps && fit_.is_said && fit_.is_said("schedule.warmup_steps")) {
-    throw InvalidArgument("[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up,
-                          steps, steps);
-  }
-  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
-  reports_.tell_progress(
-      fmt::format("the training ends after {} steps: the smaller of --steps {} and --epochs {}, {} steps\n", steps,
-                  training.steps, training.epochs, of_epochs));
-}
-
-/// Prints how many rows an epoch leaves out, those of a last batch that is not full, if the training has a whole epoch.
-void TrainingSession::tell_left_out(int64_t rows) {
-  const int64_t batch = config_.training.batch, left_out = rows % batch, steps_per_epoch = rows / batch;
-  const int64_t steps = training_steps(fit_.epochs.value_or(config_.training.epochs),
-                                       fit_.max_steps.value_or(config_.training.steps), steps_per_epoch);
-  if (left_out == 0 || steps_per_epoch == 0 || steps < steps_per_epoch) return;
-  reports_.tell_progress(
-      fmt::format("each epoch leaves out {} of {} rows, which fill no batch of {}\n", left_out, rows, batch));
-}
-
 TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
   choose_tests(test);
-  tell_length(rows->size());
-  tell_left_out(rows->size());
+  for (const auto& note : {note_on_length, note_on_warm_up, note_on_left_out}) {
+    reports_.tell_progress(note(config_, fit_, rows->size()));
+  }
   const ModelStates::Waiting states = model_.states.waiting();
   const std::string resumed = model_.resume.path();
-  model_.resume.find_latest(config_.files.checkpoint, model_.job.warn,
+  model_.resume.find_latest(config_.files.checkpoint, warning(),
                             [this](const std::string& text) { reports_.tell(text); });
   try {
     return train_program(training_program(model_.job, rows), rows);
+  } catch (const std::exception& error) {
+    if (RunFolder* run = reports_.run_folder()) run->end(error.what());
+    model_.states.put_back(states);
+    model_.resume.set(resumed);
+    throw;
   } catch (...) {  // restores the resume state, so that a failed call can be retried
     model_.states.put_back(states);
     model_.resume.set(resumed);
@@ -216,9 +264,10 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     if (config_.console.verbose) reports_.tell(text);
   };
   report(describe_program(program));
-  // Each rank creates its part of states that only the seed determines.
-  const bool is_fresh = model_.states.are_fresh() && !model_.resume.is_set();
-  std::vector<FoundCheckpoint> folders = model_.resume.folders(job.warn);
+  // Each rank creates its part of states that only the seed determines, and reads its part of weights that it can read.
+  if (model_.states.have_source() && !model_.resume.is_set()) source_ = model_.states.source(program.graph);
+  const bool is_fresh = source_ != nullptr || (model_.states.are_fresh() && !model_.resume.is_set());
+  std::vector<FoundCheckpoint> folders = model_.resume.folders(warning());
   require_room(program, is_fresh, !folders.empty());
   model_.states.prepare(program.graph, config_.training.seed, /*makes_them=*/folders.empty() && !is_fresh,
                         model_.resume.is_set());
@@ -233,7 +282,10 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
   if (fit_.test) run.test = test ? &*test : run.validation;
   TrainingEnd ended;
   run.ended = [&](TrainingResult&& result) { ended = end(std::move(result)); };
-  run.tested = [&](const Metrics& metrics) { ended.test = metrics; };
+  run.tested = [&](const Metrics& metrics) {
+    ended.test = metrics;
+    if (RunFolder* folder = reports_.run_folder()) folder->add_test(metrics);
+  };
   run.save = [&program](const std::string& path, const States& states, const Metadata& boxes,
                         const TrainingPosition& position) {
     TrainingPosition now = position;
@@ -244,11 +296,19 @@ TrainingEnd TrainingSession::train_program(const Program& program, const Dataset
     run_from(run, std::move(folders));
   } catch (...) {
     // Restores the model's states if the training did not return whole ones.
-    model_.states.restore(program.graph, config_.training.seed, is_fresh && fit_.keeps_states);
+    model_.states.restore(program.graph, config_.training.seed, is_fresh && !source_ && fit_.keeps_states);
     throw;
   }
   if (!fit_.keeps_states) model_.states.release();
+  if (RunFolder* folder = reports_.run_folder()) folder->end(reason_of(ended));
   return ended;
+}
+
+std::function<void(const std::string&)> TrainingSession::warning() const {
+  return [warn = model_.job.warn, folder = reports_.run_folder()](const std::string& message) {
+    if (warn) warn(message);
+    if (folder != nullptr) folder->add_warning(message);
+  };
 }
 
 /// Returns this process's description of the training, without what depends on its first step.
@@ -269,28 +329,21 @@ TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& 
                             .steps = config_.files.trace_steps,
                             .cluster = config_.files.cluster,
                             .threads = config_.ranks.threads},
-                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
-                  .warn = job.warn,
+                  .measures_communication = measures_communication(config_),
+                  .warn = warning(),
                   .own_process = job.world != nullptr,
                   .keeps_states = fit_.keeps_states,
                   .test_progress = reports_.evaluation_progress()};
   run.info.program = &program;
-  run.begin = [&program, this, is_fresh](const std::string& name, const Box& box, DType dtype, void* to) {
-    if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
-    copy_part(model_.states.all().at(name).tensor(), box, to);
-  };
-  if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(program, rows->columns());
+  run.rate = fit_.learning_rate;
+  run.validates_epochs = validates_epochs_;
+  run.validate_every = config_.training.validate_every;
+  run.restores_best = config_.files.restore_best;
+  record_events(reports_.run_folder(), config_.files.checkpoint, run);
+  run.begin =
+      is_fresh ? fresh_states(program.graph, config_.training.seed, source_.get()) : states_from(model_.states.all());
+  if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(job, program, rows->columns());
   return run;
-}
-
-std::string TrainingSession::plan_of(const Program& program, const std::vector<Column>& columns) const {
-  std::optional<PlanFile> plan = plan_file_of(config_, program, all_ops());
-  if (!plan) return "";
-  plan->cluster = config_.files.cluster;
-  plan->network = network_fingerprint(
-      config_,
-      {.network = model_.job.network, .columns = columns, .batch = config_.training.batch, .ranks = plan->ranks});
-  return print(*plan);
 }
 
 /// Sets the length of the training, counted from its first step, and that of its schedule if none is given. Throws
@@ -363,6 +416,7 @@ TrainingEnd TrainingSession::end(TrainingResult&& result) {
                     .stopped_by = result.stopped_by,
                     .saved_step = result.saved_step,
                     .checkpoint_error = result.checkpoint_error,
+                    .restored_step = result.restored_step,
                     .test = std::nullopt};
   if (const auto& scale = result.position.loss_scale) {
     ended.loss_scale = KeptLossScale{*scale, result.position.measures[kScaleMeasure]};
@@ -380,9 +434,14 @@ void TrainingSession::report_end(const TrainingEnd& end) {
   if (end.stopped_by != 0) {
     reports_.tell(fmt::format("\ninterrupted: the training ends after step {}\n", end.step));
   }
+  if (end.restored_step >= 0) {
+    reports_.tell(fmt::format("restored the weights after step {}, the best {}\n", end.restored_step, files.keep_best));
+  }
   if (!files.save.empty()) {
     model_.states.save(model_.job, files.save);
-    reports_.tell(fmt::format("saved to {}\n", files.save));
+    const bool leaves_averages = config_.optimizer.ema > 0 && !files.save_averages;
+    reports_.tell(fmt::format("saved to {}{}\n", files.save,
+                              leaves_averages ? ", without the averages (--save-averages writes these)" : ""));
   }
   if (!files.checkpoint.empty() && end.checkpoint_error.empty()) {
     reports_.tell(fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step)));

@@ -41,12 +41,12 @@ class TrainingSession {
  private:
   void require_effects(const IsSaid& is_said) const;
   /// Sets the rows of the test to FitOptions::test, else `test`; none without `training.evaluate`. Sets the rows of
-  /// validation to the same if `training.validate` asks for one and FitOptions::validation is null. Throws
-  /// InvalidArgument if there are no rows for it.
+  /// validation to the same if `training.validate` or `validate_every` asks for one and FitOptions::validation is null.
+  /// Throws InvalidArgument if there are no rows for it.
   void choose_tests(const DatasetPtr& test);
-  void tell_length(int64_t rows);
-  void tell_left_out(int64_t rows);
-  void warn(const std::string& message) const { model_.job.warn(message); }
+  void warn(const std::string& message) const { warning()(message); }
+  /// Returns the function that prints a warning and records it in the run.
+  std::function<void(const std::string&)> warning() const;
   TrainingEnd train_program(const Program& program, const DatasetPtr& given);
   void require_room(const Program& program, bool is_fresh, bool reads_folder) const;
   TrainingRun make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const;
@@ -63,13 +63,13 @@ class TrainingSession {
   /// RuntimeFailure(cannot_write) for the file of weights, and what FitOptions::ended throws.
   TrainingEnd end(TrainingResult&& result);
   void report_end(const TrainingEnd& end);
-  /// Returns the plan as text; "" for a program that a plan file cannot express.
-  std::string plan_of(const Program& program, const std::vector<Column>& columns) const;
 
   const TrainedModel model_;
   const JobConfig& config_;
   FitOptions fit_;
+  bool validates_epochs_ = false;
   Reports reports_;
+  std::unique_ptr<WeightSource> source_;  // weights that ranks read their parts of; null: none
 };
 
 }  // namespace partita

@@ -1,5 +1,5 @@
 // A bidirectional encoder that is trained to restore masked tokens (Devlin et al., 2018, "BERT: pre-training of deep
-// bidirectional transformers for language understanding"). Rows have one segment, so there are no segment embeddings.
+// bidirectional transformers for language understanding"). Rows have one segment.
 
 #include "frontend/network/functions.h"
 #include "zoo/token_model.h"
@@ -11,6 +11,11 @@ struct BertOptions {
   int64_t layers, hidden, heads, seq, vocab;
   double dropout = 0;
   int64_t masked = 0;  // positions per row; 0: 15 %
+  int64_t inner = 0, positions = 0;
+  int64_t segments = 0;  // rows of the embedding of segments, of which the first is added to all tokens
+  int64_t mask = 0;      // the token that stands for a masked one
+  double epsilon = 1e-5;
+  bool key_bias = false;
 };
 
 const std::vector<std::pair<std::string, BertOptions>>& published_berts() {
@@ -25,12 +30,15 @@ class Bert : public Layer {
  public:
   explicit Bert(const BertOptions& options)
       : options_(options),
-        embedding_norm_(layer_norm()),
+        embedding_norm_(layer_norm({.epsilon = options.epsilon})),
         dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr),
         head_(dense(options.hidden, {.init = normal_initializer(0, kSigma)})),
-        head_norm_(layer_norm()),
+        head_norm_(layer_norm({.epsilon = options.epsilon})),
         blocks_(repeated(options.layers, [&](int64_t) {
-          return transformer_block(options.heads, {.norm_first = false,
+          return transformer_block(options.heads, {.inner = options.inner,
+                                                   .epsilon = options.epsilon,
+                                                   .key_bias = options.key_bias,
+                                                   .norm_first = false,
                                                    .dropout = options.dropout,
                                                    .init = normal_initializer(0, kSigma),
                                                    .projection_init = normal_initializer(0, kSigma)});
@@ -45,7 +53,10 @@ class Bert : public Layer {
     }
     const Initializer init = normal_initializer(0, kSigma);
     const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
-    const Value places = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
+    Value places = position_rows(context, "wpe.weight", options_.positions, {options_.seq, options_.hidden}, init);
+    if (options_.segments > 0) {
+      places = places + position_rows(context, "wse.weight", options_.segments, {1, options_.hidden}, init);
+    }
     Value x = context.call("ln_e", *embedding_norm_, apply("embedding", {table, tokens}) + places);
     if (dropout_) x = context.call("drop", *dropout_, x);
     x = context.call("h", *blocks_, x);
@@ -75,9 +86,22 @@ ZooModel make_bert(ModelSizes& options) {
                           .seq = seq,
                           .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                           .dropout = options.number("dropout", base.dropout, 0, 0.99),
-                          .masked = options.integer("masked", usual_masked, 1, seq)};
+                          .masked = options.integer("masked", usual_masked, 1, seq),
+                          .inner = options.integer("inner", 0, 0, 1 << 22),
+                          .positions = options.integer("positions", 0, 0, 1 << 20),
+                          .segments = options.integer("segments", 0, 0, 1 << 16),
+                          .mask = options.integer("mask", -1, -1, 1 << 24),
+                          .epsilon = options.number("epsilon", 1e-5, 0, 1),
+                          .key_bias = options.flag("key_bias", false)};
+  if (sizes.mask >= sizes.vocab) {
+    throw InvalidArgument("[bert] the mask is no token, got {} of {}, expected 0 to {}, or -1 for the last", sizes.mask,
+                          sizes.vocab, sizes.vocab - 1);
+  }
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
-  rows.text = {.tokens = sizes.seq, .task = TextTask::masked, .targets = sizes.masked, .mask = sizes.vocab - 1};
+  rows.text = {.tokens = sizes.seq,
+               .task = TextTask::masked,
+               .targets = sizes.masked,
+               .mask = sizes.mask < 0 ? sizes.vocab - 1 : sizes.mask};
   return {"bert", share(Bert(sizes)), std::move(rows), nullptr, token_recipe(8, 0.01), {"tokens", "positions"}};
 }
 

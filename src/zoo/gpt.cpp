@@ -10,6 +10,9 @@ namespace {
 struct GptOptions {
   int64_t layers, hidden, heads, seq, vocab;
   double dropout = 0;
+  int64_t inner = 0, positions = 0;
+  double epsilon = 1e-5;
+  bool gelu_tanh = false, key_bias = false, tied = true;
 };
 
 /// Returns the published sizes by name: GPT-3 (Brown et al., 2020, table 2.1, with heads that divide the width), then
@@ -30,18 +33,27 @@ const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
   return list;
 }
 
-/// Maps tokens [b, s] to logits [b, s, vocab]. The token embedding is also the output layer. Throws InvalidArgument for
-/// rows of other sizes.
+/// Maps tokens [b, s] to logits [b, s, vocab]. Throws InvalidArgument for rows of other sizes.
 LayerPtr gpt(const GptOptions& options) {
   const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(options.layers));
   LayerPtr blocks = repeated(options.layers, [&](int64_t) {
-    return transformer_block(options.heads, {.causal = true,
+    return transformer_block(options.heads, {.inner = options.inner,
+                                             .epsilon = options.epsilon,
+                                             .key_bias = options.key_bias,
+                                             .causal = true,
+                                             .approximate_gelu = options.gelu_tanh,
                                              .dropout = options.dropout,
                                              .init = normal_initializer(0, sigma),
                                              .projection_init = normal_initializer(0, residual)});
   });
-  return token_decoder({"gpt", options.seq, options.vocab, options.hidden, options.dropout}, std::move(blocks),
-                       layer_norm());
+  LayerPtr head = options.tied ? nullptr : dense(options.vocab, {.bias = false, .init = normal_initializer(0, sigma)});
+  return token_decoder({.model = "gpt",
+                        .seq = options.seq,
+                        .vocab = options.vocab,
+                        .hidden = options.hidden,
+                        .dropout = options.dropout,
+                        .positions = options.positions},
+                       std::move(blocks), layer_norm({.epsilon = options.epsilon}), std::move(head));
 }
 
 }  // namespace
@@ -53,7 +65,13 @@ ZooModel make_gpt(ModelSizes& options) {
                          .heads = options.integer("heads", base.heads, 1, 1 << 16),
                          .seq = options.integer("seq", base.seq, 1, 1 << 20),
                          .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
-                         .dropout = options.number("dropout", 0, 0, 0.99)};
+                         .dropout = options.number("dropout", 0, 0, 0.99),
+                         .inner = options.integer("inner", 0, 0, 1 << 22),
+                         .positions = options.integer("positions", 0, 0, 1 << 20),
+                         .epsilon = options.number("epsilon", 1e-5, 0, 1),
+                         .gelu_tanh = options.flag("gelu_tanh", false),
+                         .key_bias = options.flag("key_bias", false),
+                         .tied = options.flag("tied", true)};
   return {"gpt", gpt(sizes), text_format(sizes.seq, sizes.vocab), nullptr, token_recipe(1, 0.1)};
 }
 

@@ -30,14 +30,16 @@ ZooModel make_wide_resnet(ModelSizes& options);
 /// the number of filters of every convolution; 32: as published), dropout. Published: v3. Throws InvalidArgument for an
 /// unknown published name and for sizes out of range.
 ZooModel make_inception(ModelSizes& options);
-/// An encoder of image patches. Options: layers, hidden, heads, inner, size, channels, patch, classes, dropout.
-/// Published: tiny, small, base, large, huge, giant. Throws InvalidArgument for an unknown published name, for a patch
-/// that does not divide the image and for sizes out of range; building the network refuses heads that do not divide
-/// hidden.
-ZooModel make_vit(ModelSizes& options);
-/// A decoder-only transformer over bytes. Options: layers, hidden, heads, seq, vocab, dropout. Published: GPT-3 from
-/// 125m to 175b, Megatron-LM from 1.7b to 1t. Throws InvalidArgument for an unknown published name and for sizes out of
+/// An encoder of image patches. Options: layers, hidden, heads, inner, size, channels, patch, classes, dropout, epsilon
+/// (of the norms), key_bias (1: keys have a bias). Published: tiny, small, base, large, huge, giant. Throws
+/// InvalidArgument for an unknown published name, for a patch that does not divide the image and for sizes out of
 /// range; building the network refuses heads that do not divide hidden.
+ZooModel make_vit(ModelSizes& options);
+/// A decoder-only transformer over bytes. Options: layers, hidden, heads, seq, vocab, dropout, inner (width of the
+/// feed-forward part; 0: four times hidden), positions (rows of their embedding; 0: seq), epsilon (of the norms),
+/// gelu_tanh (1: gelu by tanh), key_bias (1: keys have a bias), tied (1: the token embedding is also the output layer).
+/// Published: GPT-3 from 125m to 175b, Megatron-LM from 1.7b to 1t. Throws InvalidArgument for an unknown published
+/// name and for sizes out of range; building the network refuses heads that do not divide hidden.
 ZooModel make_gpt(ModelSizes& options);
 /// A decoder-only transformer with mixtures of experts. Options: layers, hidden, heads, seq, vocab, dropout, experts,
 /// top_k, capacity (tokens that an expert takes, relative to an equal share; 0: every token), expert_hidden (0: four
@@ -47,13 +49,17 @@ ZooModel make_gpt(ModelSizes& options);
 /// divide hidden.
 ZooModel make_moe(ModelSizes& options);
 /// A decoder-only transformer with rotary positions, RMS norms, grouped-query attention and SwiGLU. Options: layers,
-/// hidden, heads, kv_heads, intermediate, seq, vocab, tied (1: the token embedding is also the output layer),
-/// rotary_base. Published: Llama 3 with 1b, 3b, 8b, 70b and 405b. Throws InvalidArgument for an unknown published name
-/// and for sizes out of range; building the network refuses heads that do not divide hidden or have an odd width, and
-/// kv_heads that do not divide heads.
+/// hidden, heads, kv_heads, head_width (0: hidden by heads), intermediate, seq, vocab, tied (1: the token embedding is
+/// also the output layer), longest (rows that it may be given, at most; 0: seq), epsilon (of the norms), bias (1: of q,
+/// k and v), proj_bias (1: of the projection), head_norm (1: heads of q and k are normalized), rotary_base,
+/// rotary_factor, rotary_low, rotary_high, rotary_trained (`partita ops rotary`), and, for experts in place of SwiGLU,
+/// experts (0: none), top_k, capacity and balance as in `make_moe`. Published: Llama 3 with 1b, 3b, 8b, 70b and 405b.
+/// Throws InvalidArgument for an unknown published name and for sizes out of range; building the network refuses heads
+/// that do not divide hidden or have an odd width, and kv_heads that do not divide heads.
 ZooModel make_llama(ModelSizes& options);
-/// An encoder that restores masked tokens. Options: layers, hidden, heads, seq, vocab (its last token is the mask),
-/// masked (positions per row, at most seq), dropout. Published: base, large. Throws InvalidArgument for an unknown
+/// An encoder that restores masked tokens. Options: layers, hidden, heads, seq, vocab, masked (positions per row, at
+/// most seq), dropout, inner, positions, epsilon and key_bias as in `make_gpt`, segments (rows of their embedding; 0:
+/// none), mask (the token for masked ones; -1: the last). Published: base, large. Throws InvalidArgument for an unknown
 /// published name and for sizes out of range; building the network refuses heads that do not divide hidden.
 ZooModel make_bert(ModelSizes& options);
 /// An encoder, and a decoder that attends to it and continues the text. Options: layers (of each), hidden, heads,

@@ -1,6 +1,7 @@
 #include "zoo/token_model.h"
 
 #include "frontend/network/functions.h"
+#include "ir/ops/shape/attrs.h"
 
 namespace partita {
 namespace {
@@ -23,7 +24,9 @@ class TokenDecoder : public Layer {
     const Initializer init = normal_initializer(0, 0.02);
     const Value table = context.parameter("wte.weight", {sizes_.vocab, sizes_.hidden}, init);
     Value positions;
-    if (sizes_.has_positions) positions = context.parameter("wpe.weight", {sizes_.seq, sizes_.hidden}, init);
+    if (sizes_.has_positions) {
+      positions = position_rows(context, "wpe.weight", sizes_.positions, {sizes_.seq, sizes_.hidden}, init);
+    }
     Value x = apply("embedding", {table, tokens});
     if (positions) x = x + positions;
     if (dropout_) x = context.call("drop", *dropout_, x);
@@ -38,6 +41,13 @@ class TokenDecoder : public Layer {
 };
 
 }  // namespace
+
+Value position_rows(Context& context, const std::string& name, int64_t positions, const Shape& used,
+                    const Initializer& init) {
+  const int64_t rows = std::max(positions, used[0]);
+  const Value table = context.parameter(name, {rows, used[1]}, init);
+  return rows == used[0] ? table : apply("slice", {table}, SliceAttrs{.begin = {0, 0}, .end = used});
+}
 
 LayerPtr token_decoder(const TokenSizes& sizes, LayerPtr blocks, LayerPtr norm, LayerPtr head) {
   return share(TokenDecoder(sizes, std::move(blocks), std::move(norm), std::move(head)));

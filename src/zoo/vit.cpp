@@ -9,6 +9,8 @@ namespace {
 struct VitOptions {
   int64_t layers, hidden, heads, inner, size, patch, classes;
   double dropout = 0;
+  double epsilon = 1e-5;
+  bool key_bias = false;
 };
 
 /// Returns the published sizes by name, the smallest first. base, large and huge: Table 1 of Dosovitskiy et al. tiny
@@ -30,10 +32,13 @@ class Vit : public Layer {
         patches_(conv2d(options.hidden, options.patch,
                         {.stride = {options.patch, options.patch}, .init = Init::xavier_uniform})),
         dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr),
-        norm_(layer_norm()),
+        norm_(layer_norm({.epsilon = options.epsilon})),
         head_(dense(options.classes, {.init = normal_initializer(0, kSigma)})),
         blocks_(repeated(options.layers, [&](int64_t) {
-          return transformer_block(options.heads, {.inner = options.inner, .dropout = options.dropout});
+          return transformer_block(options.heads, {.inner = options.inner,
+                                                   .epsilon = options.epsilon,
+                                                   .key_bias = options.key_bias,
+                                                   .dropout = options.dropout});
         })) {}
 
   Value construct(Context& context, Value images) override {
@@ -71,7 +76,9 @@ ZooModel make_vit(ModelSizes& options) {
                          .size = options.integer("size", base.size, 8, 1024),
                          .patch = options.integer("patch", base.patch, 1, 1024),
                          .classes = options.integer("classes", base.classes, 2, 1 << 20),
-                         .dropout = options.number("dropout", base.dropout, 0, 0.99)};
+                         .dropout = options.number("dropout", base.dropout, 0, 0.99),
+                         .epsilon = options.number("epsilon", 1e-5, 0, 1),
+                         .key_bias = options.flag("key_bias", false)};
   if (sizes.size % sizes.patch != 0) {
     throw InvalidArgument("[vit] patches do not divide the image, got {} of {}, expected a divisor", sizes.patch,
                           sizes.size);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/plain_text.h"
+#include "frontend/network/adapters.h"
+#include "zoo/hugging_face/folder.h"
 #include "zoo/models.h"
 
 namespace partita {
@@ -80,6 +83,16 @@ T in_range(const std::string& model, const std::string& name, const std::string&
   return value;
 }
 
+/// Adds what fine-tuning adds, if its options are given.
+void adapt(ZooModel& model, ModelSizes& options) {
+  AdapterOptions adapters{.rank = options.integer("lora", 0, 0, 1 << 16)};
+  adapters.alpha = options.number("lora_alpha", 2 * static_cast<double>(adapters.rank), 0, 1e6);
+  const std::vector<std::string> layers = options.words("lora_layers", "q+v");
+  if (adapters.rank > 0) adapters.layers = layers;
+  adapters.frozen = options.words("frozen", "");
+  if (adapters.rank > 0 || !adapters.frozen.empty()) model.layers = adapted(model.layers, std::move(adapters));
+}
+
 }  // namespace
 
 const std::string* ModelSizes::find(const std::string& name) {
@@ -101,12 +114,25 @@ size_t ModelSizes::find_published(const std::vector<std::string>& names) {
 
 int64_t ModelSizes::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
   const std::string* text = find(name);
-  return text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
+  const int64_t value = text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
+  taken_[name] = fmt::format("{}", value);
+  return value;
 }
 
 double ModelSizes::number(const std::string& name, double fallback, double low, double high) {
   const std::string* text = find(name);
-  return text ? in_range<double>(model_, name, *text, low, high) : fallback;
+  const double value = text ? in_range<double>(model_, name, *text, low, high) : fallback;
+  taken_[name] = fmt::format("{}", value);
+  return value;
+}
+
+std::vector<std::string> ModelSizes::words(const std::string& name, const std::string& fallback) {
+  const std::string* text = find(name);
+  const std::string& given = text ? *text : fallback;
+  taken_[name] = given;
+  std::vector<std::string> words;
+  for (const std::string_view word : split_words(given, "+")) words.emplace_back(word);
+  return words;
 }
 
 void ModelSizes::check_all_used() const {
@@ -148,6 +174,12 @@ std::vector<std::string> model_names() {
 }
 
 ZooModel make_model(const std::string& spec) {
+  if (spec.starts_with(kHuggingFace)) {
+    const HuggingFaceModel found = read_hugging_face_model(spec);
+    ZooModel model = make_model(found.spec);
+    model.recipe.files.load = std::string(kHuggingFace) + found.folder;
+    return model;
+  }
   const size_t colon = spec.find(':');
   const std::string name = spec.substr(0, colon);
   for (const Entry& entry : entries()) {
@@ -155,7 +187,9 @@ ZooModel make_model(const std::string& spec) {
     GivenSizes given = parse_sizes(spec, colon);
     ModelSizes options(name, std::move(given.published), std::move(given.options));
     ZooModel model = entry.make(options);
+    adapt(model, options);
     options.check_all_used();
+    model.sizes = options.taken();
     model.recipe.model = spec;
     return model;
   }

@@ -1,6 +1,8 @@
 #pragma once
 // Ready-made networks, each with a recipe: the configuration with which a default run converges.
 
+#include <map>
+
 #include "frontend/data/open_dataset.h"
 #include "frontend/network/network.h"
 #include "job/config.h"
@@ -26,6 +28,12 @@ class ModelSizes {
   /// number, for `integer` a whole one, from `low` to `high`.
   int64_t integer(const std::string& name, int64_t fallback, int64_t low, int64_t high);
   double number(const std::string& name, double fallback, double low, double high);
+  /// Returns the words of an option, which '+' separates: "q+v".
+  std::vector<std::string> words(const std::string& name, const std::string& fallback);
+  /// Returns whether the option is 1, which may be 0 or 1.
+  bool flag(const std::string& name, bool fallback) { return integer(name, fallback ? 1 : 0, 0, 1) == 1; }
+  /// Returns the sizes that the model asked for, as texts.
+  const std::map<std::string, std::string>& taken() const { return taken_; }
   /// Checks that the model asked for every size that was given, and that it has published sizes if one was named.
   /// Throws InvalidArgument otherwise, for a size with the nearest name.
   void check_all_used() const;
@@ -40,6 +48,7 @@ class ModelSizes {
   bool has_published_ = false;  // the model has published sizes
   std::vector<std::pair<std::string, std::string>> given_;
   std::vector<std::string> known_;
+  std::map<std::string, std::string> taken_;
 };
 
 struct ZooModel {
@@ -49,6 +58,7 @@ struct ZooModel {
   DatasetPtr own_rows = nullptr;  // rows that the model brings along: columns of inputs and "label"
   JobConfig recipe;
   std::vector<std::string> inputs{};  // columns that the layers take; none: the first
+  std::map<std::string, std::string> sizes{};  // all sizes, by name
 
   Network network(Loss loss, const LossOptions& options = {}) const {
     return Network(name, layers, inputs, loss, options);
@@ -63,10 +73,13 @@ struct ZooModel {
 
 std::vector<std::string> model_names();
 
-/// Makes a model from "NAME", "NAME:size=value,..." or, for a published model, "NAME:SIZE,...", and sets `recipe.model`
-/// to that text. Throws InvalidArgument with the nearest name for an unknown model or size, and for sizes that are
-/// malformed, given twice or out of range. Sizes that do not fit each other may be refused only when the network is
-/// built.
+/// Makes a model from "NAME", "NAME:size=value,...", for a published model "NAME:SIZE,...", or
+/// "hf:FOLDER,size=value..", the model in a folder of Hugging Face (hugging_face/folder.h), whose weights the recipe
+/// loads. Sets `recipe.model` to that text, for a folder to that of the model in it. Besides its own sizes every model
+/// has those of fine-tuning (frontend/network/adapters.h): lora (rank of additions to products; 0: none), lora_alpha,
+/// lora_layers (patterns of layers, separated by '+') and frozen (patterns of parameters). Throws InvalidArgument with
+/// the nearest name for an unknown model or size, and for sizes that are malformed, given twice or out of range. Sizes
+/// that do not fit each other may be refused only when the network is built.
 ZooModel make_model(const std::string& spec);
 
 /// Returns the format of rows of `tokens` tokens, each with its next token as label. `vocabulary` is the number of

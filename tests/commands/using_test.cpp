@@ -395,7 +395,7 @@ TEST(Suggestions, AreByMeaning) {
     const Outcome outcome = run_program(arguments);
     EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
     ASSERT_EQ(outcome.lines.size(), 1u);
-    const std::string advice = words[0].starts_with("--wandb")  ? "--log FILE writes one JSON line per step"
+    const std::string advice = words[0].starts_with("--wandb")  ? "--run DIR records the training for partita report"
                                : words[0].starts_with("--cuda") ? "--device cuda computes on GPUs of NVIDIA"
                                                                 : "--device NAME computes on an accelerator";
     EXPECT_NE(outcome.lines[0].find("expected one that --help lists; " + advice), std::string::npos)

@@ -28,8 +28,14 @@ const std::vector<SmallModel>& small_models() {
       {"vit:layers=2,hidden=8,heads=4,size=8,patch=4,dropout=0.2", {3, 8, 8}, true},
       {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, true},
       {"llama:layers=2,hidden=8,heads=4,kv_heads=2,seq=6,vocab=12", {}, true},
+      {"llama:layers=2,hidden=8,heads=4,kv_heads=2,head_width=4,seq=6,vocab=12,bias=1,head_norm=1,rotary_factor=4,"
+       "rotary_trained=8,experts=4",
+       {},
+       true},
+      {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,inner=12,positions=9,gelu_tanh=1,key_bias=1,tied=0", {}, true},
       {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,every=2", {}, true},
       {"bert:layers=2,hidden=8,heads=4,seq=6,masked=3,vocab=12,dropout=0.2", {}, true},
+      {"bert:layers=2,hidden=8,heads=4,seq=6,masked=3,vocab=12,positions=9,segments=2,mask=3,key_bias=1", {}, true},
       {"t5:layers=2,hidden=8,heads=4,seq=6,target=5,vocab=12,dropout=0.2", {}, true},
       {"recommender:fields=3,rows=20,width=4,features=2,hidden=8", {}},
       {"recommender:fields=3,rows=20,width=4,features=0,hidden=8", {}}};

@@ -36,8 +36,8 @@ TEST(CommandLineErrors, NoCommand) {
   expect_usage(
       {},
       {"no command",
-       "expected one of train eval generate graph partition plan explain diff calibrate cluster schedule compile ops "
-       "summary checkpoint launch diagnose doctor completion; see --help"});
+       "expected one of train eval report compare sweep generate graph partition plan explain diff calibrate cluster "
+       "schedule compile ops summary checkpoint import export launch diagnose doctor tokenize completion; see --help"});
 }
 
 TEST(CommandLineErrors, UnknownCommand) {
@@ -198,9 +198,9 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     expect_usage(arguments, {message});
   };
-  refused(
-      {"--schedule-steps", "9", "--lr-schedule", "constant"},
-      "[--schedule-steps] has no effect, got --lr-schedule constant, expected --lr-schedule linear, cosine or step");
+  refused({"--schedule-steps", "9", "--lr-schedule", "constant"},
+          "[--schedule-steps] has no effect, got --lr-schedule constant, expected --lr-schedule linear, cosine, step, "
+          "polynomial or one_cycle");
   refused({"--schedule-steps", "9", "--lr-schedule", "step", "--lr-step-every", "3"},
           "[--schedule-steps] has no effect, got --lr-step-every 3, expected only one of the two");
   refused({"--resume-with", "training.seed"}, "[--resume-with] has no effect, got no --resume, expected --resume FILE");

@@ -19,6 +19,7 @@
 #include "runtime/launch/rank_table.h"
 #include "support/places.h"
 #include "support/program.h"
+#include "training/sweep/sweep_file.h"
 
 namespace partita {
 namespace {
@@ -44,6 +45,7 @@ std::vector<TextReader> all_readers(const std::filesystem::path& folder) {
   const auto record_bytes = static_cast<int64_t>(std::filesystem::file_size(folder / "record"));
   return {
       {"configuration", "a configuration", 1 << 20, true, [](const std::string& path) { read_config(path); }},
+      {"sweep", "a sweep", 1 << 20, true, [](const std::string& path) { read_sweep(path); }},
       {"cluster", "a cluster", 1 << 20, true, [](const std::string& path) { read_cluster(path); }},
       {"graph", "a graph", 16 << 20, false, [](const std::string& path) { read_graph(path); }},
       {"--plan", "a plan", 64 << 20, true, [](const std::string& path) { read_plan_file(path); }},

@@ -347,7 +347,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
 
   expect({"--checkpoint", "same", "--save", "same"}, ExitCode::usage, {"[--save] the same file as --checkpoint"});
   expect_refusal({"generate", "gpt:vocab=100", "--load", weights.path()}, ExitCode::usage,
-                 {"[generate] tokens are not bytes, got a vocabulary of 100, expected 256"});
+                 {"[generate] tokens are not bytes, got a vocabulary of 100, expected 256 or --tokenizer NAME"});
 
   const std::string path = (weights.folder.path() / "checkpoint").string();
   ASSERT_EQ(run_program({"train", kModel, "--steps", "2", "--checkpoint", path}).exit_code, 0);

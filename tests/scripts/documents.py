@@ -3,8 +3,8 @@
 A code block with a line "$ partita ..." is a session: commands, each followed by a part of its output. Shown lines
 are in the output in their order; "..." in a line stands for any text, alone in a line for any lines. All blocks of a
 page run in one empty folder. A command fails when the page shows an error of it, and only then. A block of Python that
-begins with "# NAME.py" is a file of that folder; the package of the build is found by Python. Exit code 1 and one line
-per difference.
+begins with "# NAME.py", or of TOML with "# NAME.toml", is a file of that folder; the package of the build is found by
+Python. Exit code 1 and one line per difference.
 usage: documents.py PARTITA PAGE..."""
 import os
 import pathlib
@@ -39,8 +39,8 @@ def sessions(text: str):
 
 
 def scripts(text: str):
-    """(name, text) of the blocks of Python that begin with a name of a file."""
-    for block in re.finditer(r"^```python\n(# (\w+\.py)\n.*?)^```$", text, re.S | re.M):
+    """(name, text) of the blocks of Python and TOML that begin with a name of a file."""
+    for block in re.finditer(r"^```(?:python|toml)\n(# (\w+\.(?:py|toml))\n.*?)^```$", text, re.S | re.M):
         yield block.group(2), block.group(1)
 
 

@@ -40,6 +40,9 @@ struct OptimizerOptions {
   /// Maximum norm of all gradients, taken as one vector; if it is exceeded, all are scaled down (Pascanu et al., 2013).
   /// 0: no clipping. `make_training_graph` applies it, `build_update` does not.
   double clip_norm = 0;
+  /// Share of itself that the moving average of each trained parameter keeps in a step; 0: no averages.
+  /// `make_training_graph` adds them, `build_update` does not.
+  double ema = 0;
   /// Options without a field here, by name. A switch is 0 or 1.
   std::map<std::string, double, std::less<>> others{};
 

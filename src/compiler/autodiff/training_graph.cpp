@@ -6,7 +6,9 @@
 #include "compiler/autodiff/differentiate.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/elementwise/attrs.h"
+#include "ir/ops/elementwise/moving_average.h"
 #include "ir/ops/reduce/attrs.h"
+#include "ir/optimizers/averages.h"
 
 namespace partita {
 namespace {
@@ -77,6 +79,21 @@ void check(Builder& builder, const std::vector<Value>& gradients) {
     all = all ? builder.apply("minimum", {all, one}) : one;
   }
   builder.output(std::string(kFinite), all);
+}
+
+/// Moves the average of a parameter towards its new value, if it has one.
+void average(Builder& builder, double keep, const std::string& parameter) {
+  const State state = *builder.find_state(parameter);
+  if (state.exit < 0) return;  // an update of a program's own may leave parameters as they are
+  if (builder.find_state(average_of(parameter)) != nullptr) {
+    throw InvalidArgument("[optimizer] the name of an average is taken, got a state '{}', expected another name of it",
+                          average_of(parameter));
+  }
+  const Value now = builder.value(state.exit);
+  const Value before = builder.state(
+      average_of(parameter), now.type(),
+      {.kind = StateKind::optimizer, .init = state.init, .requires_grad = false, .owner = parameter});
+  builder.store(before, builder.apply("moving_average", {before, now}, MovingAverageAttrs{.keep = keep}));
 }
 
 void count_step(Builder& builder) {
@@ -154,6 +171,7 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
     } else {
       build_update(builder, options.optimizer, values[i], gradients[i], rate);
     }
+    if (options.optimizer.ema > 0) average(builder, options.optimizer.ema, names[i]);
   }
   count_step(builder);
   Graph training = builder.take();

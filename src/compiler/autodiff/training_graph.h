@@ -42,14 +42,15 @@ struct TrainingGraph {
 };
 
 /// Returns the training graph of `given`, a forward graph with a scalar output "loss". Adds the input "learning_rate",
-/// a scalar of the parameters' type, and what `options` asks for, increments the counter "step" if there is one and
-/// removes nodes that nothing needs. A parameter that the loss does not depend on gets a gradient of zeros and a
-/// warning; f16, whose losses are not scaled, gives one too, as do 16 bits without a product. Throws InvalidArgument if
-/// there is no output "loss" or it is not one float, if the name "learning_rate", one of `options` or that of an
-/// optimizer state is taken, if no parameter is left to train, if `options.parameters` names an unknown or frozen one,
-/// if parameters have different element types, if an op between them and the loss has no gradient
-/// (`differentiate`) or a custom gradient does not fit, if `options.recompute` finds nothing to recompute, or if
-/// `options.precision` names an unknown layer. Throws what `options.own_update` and custom gradients throw.
+/// a scalar of the parameters' type, and what `options` asks for, with the averages of OptimizerOptions::ema after the
+/// updates of their parameters (ir/optimizers/averages.h). Increments the counter "step" if there is one and removes
+/// nodes that nothing needs. A parameter that the loss does not depend on gets a gradient of zeros and a warning; f16,
+/// whose losses are not scaled, gives one too, as do 16 bits without a product. Throws InvalidArgument if there is no
+/// output "loss" or it is not one float, if the name "learning_rate", one of `options` or that of an optimizer state or
+/// an average is taken, if no parameter is left to train, if `options.parameters` names an unknown or frozen one, if
+/// parameters have different element types, if an op between them and the loss has no gradient (`differentiate`) or a
+/// custom gradient does not fit, if `options.recompute` finds nothing to recompute, or if `options.precision` names an
+/// unknown layer. Throws what `options.own_update` and custom gradients throw.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
 
 /// Returns a training graph with the roundings of `precision` and then with what the backward pass recomputes, so that

@@ -39,10 +39,11 @@ Graph with_places(Graph graph, const OpSet& ops) {
   return builder.take();
 }
 
-/// Returns the part of `graph` that computes its scalar outputs and, if `labels` is set, what is compared with labels.
+/// Returns the part of `graph` that computes its scalar outputs and, if `labels` is set, what is compared with labels:
+/// the places of these if `places` is set.
 /// No state is written: all rows read the states at entry.
-Graph wanted_part(Graph graph, const OpSet& ops, bool labels) {
-  if (labels) graph = with_places(std::move(graph), ops);
+Graph wanted_part(Graph graph, const OpSet& ops, bool labels, bool places) {
+  if (labels && places) graph = with_places(std::move(graph), ops);
   std::erase_if(graph.outputs, [&](const Output& output) {
     return graph.type(output.value).rank() > 0 && !(labels && compares_labels(output.name));
   });
@@ -361,7 +362,7 @@ class RowPasses::BatchGraph {
 };
 
 RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowBatches& batches) {
-  const auto build = [&](int64_t rows) { return wanted_part(build_for(rows), ops, batches.labels); };
+  const auto build = [&](int64_t rows) { return wanted_part(build_for(rows), ops, batches.labels, batches.places); };
   Graph whole = build(batches.batch);
   int64_t rows = batches.batch, repeats = 1;
   if (rows < batches.rows) {

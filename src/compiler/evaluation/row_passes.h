@@ -13,6 +13,7 @@ struct RowBatches {
   int64_t rows = 1;    // total rows
   int64_t batch = 1;   // rows of a batch; the last one may have fewer
   bool labels = true;  // whether the output "logits" is to be compared with the rows' labels, too
+  bool places = true;  // whether the place of the label alone is compared, where that is a class
 };
 
 /// Returns the forward graph of a network for a number of rows.
@@ -45,9 +46,9 @@ class RowPasses {
   const std::vector<Pass>& passes() const { return passes_; }
   /// Returns the graph that a batch of `batch` rows computes in a pass. Its outputs are the results, by name. If the
   /// pass compares labels, they are also kLabelPlace and kFiniteRow (compiler/plan/outputs.h), or "logits" if the graph
-  /// has no input "label" with a number for each of their rows. Values of earlier passes are inputs without rows, named
-  /// by `given_name`. Throws InvalidArgument, as the constructor does, if a node depends on which rows a batch of that
-  /// size has.
+  /// has no input "label" with a number for each of their rows or `RowBatches::places` is off. Values of earlier passes
+  /// are inputs without rows, named by `given_name`. Throws InvalidArgument, as the constructor does, if a node depends
+  /// on which rows a batch of that size has.
   Graph batch_graph(size_t pass, int64_t batch) const;
   static std::string given_name(const std::string& value) { return value + ".of_all_rows"; }
   /// Returns the graph of what is computed when the results of a pass are joined; it may be empty. Its inputs and

@@ -55,6 +55,7 @@ class BlockCutter {
   }
 
   PartialPlan run() {
+    find_narrow();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].phase == Phase::forward) visit(n);
     }
@@ -81,6 +82,8 @@ class BlockCutter {
     const Part given = part_of_operands(node);
     if (const auto product = product_of(n)) {
       if (given == Part::columns) return enter(n, Part::rows, with_tensor(n, product->inner));
+      // Cutting the next product alone needs no sum over ranks.
+      if (given == Part::normal && is_narrow_[node.outputs[0]]) return enter(n, Part::normal, in_rows(n, between_));
       if (given == Part::normal) return enter(n, Part::columns, with_tensor(n, product->columns));
       return;
     }
@@ -90,6 +93,22 @@ class BlockCutter {
     const bool is_normal = given == Part::normal || normalises(n);
     if (given == Part::other && !is_normal) return;
     enter(n, is_normal ? Part::normal : Part::rows, in_rows(n, between_));
+  }
+
+  /// Finds the results of products that nothing but further products of parameters reads: low-rank additions.
+  void find_narrow() {
+    std::vector<bool> is_read_otherwise(graph_.values.size(), false);
+    is_narrow_.assign(graph_.values.size(), false);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.phase != Phase::forward) continue;
+      const bool is_product = product_of(n).has_value();
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (is_product && i == 0) is_narrow_[node.inputs[i]] = true;
+        if (!is_product) is_read_otherwise[node.inputs[i]] = true;
+      }
+    }
+    for (size_t v = 0; v < is_narrow_.size(); ++v) is_narrow_[v] = is_narrow_[v] && !is_read_otherwise[v];
   }
 
   Part part_of_operands(const Node& node) const {
@@ -199,8 +218,8 @@ class BlockCutter {
   Axes between_;  // axes that cut the sequence between products
   Axes data_;
   PartialPlan partial_;
-  std::vector<Part> parts_;         // per value
-  std::vector<bool> is_parameter_;  // per value
+  std::vector<Part> parts_;                     // per value
+  std::vector<bool> is_parameter_, is_narrow_;  // per value
   bool is_any_cut_ = false;
 };
 

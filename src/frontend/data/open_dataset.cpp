@@ -1,6 +1,7 @@
 #include "frontend/data/open_dataset.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "frontend/data/declared_rows.h"
 #include "frontend/data/readers/array_rows.h"
@@ -8,7 +9,9 @@
 #include "frontend/data/readers/folder_images.h"
 #include "frontend/data/readers/mnist.h"
 #include "frontend/data/readers/synthetic.h"
+#include "frontend/data/readers/token_files.h"
 #include "frontend/data/transforms/image_maps.h"
+#include "frontend/data/views/computed_shuffle.h"
 #include "frontend/data/views/map.h"
 #include "frontend/data/views/shuffle.h"
 
@@ -21,6 +24,7 @@ constexpr uint64_t kSyntheticSeed = 1;
 // Statistics of the training images of ImageNet, which models of photographs expect.
 const ChannelScaling kImageNetScaling{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
 
+constexpr uint64_t kMaxShuffledText = uint64_t{1} << 30;   // bytes of a text whose rows `shuffle` orders
 constexpr int64_t kMaxSyntheticBytes = int64_t{64} << 20;  // maximum bytes of synthetic text, which is held in memory
 
 int64_t synthetic_rows(Split split) { return split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows; }
@@ -101,14 +105,34 @@ int64_t synthetic_text_rows(Split split, int64_t tokens) {
   return std::clamp<int64_t>(kMaxSyntheticBytes / tokens, 1, synthetic_rows(split));
 }
 
+/// Whether the order of a text's rows is computed. It is not for those that could be read before `computed_shuffle` was
+/// there, so that trainings on them go on with the same rows.
+bool has_computed_order(const std::string& text) {
+  std::error_code code;
+  return std::filesystem::file_size(text, code) > kMaxShuffledText && !code;
+}
+
+DatasetPtr open_tokens(const DataSource& source, Split split, const TextFormat& text) {
+  if (!has_rows(source, split)) {
+    throw InvalidArgument("[--data] no rows to test on, got {}, expected tokens:TRAIN,TEST", print(source));
+  }
+  const std::string& path = source.paths[split == Split::test ? 1 : 0];
+  const DatasetPtr rows = read_tokens({path, source.token_type}, split, text);
+  return split == Split::train ? computed_shuffle(rows, text.seed) : rows;
+}
+
 DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& format) {
   TextFormat text = format.text;
   text.seed = format.seed;
-  const DatasetPtr rows =
-      source.kind == DataKind::text
-          ? read_text(source.paths[0], split, text)
-          : make_synthetic_text(synthetic_text_rows(split, text.stride()), text, kSyntheticSeed, split, format.classes);
-  return split == Split::train ? shuffle(rows, format.seed) : rows;
+  text.vocabulary = format.classes;
+  if (source.kind == DataKind::tokens) return open_tokens(source, split, text);
+  const bool is_file = source.kind == DataKind::text;
+  const DatasetPtr rows = is_file ? read_text(source.paths[0], split, text)
+                                  : make_synthetic_text(synthetic_text_rows(split, text.stride()), text, kSyntheticSeed,
+                                                        split, format.classes);
+  if (split == Split::test) return rows;
+  const bool computes = is_file && has_computed_order(source.paths[0]);
+  return computes ? computed_shuffle(rows, format.seed) : shuffle(rows, format.seed);
 }
 
 DatasetPtr open_records(Split split, const RowFormat& format) {
@@ -171,6 +195,7 @@ DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& f
 
 bool has_rows(const DataSource& source, Split split) {
   switch (source.kind) {
+    case DataKind::tokens: return split == Split::train || source.paths.size() == 2;
     case DataKind::mnist: return has_mnist(source.paths[0], split);
     case DataKind::cifar10: return has_cifar10(source.paths[0], split);
     case DataKind::images: return has_folder_images(source.paths[0], split);
@@ -198,9 +223,10 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
 
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format) {
   if (has_arrays(source)) return open_arrays(source, split, format);
-  const bool fits = source.kind == DataKind::synthetic || (source.kind == DataKind::text) == format.is_text();
+  const bool is_text = source.kind == DataKind::text || source.kind == DataKind::tokens;
+  const bool fits = source.kind == DataKind::synthetic || is_text == format.is_text();
   if (!fits || (format.is_records() && source.kind != DataKind::synthetic)) {
-    const std::string_view expected = format.is_text()      ? "text:FILE"
+    const std::string_view expected = format.is_text()      ? "text:FILE or tokens:FILE"
                                       : format.is_records() ? "npz:FILE or csv:FILE"
                                                             : "mnist:DIR, cifar10:DIR or images:DIR";
     throw InvalidArgument("[--data] the model cannot read these rows, got {}, expected {}", name_of(source.kind),

@@ -42,8 +42,8 @@ inline constexpr int64_t kSyntheticTestRows = 1000;
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format);
 
 /// Whether the source has rows of the split. mnist, cifar10: a file of them exists. npz, npy: rows are named; a single
-/// .npz is opened to see if it has test rows. text, synthetic: always true, without a look at files. Throws MissingFile
-/// or InvalidFile if that .npz cannot be opened or is damaged.
+/// .npz is opened to see if it has test rows. tokens: a file is named. text, synthetic: always true, without a look at
+/// files. Throws MissingFile or InvalidFile if that .npz cannot be opened or is damaged.
 bool has_rows(const DataSource& source, Split split);
 
 /// Opens a dataset with the columns "image" and "label" of images, those of texts (`token_columns`) or of records

@@ -5,6 +5,8 @@
 
 #include "base/philox.h"
 #include "base/plain_text.h"
+#include "base/wildcard.h"
+#include "frontend/network/adapters.h"
 #include "frontend/network/restored.h"
 
 namespace partita {
@@ -137,7 +139,41 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
 Value Context::parameter(const std::string& name, const Shape& shape, const Initializer& init) {
   require_layer_shape(scoped(name), shape);
   return builder_.state(scoped(name), Type{options_.dtype, shape},
-                        {.kind = StateKind::parameter, .init = init, .requires_grad = trainable_});
+                        {.kind = StateKind::parameter, .init = init, .requires_grad = is_trained(scoped(name))});
+}
+
+bool Context::is_trained(const std::string& name) {
+  if (!trainable_ || adapters_ == nullptr) return trainable_;
+  if (adapters_->rank > 0 && !is_adapter(name)) return false;
+  for (const std::string& pattern : adapters_->frozen) {
+    if (!matches_wildcard(pattern, name)) continue;
+    used_patterns_.insert(pattern);
+    return false;
+  }
+  return true;
+}
+
+const AdapterOptions* Context::addition() {
+  if (adapters_ == nullptr || adapters_->rank == 0) return nullptr;
+  const std::string last = path_.substr(path_.rfind('.') + 1);
+  const AdapterOptions* found = nullptr;
+  for (const std::string& pattern : adapters_->layers) {
+    if (!matches_wildcard(pattern, last) && !matches_wildcard(pattern, path_)) continue;
+    used_patterns_.insert(pattern);
+    found = adapters_.get();
+  }
+  return found;
+}
+
+std::vector<std::string> Context::unused_patterns() const {
+  std::vector<std::string> unused;
+  if (adapters_ == nullptr) return unused;
+  for (const auto* patterns : {&adapters_->layers, &adapters_->frozen}) {
+    for (const std::string& pattern : *patterns) {
+      if (!used_patterns_.contains(pattern)) unused.push_back(pattern);
+    }
+  }
+  return unused;
 }
 
 Value Context::statistic(const std::string& name, const Shape& shape, const Initializer& init) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/call_location.h"
 #include "ir/graph/builder.h"
@@ -10,6 +11,7 @@
 namespace partita {
 
 class Layer;
+struct AdapterOptions;
 using LayerPtr = std::shared_ptr<Layer>;
 
 /// The losses that layers have added under one name so far. A sum passes from layer to layer, so that equal layers are
@@ -99,6 +101,13 @@ class Context {
   /// Returns a key for random numbers: a function of the seed, `scoped(name)` and the number of earlier calls with it
   /// in this build, so each call gets a different key.
   uint64_t random_key(const std::string& name);
+  /// Sets the additions to products and the frozen parameters of the layers that are built from now on
+  /// (frontend/network/adapters.h).
+  void adapt(std::shared_ptr<const AdapterOptions> adapters) { adapters_ = std::move(adapters); }
+  /// Returns the additions if a pattern names the layer that is being built, else null.
+  const AdapterOptions* addition();
+  /// Returns the patterns that have named nothing so far.
+  std::vector<std::string> unused_patterns() const;
   /// Returns the full name of a state of the layer that is being built: "layer1.0.conv1.name" inside layer1.0.conv1,
   /// `name` alone in the outermost layer.
   std::string scoped(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
@@ -107,6 +116,9 @@ class Context {
   struct Statistic {
     Value entry, exit;  // exit: empty until the first update
   };
+
+  /// Whether a parameter of this full name is trained.
+  bool is_trained(const std::string& name);
 
   std::vector<Value> build(Layer& layer, const std::string& path, const std::string& scope,
                            const std::vector<Value>& inputs);
@@ -123,6 +135,8 @@ class Context {
   ScopePrecisions precisions_;
   std::vector<std::pair<ValueId, ValueId>> given_;  // (value, input in its place)
   bool states_are_frozen_ = false;
+  std::shared_ptr<const AdapterOptions> adapters_;
+  std::set<std::string> used_patterns_;
 };
 
 /// Base of all layers. It remembers where in the user's source it was made.

@@ -3,23 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/page/axis.h"
 #include "ir/orders/sequence.h"
 #include "planner/pricing/layers/quantities.h"
 
 namespace partita {
 namespace {
 
-constexpr double kChartWidth = 1080, kLeft = 78, kRight = 12;
+constexpr double kLeft = kAxisLeft, kRight = kAxisRight;
 constexpr size_t kMaxSpans = 8000;
 constexpr int kMaxRows = 32, kMinRows = 4, kMaxLines = 6;
 constexpr double kOverlappedHeight = 6;  // height of overlapped communication in pixels
-
-/// Formats seconds with up to four digits in s, ms or us, without trailing zeros: "1.5 s"; "0" for 0.
-std::string print_tick(double seconds) {
-  if (seconds == 0) return "0";
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
-}
 
 /// Maps seconds to horizontal pixels.
 class TimeAxis {
@@ -29,16 +23,12 @@ class TimeAxis {
 
   /// SVG of vertical lines and labels at round times.
   std::string ticks(double top, double bottom) const {
-    const double rough = seconds_ / 6, power = std::pow(10, std::floor(std::log10(rough)));
-    double step = power;
-    for (double factor : {2.0, 5.0, 10.0}) {
-      if (step < rough * 0.8) step = power * factor;
-    }
+    const double step = tick_step(seconds_, 6);
     std::string text;
     for (double t = 0; t <= seconds_ * 1.0001; t += step) {
       text += fmt::format(R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)"
                           R"(<text class="label" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
-                          at(t), top, bottom, bottom + 14, print_tick(t));
+                          at(t), top, bottom, bottom + 14, print_seconds_tick(t));
     }
     return text;
   }
@@ -55,10 +45,6 @@ std::vector<int> some_of_groups(int count, int most) {
   for (int i = 0; i < shown; ++i)
     groups.push_back(shown == 1 ? 0 : static_cast<int>(std::lround(double(i) * (count - 1) / (shown - 1))));
   return groups;
-}
-
-std::string open_svg(double height, std::string_view what) {
-  return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">)", kChartWidth, height, what);
 }
 
 /// Returns the end of the last span in seconds; 0 without spans.
@@ -131,7 +117,8 @@ std::string timeline_chart(const LayerStep& step, bool stages_share_ranks) {
   const double seconds = drawn_seconds(step);
   const TimeAxis axis(seconds);
   const SpanPainter painter(axis, stages_share_ranks);
-  std::string text = open_svg(bottom + 20, "what the groups of ranks do over time") + axis.ticks(0, bottom);
+  std::string text =
+      open_svg(kChartWidth, bottom + 20, "what the groups of ranks do over time") + axis.ticks(0, bottom);
   for (size_t i = 0; i < rows.size(); ++i) {
     const double top = 4 + static_cast<double>(i) * (height + 4);
     text +=
@@ -157,7 +144,8 @@ std::string memory_chart(const LayerStep& step, double device) {
   const double highest = 1.08 * (shows_device ? std::max(most, device) : most);
   const auto y = [&](double bytes) { return kBottom - bytes / std::max(highest, 1.0) * (kBottom - kTop); };
   const TimeAxis axis(seconds);
-  std::string text = open_svg(kBottom + 20, "memory of groups of ranks over time") + axis.ticks(kTop, kBottom);
+  std::string text =
+      open_svg(kChartWidth, kBottom + 20, "memory of groups of ranks over time") + axis.ticks(kTop, kBottom);
   for (double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double bytes = part * highest / 1.08;
     text += fmt::format(R"(<line class="tick" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"

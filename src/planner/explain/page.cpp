@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/page/html.h"
 #include "planner/explain/charts.h"
-#include "planner/explain/page_style.h"
 #include "planner/pricing/layers/quantities.h"
 
 namespace partita {
@@ -15,44 +15,24 @@ std::string print_share(double part, double whole) {
   return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
 }
 
-/// Formats the items of a text between separators, such as "name=value", as chips: escaped HTML.
-std::string chips(std::string_view text, char separator) {
-  std::string result;
-  while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(separator));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    result += fmt::format("<span class=\"chip\">{}</span>", escaped_html(item));
-  }
-  return result;
-}
-
-std::string section(std::string_view title, const std::string& body) {
-  return fmt::format("<section><h2>{}</h2>{}</section>\n", escaped_html(title), body);
-}
-
 class Page {
  public:
   explicit Page(const PageContents& contents) : contents_(contents), plan_(contents.plan), price_(plan_.price) {}
 
   std::string html() const {
-    const std::string title =
-        escaped_html(fmt::format("{} on {} ranks of {}", plan_.model, plan_.ranks, plan_.cluster));
-    return fmt::format(
-               "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
-               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>{0}</title>"
-               "<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n<p class=\"soft\">{2} rows a "
-               "step, priced with the software {5}</p>\n<p>{3}</p>\n{4}",
-               title, kPageStyle, plan_.batch, chips(print(plan_.configuration), ','), figures(),
-               escaped_html(print_software(plan_))) +
-           section("Where the step goes", breakdown()) + section("Layers and how they are cut", layers()) +
-           section("Timeline", timeline()) + section("Memory", memory()) + section("Links and collectives", links()) +
-           (contents_.others.empty() ? "" : section("Other plans", others())) +
-           (contents_.ops.empty() ? "" : section("What other cuts of the main ops would cost", ops())) +
-           section("The plan", fmt::format("<details><summary>Its text, as <code>partita train --plan</code> reads it"
-                                           "</summary><pre>{}</pre></details>",
-                                           escaped_html(contents_.text))) +
-           "</main></body></html>\n";
+    const std::string title = fmt::format("{} on {} ranks of {}", plan_.model, plan_.ranks, plan_.cluster);
+    return html_document(
+        title,
+        fmt::format("<h1>{}</h1>\n<p class=\"soft\">{} rows a step, priced with the software {}</p>\n<p>{}</p>\n{}",
+                    escaped_html(title), plan_.batch, escaped_html(print_software(plan_)),
+                    chips(print(plan_.configuration), ','), figures()) +
+            section("Where the step goes", breakdown()) + section("Layers and how they are cut", layers()) +
+            section("Timeline", timeline()) + section("Memory", memory()) + section("Links and collectives", links()) +
+            (contents_.others.empty() ? "" : section("Other plans", others())) +
+            (contents_.ops.empty() ? "" : section("What other cuts of the main ops would cost", ops())) +
+            section("The plan", fmt::format("<details><summary>Its text, as <code>partita train --plan</code> reads it"
+                                            "</summary><pre>{}</pre></details>",
+                                            escaped_html(contents_.text))));
   }
 
  private:
@@ -273,21 +253,6 @@ class Page {
 };
 
 }  // namespace
-
-std::string escaped_html(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
-    }
-  }
-  return result;
-}
 
 std::string html_page(const PageContents& contents) { return Page(contents).html(); }
 

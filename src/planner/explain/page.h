@@ -47,8 +47,4 @@ struct PageContents {
 /// ops are left out if they are empty.
 std::string html_page(const PageContents& contents);
 
-/// Returns the text with the special characters of HTML escaped, such as "&lt;" for "<", and with "?" for control
-/// characters other than tab and newline.
-std::string escaped_html(std::string_view text);
-
 }  // namespace partita

@@ -121,6 +121,7 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
   if (!begun.is_good()) return end(begun);
   begun_ = fmt::format("{}/.step_{}.tmp", options_.folder, moment.position.step);
   manifest_ = Manifest{.position = moment.position, .ranks = comm_.size(), .plan = moment.plan};
+  best_step_ = moment.best_step;
   phase_ = Phase::writing;
   const RankOutcome copied = outcome_of([&] {
     if (!options_.integrated) executor_.bring_states();
@@ -213,7 +214,7 @@ void CheckpointSaving::commit() {
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   manifest_.sequence = next_sequence(options_.folder);
   commit_checkpoint(options_.folder, begun_, manifest_);
-  remove_old_checkpoints(options_.folder, options_.keep, manifest_.position.step);
+  remove_old_checkpoints(options_.folder, options_.keep, manifest_.position.step, best_step_);
 }
 
 void CheckpointSaving::end(const RankOutcome& outcome) {

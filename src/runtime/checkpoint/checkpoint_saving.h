@@ -18,6 +18,7 @@ namespace partita {
 struct TrainingMoment {
   TrainingPosition position;  // on rank 0 with the texts of callbacks
   std::string plan{};         // plan as text, in the form that a training reads; "" if there is none
+  int64_t best_step = -1;     // step of the checkpoint that is kept besides the newest ones, on rank 0; -1: none
 };
 
 /// Returns the states of a program in the order of its graph, each with the ranks of the world that hold it and the box
@@ -107,6 +108,7 @@ class CheckpointSaving {
   std::vector<PieceReader::Memory> memories_{1};  // per compute thread
   std::string begun_;                             // the folder being written
   Manifest manifest_;                             // manifest of the open checkpoint
+  int64_t best_step_ = -1;                        // TrainingMoment::best_step of the open checkpoint
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;

@@ -219,18 +219,19 @@ void commit_checkpoint(const std::string& folder, const std::string& begun, cons
   if (exchanged) remove_checkpoint(begun);
 }
 
-void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest) {
+void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest, int64_t best) {
   if (most == 0) return;
   const std::vector<OrderedCheckpoint> found = checkpoints_in_order(folder);
   int64_t excess = static_cast<int64_t>(found.size()) - most;
   for (const OrderedCheckpoint& one : found) {
     if (excess <= 0) return;
     if (one.order.step == newest) continue;
+    --excess;
+    if (one.order.step == best) continue;
     // A checkpoint under its own name is always whole, so it is renamed before it is removed.
     const std::string old = fmt::format("{}/{}{}{}", folder, kUnfinished, one.order.step, kReplaced);
     remove_checkpoint(old);
     if (::rename(one.path.c_str(), old.c_str()) == 0) remove_checkpoint(old);
-    --excess;
   }
 }
 

@@ -52,9 +52,10 @@ std::string begin_checkpoint(const std::string& folder, int64_t step);
 /// of the manifest is missing or has another size.
 void commit_checkpoint(const std::string& folder, const std::string& begun, const Manifest& manifest);
 
-/// Removes the oldest checkpoints whose manifest has the right checksum, until `most` are left; 0 keeps all. The
-/// checkpoint of step `newest` stays. Throws MissingFile if the folder cannot be read; other errors are ignored.
-void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest);
+/// Removes the oldest checkpoints whose manifest has the right checksum, until `most` are left; 0 keeps all. Those of
+/// the steps `newest` and `best` stay, `best` in addition to the newest `most`. Throws MissingFile if the folder cannot
+/// be read; other errors are ignored.
+void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest, int64_t best = -1);
 
 /// Removes the folder of a checkpoint or of a part of one, its manifest first. Ignores errors.
 void remove_checkpoint(const std::string& path) noexcept;

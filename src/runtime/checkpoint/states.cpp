@@ -5,6 +5,8 @@
 
 #include "base/philox.h"
 #include "frontend/network/initializers.h"
+#include "frontend/network/adapters.h"
+#include "ir/optimizers/averages.h"
 #include "runtime/checkpoint/checkpoint.h"
 
 namespace partita {
@@ -60,12 +62,18 @@ void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
   for (const State& state : graph.states) {
     const std::string& name = graph.name_of(state);
     if (states.contains(name)) continue;
-    states.emplace(name, make_initial(state.init, graph.type(state.entry), random_key(seed, name)));
+    const auto owner = is_average(graph, state) ? states.find(state.owner) : states.end();
+    if (owner != states.end() && owner->second.type() == graph.type(state.entry)) {
+      states.emplace(name, Array(owner->second));
+    } else {
+      states.emplace(name, make_initial(state.init, graph.type(state.entry), random_key(seed, name)));
+    }
   }
 }
 
 void fill_initial(const Graph& graph, uint64_t seed, const std::string& name, const Box& box, DType dtype, void* to) {
-  make_initial_part(graph.find_state(name)->init, dtype, box, random_key(seed, name), to);
+  const State& state = *graph.find_state(name);
+  make_initial_part(state.init, dtype, box, random_key(seed, is_average(graph, state) ? state.owner : name), to);
 }
 
 void require_types(const States& states, const Graph& graph) {
@@ -116,6 +124,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     const std::string& name = graph.name_of(state);
     const auto found = weights.find(name);
     if (found == weights.end()) {
+      if (is_adapter(name)) continue;  // begins with its initial values
       if (const std::string prefix = common_prefix(expected, weights); !prefix.empty()) {
         throw InvalidFile(
             "[load] {}: names of tensors begin with '{}', got '{}{}', expected '{}': save them without it, as "
@@ -132,6 +141,9 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     if (std::ranges::find(expected, name) != expected.end()) continue;
     if (is_batch_counter(name, array.type())) continue;
     throw InvalidFile("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected));
+  }
+  for (const State& state : graph.states) {
+    if (is_average(graph, state)) taken[graph.name_of(state)] = taken.at(state.owner);
   }
   states = std::move(taken);
 }

@@ -19,7 +19,7 @@ Graph states_of(const Graph& graph);
 bool is_weight(StateKind kind);
 
 /// Adds the initial values of those states of `graph` that are missing in `states`. They depend on the seed and the
-/// state's name.
+/// state's name. Averages begin as copies of their parameters.
 void add_initial_states(States& states, const Graph& graph, uint64_t seed);
 
 /// Writes the initial values of one state inside `box` to `to`, dense, in `dtype`. `name` is a state of `graph`.
@@ -33,10 +33,11 @@ void require_types(const States& states, const Graph& graph);
 /// another shape, and if only one of the two is a float.
 Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path);
 
-/// Overwrites the parameters and statistics of `graph` in `states` by `weights`. Float types are converted. Skips the
-/// batch counters that PyTorch keeps next to running statistics, and what a checkpoint holds besides weights. Throws
-/// InvalidFile, naming `path`, for a missing or unknown tensor, another shape, or a float in place of another type or
-/// the reverse; `states` are unchanged then.
+/// Overwrites the parameters and statistics of `graph` in `states` by `weights`, and averages by those of their
+/// parameters. Float types are converted. Leaves additions to products (LoRA) that `weights` lacks as they are. Skips
+/// the batch counters that PyTorch keeps next to running statistics, and what a checkpoint holds besides weights.
+/// Throws InvalidFile, naming `path`, for a missing or unknown tensor, another shape, or a float in place of another
+/// type or the reverse; `states` are unchanged then.
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
 

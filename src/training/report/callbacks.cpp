@@ -20,11 +20,18 @@ std::string shortest(double value) {
 
 }  // namespace
 
+void ValidationMonitor::on_validation(const ValidationInfo& info) {
+  if (!info.ends_epoch) print(fmt::format("epoch: {} step: {}", info.epoch, info.step), info.metrics);
+}
+
 void ValidationMonitor::on_epoch_end(const EpochInfo& info) {
-  if (!info.validation) return;
-  out_ << fmt::format("epoch: {}, test loss is {:.4f}, test accuracy is {:.4f}\n", info.epoch, info.validation->loss,
-                      info.validation->accuracy());
-  out_.flush();
+  if (info.validation) print(fmt::format("epoch: {}", info.epoch), *info.validation);
+}
+
+void ValidationMonitor::print(const std::string& when, const Metrics& metrics) {
+  out_ << fmt::format("{}, test loss is {:.4f}, test accuracy is {:.4f}", when, metrics.loss, metrics.accuracy());
+  for (const Measured& one : metrics.measured) out_ << fmt::format(", test {} is {:.4f}", one.name, one.value);
+  out_ << std::endl;
 }
 
 void TrainControl::set_learning_rate(double rate) {
@@ -59,6 +66,7 @@ void EarlyStopping::on_train_begin(const TrainInfo& info) {
   const std::string name = options_.monitored.empty() ? "result of a function" : options_.monitored;
   measures_ = std::string(options_.larger_is_better ? "highest " : "lowest ") +
               (options_.monitor ? fmt::format("{}, with {}", name, loss) : loss);
+  if (!options_.metric.empty()) measures_ = fmt::format("best {} of tests, with {}", options_.metric, loss);
 }
 
 std::string EarlyStopping::saved() const { return fmt::format("{} {}", best_, waited_); }
@@ -75,18 +83,59 @@ void EarlyStopping::restore(const std::string& text) {
   waited_ = *waited;
 }
 
+void EarlyStopping::on_validation(const ValidationInfo& info) {
+  if (options_.metric.empty()) return;
+  const Measured found = info.metrics.find(options_.metric);
+  options_.larger_is_better = !found.lower_is_better;
+  add(found.value, info.epoch, "tests");
+}
+
 void EarlyStopping::on_epoch_end(const EpochInfo& info) {
+  if (!options_.metric.empty()) return;
   const double loss = info.validation ? info.validation->loss : info.loss;
-  const double number = options_.monitor ? options_.monitor(info) : loss;
+  add(options_.monitor ? options_.monitor(info) : loss, info.epoch, "epochs");
+}
+
+void EarlyStopping::add(double number, int64_t epoch, std::string_view unit) {
   const double lower = options_.larger_is_better ? -number : number;
   if (lower < best_ - options_.min_delta) {
     best_ = lower;
     waited_ = 0;
   } else if (++waited_ > options_.patience) {
     control_->stop();
-    out_ << fmt::format("epoch: {}, stopped: no better than {} for {} epochs\n", info.epoch,
-                        shortest(options_.larger_is_better ? -best_ : best_), waited_);
+    out_ << fmt::format("epoch: {}, stopped: no better than {} for {} {}\n", epoch,
+                        shortest(options_.larger_is_better ? -best_ : best_), waited_, unit);
   }
+}
+
+void BestCheckpoint::on_train_begin(const TrainInfo& info) {
+  control_ = info.control;
+  step_ = -1;
+  measures_ = fmt::format("best {}, with {}", metric_,
+                          info.validation_loss.empty() ? info.training_loss : info.validation_loss);
+}
+
+void BestCheckpoint::on_validation(const ValidationInfo& info) {
+  const Measured found = info.metrics.find(metric_);
+  if (std::isnan(found.value)) return;
+  if (step_ >= 0 && !(found.lower_is_better ? found.value < best_ : found.value > best_)) return;
+  step_ = info.global_step;
+  best_ = found.value;
+  control_->keep_best(step_);
+}
+
+std::string BestCheckpoint::saved() const { return fmt::format("{} {}", step_, best_); }
+
+void BestCheckpoint::restore(const std::string& text) {
+  std::string_view rest = text;
+  const std::optional<int64_t> step = parse_number<int64_t>(next_word(rest));
+  const std::optional<double> best = parse_number<double>(next_word(rest));
+  if (!step || !best || *step < -1 || std::isnan(*best)) {
+    throw InvalidFile("[keep best] not a state from a checkpoint, got '{}', expected a step and a number", text);
+  }
+  step_ = *step;
+  best_ = *best;
+  control_->set_best_step(step_);
 }
 
 CheckpointSaver::CheckpointSaver(std::string path, int64_t every) : path_(std::move(path)), every_(every) {

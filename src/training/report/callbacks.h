@@ -29,6 +29,7 @@ struct StepInfo {
   double elapsed = 0;  // seconds of the training up to the previous step, the same in all processes
   /// Seconds in which the rank communicated or waited and computed nothing; none if it is not measured.
   std::optional<double> exposed_communication{};
+  std::optional<int64_t> memory{};  // resident bytes of this process; none if it is not measured
 };
 
 struct EpochInfo {
@@ -39,6 +40,15 @@ struct EpochInfo {
   double loss = 0;           // mean over the steps of the epoch whose loss is finite; NaN if none is
   std::optional<double> exposed_communication{};  // seconds, of the steps taken in this process
   std::optional<Metrics> validation;              // none without validation rows
+};
+
+/// A validation after a step.
+struct ValidationInfo {
+  int64_t epoch = 1;        // counted from 1
+  int64_t step = 1;         // within the epoch, counted from 1
+  int64_t global_step = 1;  // since the training began, counted from 1
+  bool ends_epoch = false;  // whether an EpochInfo with the same metrics follows
+  const Metrics& metrics;
 };
 
 /// A checkpoint file that a callback requests.
@@ -62,6 +72,14 @@ class TrainControl {
   /// before the next step.
   void save_checkpoint(const std::string& path) { save({.path = path}); }
   void save(const RequestedFile& file) { files_.insert(file); }
+  /// Requests the checkpoint of the step that has just ended in the training's folder, if it has one. Unlike others, it
+  /// is kept until another one takes its place, next to the newest ones.
+  void keep_best(int64_t step) {
+    best_step_ = step;
+    saves_best_ = true;
+  }
+  /// Says which checkpoint of an earlier part of the training is kept.
+  void set_best_step(int64_t step) { best_step_ = step; }
   /// Returns the whole values of a state after the last step. The other ranks take part while they wait for callbacks.
   /// Throws InvalidArgument for an unknown name, if this control belongs to no training, and outside of the events of
   /// callbacks or on another thread than theirs; RuntimeFailure if another rank is lost or memory is lacking.
@@ -69,12 +87,17 @@ class TrainControl {
   void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 
   bool stopped() const { return stop_; }
+  /// Returns the step of the checkpoint that is kept; -1: none.
+  int64_t best_step() const { return best_step_; }
+  /// Returns whether the best checkpoint is requested, and clears the request.
+  bool take_best() { return std::exchange(saves_best_, false); }
   const std::optional<double>& learning_rate() const { return learning_rate_; }
   /// Returns the requested files and clears them.
   std::set<RequestedFile> take_files() { return std::exchange(files_, {}); }
 
  private:
-  bool stop_ = false;
+  bool stop_ = false, saves_best_ = false;
+  int64_t best_step_ = -1;
   std::optional<double> learning_rate_;
   std::set<RequestedFile> files_;
   std::function<Array(const std::string&)> read_;
@@ -98,6 +121,8 @@ class Callback {
   virtual ~Callback() = default;
   virtual void on_train_begin(const TrainInfo&) {}
   virtual void on_step_end(const StepInfo&) {}
+  /// Called after each validation, also that of an epoch, whose on_epoch_end follows.
+  virtual void on_validation(const ValidationInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
   virtual void on_train_end() {}
   /// Returns the key under which checkpoints store the result of `saved`; "", as by default, stores nothing.
@@ -140,13 +165,17 @@ class TimeMonitor : public Callback {
   std::ostream& out_;
 };
 
-/// Prints "epoch: 1, test loss is 0.31, test accuracy is 0.9021" after every epoch with a validation.
+/// Prints "epoch: 1, test loss is 0.31, test accuracy is 0.9021" after every epoch with a validation, with the other
+/// metrics that are measured. After other validations the line begins with "epoch: 1 step: 20".
 class ValidationMonitor : public Callback {
  public:
   explicit ValidationMonitor(std::ostream& out) : out_(out) {}
+  void on_validation(const ValidationInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
 
  private:
+  void print(const std::string& when, const Metrics& metrics);
+
   std::ostream& out_;
 };
 
@@ -165,9 +194,13 @@ class EarlyStopping : public Callback {
     /// Value of an epoch. If empty: the validation loss, or the training loss without a validation.
     std::function<double(const EpochInfo&)> monitor;
     std::string monitored{};  // name of what `monitor` returns; checkpoints of another name are not gone on with
+    /// Name of a metric that is monitored after each validation, in place of `monitor` after each epoch; "": none.
+    /// Whether lower is better follows from the metric.
+    std::string metric{};
   };
   EarlyStopping(Options options, std::ostream& out);
   void on_train_begin(const TrainInfo& info) override;
+  void on_validation(const ValidationInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
   std::string kept_as() const override { return kEarlyStoppingKey; }
   std::string saved() const override;
@@ -175,12 +208,33 @@ class EarlyStopping : public Callback {
   void restore(const std::string& text) override;
 
  private:
+  void add(double number, int64_t epoch, std::string_view unit);
+
   Options options_;
   std::ostream& out_;
   TrainControl* control_ = nullptr;
   double best_ = 0;
   int64_t waited_ = 0;
   std::string measures_;
+};
+
+/// Keeps the checkpoint of the validation with the best value of a metric (TrainControl::keep_best). NaN is never
+/// better.
+class BestCheckpoint : public Callback {
+ public:
+  explicit BestCheckpoint(std::string metric) : metric_(std::move(metric)) {}
+  void on_train_begin(const TrainInfo& info) override;
+  void on_validation(const ValidationInfo& info) override;
+  std::string kept_as() const override { return "best_checkpoint"; }
+  std::string saved() const override;
+  std::string measures() const override { return measures_; }
+  void restore(const std::string& text) override;
+
+ private:
+  std::string metric_, measures_;
+  TrainControl* control_ = nullptr;
+  int64_t step_ = -1;  // step of the best value; -1: none
+  double best_ = 0;
 };
 
 /// Sets the learning rate of the next step to a function of the current rate and the number of steps taken. Throws at
@@ -221,6 +275,7 @@ class LambdaCallback : public Callback {
  public:
   std::function<void(const TrainInfo&)> train_begin;
   std::function<void(const StepInfo&)> step_end;
+  std::function<void(const ValidationInfo&)> validation;
   std::function<void(const EpochInfo&)> epoch_end;
   std::function<void()> train_end;
 
@@ -229,6 +284,9 @@ class LambdaCallback : public Callback {
   }
   void on_step_end(const StepInfo& info) override {
     if (step_end) step_end(info);
+  }
+  void on_validation(const ValidationInfo& info) override {
+    if (validation) validation(info);
   }
   void on_epoch_end(const EpochInfo& info) override {
     if (epoch_end) epoch_end(info);

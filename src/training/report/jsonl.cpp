@@ -104,6 +104,7 @@ void JsonLines::on_step_end(const StepInfo& info) {
     more += fmt::format(",\"exposed_communication_seconds\":{:.9f}", *info.exposed_communication);
   }
   if (info.loss_scale != 1) more += fmt::format(",\"loss_scale\":{}", info.loss_scale);
+  if (info.memory) more += fmt::format(",\"memory_bytes\":{}", *info.memory);
   if (info.skipped) more += ",\"skipped\":true";
   write(
       fmt::format("{{\"step\":{},\"epoch\":{},\"loss\":{},\"learning_rate\":{},\"step_seconds\":{:.9f},"
@@ -111,10 +112,15 @@ void JsonLines::on_step_end(const StepInfo& info) {
                   info.global_step, info.epoch, loss, info.learning_rate, info.seconds, rate, more));
 }
 
-void JsonLines::on_epoch_end(const EpochInfo& info) {
-  if (!info.validation) return;
-  write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}}}\n", step_,
-                    info.epoch, info.validation->loss, info.validation->accuracy()));
+void JsonLines::on_validation(const ValidationInfo& info) {
+  std::string more;
+  for (const Measured& one : info.metrics.measured) {
+    more += fmt::format(",\"validation_{}\":{}", one.name,
+                        std::isfinite(one.value) ? fmt::format("{}", one.value) : "null");
+  }
+  const double loss = info.metrics.loss;
+  write(fmt::format("{{\"step\":{},\"epoch\":{},\"validation_loss\":{},\"validation_accuracy\":{}{}}}\n", step_,
+                    info.epoch, std::isfinite(loss) ? fmt::format("{}", loss) : "null", info.metrics.accuracy(), more));
 }
 
 void JsonLines::write(std::string_view line) {

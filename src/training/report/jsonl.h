@@ -1,8 +1,8 @@
 #pragma once
 // A log of one JSON object per line. Each step has {"step", "epoch", "loss", "learning_rate", "step_seconds",
 // "samples_per_second", "exposed_communication_seconds" (of the first rank, if it is measured), "loss_scale" (unless
-// 1), "skipped": true (of a step that updated nothing)}; a loss that is not finite is null. Each epoch with a
-// validation has {"step", "epoch", "validation_loss", "validation_accuracy"}.
+// 1), "memory_bytes" (resident, of the first process), "skipped": true (of a step that updated nothing)}; a loss that
+// is not finite is null. Each epoch with a validation has {"step", "epoch", "validation_loss", "validation_accuracy"}.
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +30,7 @@ class JsonLines : public Callback {
   JsonLines& operator=(JsonLines&&) = delete;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
-  void on_epoch_end(const EpochInfo& info) override;
+  void on_validation(const ValidationInfo& info) override;
 
  private:
   void open(bool goes_on);

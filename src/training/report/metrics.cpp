@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/convert_elements.h"
+#include "base/names.h"
 
 namespace partita {
 namespace {
@@ -50,6 +51,15 @@ bool is_in_top(const T* row, int64_t classes, int64_t label, int64_t top) {
 }
 
 }  // namespace
+
+Measured Metrics::find(std::string_view name) const {
+  std::vector<Measured> all = measured;
+  all.push_back({"loss", loss, true});
+  if (classified) all.push_back({"accuracy", accuracy(), false});
+  std::vector<std::string> names;
+  for (const Measured& one : all) names.push_back(one.name);
+  return all[position_of_name("metrics", name, names)];
+}
 
 int64_t count_ignored(const ConstTensor& labels, int64_t ignored) {
   const std::vector<int64_t> ids = ids_of(labels);

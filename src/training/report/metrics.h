@@ -4,11 +4,19 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/shape.h"
 
 namespace partita {
+
+/// The value of a metric by its name.
+struct Measured {
+  std::string name;
+  double value = 0;
+  bool lower_is_better = false;
+};
 
 /// Metrics over the rows of a data set (for a language model: the positions), without those whose label is ignored.
 struct Metrics {
@@ -20,7 +28,10 @@ struct Metrics {
   int64_t non_finite = 0;                                // rows with a logit that is NaN or infinite
   double loss = 0;                                       // mean loss
   std::vector<std::pair<std::string, double>> others{};  // means of the loss's other scalars
+  std::vector<Measured> measured{};                      // further metrics (training/report/row_metrics.h)
 
+  /// Returns "loss", "accuracy" or one of `measured`. Throws InvalidArgument for another name.
+  Measured find(std::string_view name) const;
   double accuracy() const { return share(correct); }
   double top_accuracy() const { return share(correct_in_top); }
 

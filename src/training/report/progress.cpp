@@ -77,6 +77,12 @@ void ProgressLine::on_step_end(const StepInfo& info) {
                          clock_text(static_cast<double>(train_.steps - info.global_step) * step_seconds_)));
 }
 
+void ProgressLine::on_validation(const ValidationInfo& info) {
+  if (info.ends_epoch) return;
+  line_.replace(fmt::format("epoch {}/{} step {} test loss {:.4f} test accuracy {:.4f}", info.epoch, train_.epochs,
+                            info.step, info.metrics.loss, info.metrics.accuracy()));
+}
+
 void ProgressLine::on_epoch_end(const EpochInfo& info) {
   std::string text = fmt::format("epoch {}/{} mean loss {:.4f}", info.epoch, train_.epochs, info.loss);
   if (info.validation) text += fmt::format(" test accuracy {:.4f}", info.validation->accuracy());

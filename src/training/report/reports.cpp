@@ -5,6 +5,7 @@
 #include "runtime/launch/place.h"
 #include "training/report/jsonl.h"
 #include "training/report/progress.h"
+#include "training/report/tensorboard.h"
 
 namespace partita {
 namespace {
@@ -22,9 +23,20 @@ Reports::Reports(const JobConfig& config, const Place& place, const Options& opt
   if (!files.log.empty()) {
     callbacks_.push_back(std::make_unique<JsonLines>(files.log, options.warn, options.must_end));
   }
+  if (!files.run.empty()) {
+    auto folder = std::make_unique<RunFolder>(config, options.warn, options.must_end);
+    run_folder_ = folder.get();
+    callbacks_.push_back(std::move(folder));
+  }
+  if (!files.tensorboard.empty()) {
+    callbacks_.push_back(std::make_unique<TensorboardEvents>(files.tensorboard, options.warn));
+  }
+  const std::string& best = files.keep_best;
+  if (!best.empty()) callbacks_.push_back(std::make_unique<BestCheckpoint>(best));
   if (config.training.patience) {
-    callbacks_.push_back(
-        std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *config.training.patience}, out_));
+    EarlyStopping::Options stopping{.patience = *config.training.patience};
+    if (!best.empty() || config.training.validate_every > 0) stopping.metric = best.empty() ? "loss" : best;
+    callbacks_.push_back(std::make_unique<EarlyStopping>(std::move(stopping), out_));
   }
 }
 

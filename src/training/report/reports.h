@@ -6,6 +6,7 @@
 
 #include "job/config.h"
 #include "training/report/callbacks.h"
+#include "training/report/run_folder.h"
 
 namespace partita {
 
@@ -23,6 +24,8 @@ class Reports {
   /// Callbacks for the first rank, and observers for every process. They live as long as this object.
   std::vector<Callback*> callbacks() const { return pointers(callbacks_); }
   std::vector<Callback*> observers() const { return pointers(observers_); }
+  /// Record of the training; null without `files.run`. In processes other than the first it records nothing.
+  RunFolder* run_folder() const { return run_folder_; }
   /// Returns a function that draws the progress of an evaluation (`drawn_evaluation`); nullptr unless progress is
   /// printed, on a terminal, without `console.per_print_times` and a launcher.
   EvaluationProgress evaluation_progress() const;
@@ -39,6 +42,7 @@ class Reports {
   std::ostream nowhere_{nullptr};
   std::ostream& out_;
   List callbacks_, observers_;
+  RunFolder* run_folder_ = nullptr;  // one of `callbacks_`
   bool shows_progress_ = false;
   bool draws_ = false;  // on a terminal
 };

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "frontend/data/readers/memory_rows.h"
+#include "frontend/data/readers/npy_file.h"
 #include "frontend/data/readers/numpy_files.h"
+#include "frontend/data/views/zip.h"
 
 namespace partita {
 namespace {
@@ -93,35 +95,114 @@ NamedArrays read_csv_split(const DataSource& source, Split split, const std::str
   return arrays;
 }
 
-/// Checks that all numbers of an integer array are in [least, most] or equal `ignored`, if it is given. Throws
-/// InvalidFile, with the row, otherwise.
-void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
-                   std::optional<int64_t> ignored, const DataSource& source) {
-  const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();
-  for_integer(array.type().dtype, [&](auto zero) {
-    const auto* numbers = array.as<decltype(zero)>();
+/// The integers that a column may have.
+struct IntegerLimits {
+  int64_t least = 0, most = 0;
+  std::optional<int64_t> ignored = std::nullopt;  // or this one
+};
+
+/// Returns the limits of a column: integers of "label" are in [0, classes) or ignored, if `labels` is given, and other
+/// integers fit an i32, which they become in a batch. Returns nothing if all numbers of its type are right.
+std::optional<IntegerLimits> limits_of(const std::string& name, DType dtype, std::optional<LabelRange> labels) {
+  using Id = std::numeric_limits<int32_t>;
+  if (name == kLabel && labels && !is_float(dtype)) return IntegerLimits{0, labels->classes - 1, labels->ignored};
+  if (dtype == DType::i64 || dtype == DType::u32) return IntegerLimits{Id::min(), Id::max()};
+  return std::nullopt;
+}
+
+/// Checks the integers of `tensor`, whose row i is the row `row_of(i)` of the source. Throws InvalidFile, with the row,
+/// for one that is not within the limits.
+template <class RowOf>
+void require_range(const std::string& name, const Tensor& tensor, const IntegerLimits& limits, RowOf row_of,
+                   const std::string& source) {
+  const Shape& shape = tensor.type.shape;
+  const int64_t count = tensor.type.elements(), rows = shape.empty() ? 1 : shape[0];
+  for_integer(tensor.type.dtype, [&](auto zero) {
+    const auto* numbers = tensor.as<decltype(zero)>();
     for (int64_t i = 0; i < count; ++i) {
       const auto number = static_cast<int64_t>(numbers[i]);
-      if ((number >= least && number <= most) || number == ignored) continue;
-      throw InvalidFile("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})", name_of(source.kind),
-                        name, i / (count / rows), number, least, most,
-                        ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source));
+      if ((number >= limits.least && number <= limits.most) || number == limits.ignored) continue;
+      const std::string kind = source.substr(0, source.find(':'));
+      throw InvalidFile("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})", kind, name,
+                        row_of(i / (count / rows)), number, limits.least, limits.most,
+                        limits.ignored ? fmt::format(", or {}, which is ignored", *limits.ignored) : "", source);
     }
   });
 }
 
-/// Checks that integers of "label" are in [0, classes) or ignored, if `labels` is given, and that other integers fit an
-/// i32, which they become in a batch. Throws InvalidFile otherwise.
 void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
-  using Id = std::numeric_limits<int32_t>;
   for (const auto& [name, array] : arrays) {
-    const DType dtype = array.type().dtype;
-    if (name == kLabel && labels && !is_float(dtype)) {
-      require_range(name, array, 0, labels->classes - 1, labels->ignored, source);
-    } else if (dtype == DType::i64 || dtype == DType::u32) {
-      require_range(name, array, Id::min(), Id::max(), std::nullopt, source);
-    }
+    const std::optional<IntegerLimits> limits = limits_of(name, array.type().dtype, labels);
+    if (!limits) continue;
+    const Tensor tensor{array.type(), const_cast<void*>(static_cast<const void*>(array.data()))};
+    require_range(
+        name, tensor, *limits, [](int64_t row) { return row; }, print(source));
   }
+}
+
+/// The rows of a large .npy file, read in place. Integers are checked when they are read.
+class NpyRows : public Dataset {
+ public:
+  NpyRows(std::string name, const Shape& row, NpyFile file, std::optional<IntegerLimits> limits, std::string source)
+      : columns_{{std::move(name), {file.type().dtype, row}}},
+        file_(std::move(file)),
+        limits_(std::move(limits)),
+        source_(std::move(source)) {}
+
+  const std::vector<Column>& columns() const override { return columns_; }
+  int64_t size() const override { return file_.type().shape[0]; }
+
+ protected:
+  void fill(int64_t, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
+    const int64_t elements = columns_[0].type.elements(), bytes = columns_[0].type.bytes();
+    auto* to = static_cast<std::byte*>(out[0].data);
+    for (size_t i = 0; i < indices.size();) {
+      size_t end = i + 1;  // rows next to each other are read together
+      while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+      const auto rows = static_cast<int64_t>(end - i);
+      file_.read(indices[i] * elements, rows * elements, to);
+      to += rows * bytes;
+      i = end;
+    }
+    if (!limits_) return;
+    const auto row_of = [&](int64_t row) { return indices[static_cast<size_t>(row)]; };
+    require_range(columns_[0].name, out[0], *limits_, row_of, source_);
+  }
+
+ private:
+  std::vector<Column> columns_;
+  NpyFile file_;
+  std::optional<IntegerLimits> limits_;
+  std::string source_;
+};
+
+/// Reads the rows of two .npy files, of which large ones are read in place and others kept in memory.
+DatasetPtr read_npy_rows(const DataSource& source, size_t first, const std::string& input,
+                         std::optional<LabelRange> labels) {
+  std::vector<DatasetPtr> columns;
+  for (const size_t i : {first, first + 1}) {
+    const std::string name = i == first ? input : std::string(kLabel);
+    std::optional<NpyFile> large = open_large_npy(source.paths[i]);
+    if (!large) {
+      NamedArrays arrays;
+      arrays.emplace_back(name, read_npy(source.paths[i]));  // an initializer list would copy
+      require_ids(arrays, labels, source);
+      const std::map<std::string, Shape> shapes = shapes_with_channel(arrays);
+      columns.push_back(memory_rows(std::move(arrays), print(source), shapes));
+      continue;
+    }
+    const Type type = large->type();
+    if (type.shape.empty()) throw InvalidFile("[npy] no rows in '{}', got {}, expected [rows,..]", name, print(type));
+    Shape row(type.shape.begin() + 1, type.shape.end());
+    if (type.dtype == DType::u8 && type.rank() == 3) row.push_back(1);  // the channel of grey images
+    columns.push_back(
+        std::make_shared<NpyRows>(name, row, std::move(*large), limits_of(name, type.dtype, labels), print(source)));
+  }
+  if (columns[0]->size() != columns[1]->size()) {
+    throw InvalidFile("[memory rows] columns differ in length, got {} rows of '{}', expected {} as in '{}' (in {})",
+                      columns[1]->size(), kLabel, columns[0]->size(), input, print(source));
+  }
+  return zip(std::move(columns));
 }
 
 }  // namespace
@@ -143,19 +224,12 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
         "csv:TRAIN,TEST, or npy:INPUTS,LABELS,INPUTS,LABELS",
         print(source));
   }
-  NamedArrays arrays;
-  if (source.kind == DataKind::npz) {
-    arrays = read_npz_rows(source, split, input);
-  } else if (source.kind == DataKind::csv) {
-    arrays = read_csv_split(source, split, input, csv);
-  } else {
-    const size_t first = split == Split::test ? 2 : 0;
-    arrays.emplace_back(input, read_npy(source.paths[first]));  // an initializer list of both would copy
-    arrays.emplace_back(kLabel, read_npy(source.paths[first + 1]));
-  }
-  require_ids(arrays, labels, source);
-  const std::map<std::string, Shape> shapes = shapes_with_channel(arrays);
   try {
+    if (source.kind == DataKind::npy) return read_npy_rows(source, split == Split::test ? 2 : 0, input, labels);
+    NamedArrays arrays =
+        source.kind == DataKind::npz ? read_npz_rows(source, split, input) : read_csv_split(source, split, input, csv);
+    require_ids(arrays, labels, source);
+    const std::map<std::string, Shape> shapes = shapes_with_channel(arrays);
     return memory_rows(std::move(arrays), print(source), shapes);
   } catch (const InvalidArgument& error) {
     throw InvalidFile("{} (in {})", error.what(), print(source));

@@ -12,6 +12,7 @@
 
 #include "base/free_memory.h"
 #include "frontend/data/readers/file_bytes.h"
+#include "frontend/data/readers/npy_elements.h"
 
 namespace partita {
 namespace {
@@ -63,13 +64,6 @@ std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& w
   return bytes;
 }
 
-/// The contents of the header, a Python dictionary in a fixed form.
-struct Header {
-  std::string descr;
-  bool column_major = false;
-  Shape shape;
-};
-
 /// Returns the text after `'key'` in the header, without leading colons and spaces. Throws InvalidFile, naming `where`,
 /// if there is no such key.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& where) {
@@ -110,8 +104,8 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
   return shape;
 }
 
-Header parse_header(std::string_view text, const std::string& where) {
-  Header header;
+NpyLayout parse_header(std::string_view text, const std::string& where) {
+  NpyLayout header;
   std::string_view descr = value_of(text, "descr", where);
   const size_t end = descr.empty() || descr[0] != '\'' ? std::string_view::npos : descr.find('\'', 1);
   if (end == std::string_view::npos) refuse(where, "bad element type", "records", "a number or a bool");
@@ -121,7 +115,7 @@ Header parse_header(std::string_view text, const std::string& where) {
   return header;
 }
 
-Header read_header(Source& source, const std::string& where) {
+NpyLayout read_header(Source& source, const std::string& where) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   const std::vector<uint8_t> start = exactly(source, 8, where);
   if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; })) {
@@ -135,40 +129,9 @@ Header read_header(Source& source, const std::string& where) {
     refuse(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMaxHeader));
   }
   const std::vector<uint8_t> text = exactly(source, bytes, where);
-  return parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
-}
-
-/// The format of elements in the file, and the type they become.
-struct Element {
-  std::string_view descr;
-  size_t bytes;
-  DType dtype;
-  void (*widen)(const uint8_t* from, int64_t count, int32_t* to);  // null: copied unchanged
-};
-
-template <class T>
-void widen(const uint8_t* from, int64_t count, int32_t* to) {
-  for (int64_t i = 0; i < count; ++i) {
-    T value;
-    std::memcpy(&value, from + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
-    to[i] = value;
-  }
-}
-
-constexpr Element kElements[] = {{"<f8", 8, DType::f64, nullptr},        {"<f4", 4, DType::f32, nullptr},
-                                 {"<f2", 2, DType::f16, nullptr},        {"<i8", 8, DType::i64, nullptr},
-                                 {"<i4", 4, DType::i32, nullptr},        {"<u4", 4, DType::u32, nullptr},
-                                 {"|u1", 1, DType::u8, nullptr},         {"|b1", 1, DType::boolean, nullptr},
-                                 {"|i1", 1, DType::i32, widen<int8_t>},  {"<i2", 2, DType::i32, widen<int16_t>},
-                                 {"<u2", 2, DType::i32, widen<uint16_t>}};
-
-const Element& element_of(const std::string& descr, const std::string& where) {
-  std::vector<std::string_view> known;
-  for (const Element& element : kElements) {
-    if (element.descr == descr) return element;
-    known.push_back(element.descr);
-  }
-  refuse(where, "element type not supported", descr, fmt::format("one of {}", fmt::join(known, ", ")));
+  NpyLayout layout = parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
+  layout.first_byte = static_cast<int64_t>(start.size() + length.size()) + bytes;
+  return layout;
 }
 
 /// Destinations of elements that arrive in file order.
@@ -213,7 +176,7 @@ void require_room(const Type& type, int64_t bytes, const Source& source, const s
 
 /// Reads the elements of `array` from the source in parts, in file order, and puts each at its place in row-major
 /// order. Throws InvalidFile if the file ends before, and what reading it throws.
-void read_elements(Source& source, const Element& element, RowMajorIndices indices, const std::string& where,
+void read_elements(Source& source, const NpyElement& element, RowMajorIndices indices, const std::string& where,
                    Array& array) {
   const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
   std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
@@ -238,8 +201,8 @@ void read_elements(Source& source, const Element& element, RowMajorIndices indic
 }
 
 Array read_array(Source& source, const std::string& where) {
-  const Header header = read_header(source, where);
-  const Element& element = element_of(header.descr, where);
+  const NpyLayout header = read_header(source, where);
+  const NpyElement& element = npy_element(header.descr, where);
   const Type type{element.dtype, header.shape};
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
   int64_t left = kMaxArrayBytes / wide;  // elements; a zero must not hide other large dimensions: rows would have them
@@ -257,10 +220,7 @@ Array read_array(Source& source, const std::string& where) {
   } else {
     read_elements(source, element, indices, where, array);
   }
-  if (element.dtype == DType::boolean) {
-    auto* values = static_cast<uint8_t*>(array.data());
-    std::transform(values, values + count, values, [](uint8_t value) { return value != 0; });
-  }
+  if (element.dtype == DType::boolean) normalize_bools(array.data(), count);
   uint8_t more = 0;
   if (source.read({&more, 1}) > 0) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
   return array;
@@ -360,6 +320,12 @@ std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::pa
 }
 
 }  // namespace
+
+NpyLayout read_npy_layout(const std::filesystem::path& file) {
+  PackedFile plain(file);
+  Source source([&](std::span<uint8_t> out) { return plain.read(out); }, plain.max_bytes());
+  return read_header(source, file.string());
+}
 
 Array read_npy(const std::filesystem::path& file) {
   PackedFile packed(file);

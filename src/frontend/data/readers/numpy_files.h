@@ -10,6 +10,18 @@
 
 namespace partita {
 
+/// Where the elements of a .npy file lie, as its header says.
+struct NpyLayout {
+  std::string descr{};  // element type, such as "<u2"
+  bool column_major = false;
+  Shape shape{};
+  int64_t first_byte = 0;  // offset of the elements in the file
+};
+
+/// Returns the layout of a plain .npy file without reading its elements; whether the file has all of them is not
+/// checked. Throws MissingFile if the file cannot be opened, InvalidFile if its header is damaged.
+NpyLayout read_npy_layout(const std::filesystem::path& file);
+
 /// Returns the array in a .npy file (also .gz, .xz). It holds little-endian numbers or bools, in row-major or
 /// column-major order; 8- and 16-bit integers other than u8 become i32. Throws MissingFile if the file cannot be
 /// opened, InvalidFile for anything else (a truncated file, objects, texts, complex or big-endian numbers, more than 16

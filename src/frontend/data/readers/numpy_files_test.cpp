@@ -240,5 +240,75 @@ TEST(Npz, RefusesOtherFiles) {
   expect_error<MissingFile>([&] { read_npz(dir.path() / "none.npz"); }, "none.npz");
 }
 
+/// Writes a file of zeros that takes no place on the disk: a header, and `bytes` bytes.
+std::filesystem::path sparse_npy(const TempDir& dir, const std::string& name, const std::string& descr,
+                                 const std::string& shape, int64_t bytes, bool column_major = false) {
+  const Bytes header = npy(descr, shape, {}, column_major);
+  const auto path = dir.write(name, header);
+  std::filesystem::resize_file(path, header.size() + static_cast<uintmax_t>(bytes));
+  return path;
+}
+
+void put_byte(const std::filesystem::path& path, int64_t from_end, char byte) {
+  std::fstream stream(path, std::ios::binary | std::ios::in | std::ios::out);
+  stream.seekp(-from_end, std::ios::end);
+  stream.put(byte);
+}
+
+constexpr int64_t kManyRows = 9 << 20;
+
+TEST(NpyRows, LargeFilesAreReadInPlace) {
+  const TempDir dir;
+  const auto x = sparse_npy(dir, "x.npy", "<i2", "(9437184, 4)", kManyRows * 8),
+             y = sparse_npy(dir, "y.npy", "<i8", "(9437184,)", kManyRows * 8);
+  put_byte(x, 16 + 8, 7);  // row 3 from the end, element 0
+  put_byte(y, 3 * 8, 5);
+  const DataSource source{DataKind::npy, {x, y}};
+  const DatasetPtr rows = read_array_rows(source, Split::train, "features", LabelRange{.classes = 6});
+  ASSERT_EQ(rows->size(), kManyRows);
+  EXPECT_EQ(print(rows->columns()[0].type), "i32[4]");
+  const Row row = rows->row(0, kManyRows - 3);
+  EXPECT_EQ(numbers(row[0]), (std::vector<double>{7, 0, 0, 0}));
+  EXPECT_EQ(values(row[1]), std::vector<int64_t>{5});
+  // Rows next to each other are read together.
+  const std::vector<int64_t> indices{5, kManyRows - 4, kManyRows - 3, kManyRows - 2, 2};
+  Array some({DType::i32, {5, 4}}), labels({DType::i64, {5}});
+  rows->read(0, indices, std::vector<Tensor>{{some.type(), some.data()}, {labels.type(), labels.data()}});
+  EXPECT_EQ(values(labels), (std::vector<int64_t>{0, 0, 5, 0, 0}));
+  EXPECT_EQ(some.at(8), 7);
+  const DatasetPtr fewer = read_array_rows(source, Split::train, "features", LabelRange{.classes = 5});
+  expect_error<InvalidFile>([&] { fewer->row(0, kManyRows - 3); },
+                            "[npy] 'label' out of range at row 9437181, got 5, expected 0 to 4 (in npy:");
+  std::filesystem::resize_file(y, 100);
+  expect_error<InvalidFile>([&] { rows->row(0, 50); }, "[data] cut file");
+}
+
+TEST(NpyRows, LargeFilesOfAnotherFormAreRefused) {
+  const TempDir dir;
+  const auto y = dir.write("y.npy", npy("|u1", "(3,)", {1, 2, 3}));
+  const auto refuses = [&](const std::string& descr, const std::string& shape, const std::string& part) {
+    const auto x = sparse_npy(dir, "x.npy", descr, shape, 80 << 20);
+    expect_error<InvalidFile>([&] { read_array_rows({DataKind::npy, {x, y}}, Split::train, "x"); }, part);
+  };
+  refuses("|u1", "(83886081,)", "[npy] cut file in '");
+  refuses("|u1", "(83886079,)", "[npy] file too long in '");
+  refuses("|u1", "(3, 5000000000, 5000000000)", "[npy] too large in '");
+  refuses("|u1", "(0, 5000000000, 5000000000)", "[npy] too large in '");
+  refuses("|u1", "()", "[npy] file too long in '");
+  refuses("<c8", "(4,)", "[npy] element type not supported in '");
+  refuses("|u1", "(83886080,)",
+          "columns differ in length, got 3 rows of 'label', expected 83886080 as in 'x' (in npy:");
+}
+
+// Numbers of other orders are sorted when they are read, so they are kept in memory.
+TEST(NpyRows, GreyImagesInPlaceHaveAChannel) {
+  const TempDir dir;
+  const auto y = dir.write("y.npy", npy("|u1", "(3,)", {1, 2, 3}));
+  const auto x = sparse_npy(dir, "x.npy", "|u1", "(3, 5000, 5000)", 75'000'000);
+  EXPECT_EQ(print(read_array_rows({DataKind::npy, {x, y}}, Split::train, "x")->columns()[0].type), "u8[5000,5000,1]");
+  const auto z = sparse_npy(dir, "z.npy", "<f4", "(3, 6000000)", 72'000'000, /*column_major=*/true);
+  EXPECT_EQ(read_array_rows({DataKind::npy, {z, y}}, Split::train, "x")->size(), 3);
+}
+
 }  // namespace
 }  // namespace partita

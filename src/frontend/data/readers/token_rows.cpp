@@ -3,36 +3,50 @@
 #include <algorithm>
 
 #include "base/philox.h"
+#include "frontend/data/readers/token_file.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxTextBytes = int64_t{1} << 30;
+constexpr uint64_t kMaxTextInMemory = uint64_t{64} << 20;  // bytes of a plain file
+constexpr int64_t kMaxPackedText = int64_t{1} << 30;       // bytes of a packed file, unpacked
 constexpr double kTrainShare = 0.9;
+
+/// The bytes of a text as tokens.
+class TextTokens : public TokenSource {
+ public:
+  explicit TextTokens(TextBytes bytes) : bytes_(std::move(bytes)) {}
+  int64_t size() const override { return bytes_.size(); }
+  void copy(int64_t, int64_t first, int64_t count, int32_t* to) const override { bytes_.copy(first, count, to); }
+  std::optional<IntegerRange> integers(int64_t count) const override { return bytes_.integers(count); }
+
+ private:
+  TextBytes bytes_;
+};
 
 class TokenRows : public Dataset {
  public:
-  TokenRows(TextBytes bytes, const TextFormat& format)
+  TokenRows(TokenSourcePtr source, const TextFormat& format)
       : columns_(token_columns(format)),
-        bytes_(std::move(bytes)),
+        source_(std::move(source)),
         format_(format),
         key_(random_key(format.seed, "masked_tokens")) {
     PARTITA_CHECK(format.tokens > 0 && format.labels() > 0, "rows of {} tokens and {} labels", format.tokens,
                   format.labels());
     PARTITA_CHECK(format.task != TextTask::masked || format.targets <= format.tokens, "{} of {} tokens are hidden",
                   format.targets, format.tokens);
-    PARTITA_CHECK(bytes_.size() >= format.window(), "{} bytes for windows of {}", bytes_.size(), format.window());
+    PARTITA_CHECK(source_->size() >= format.window(), "{} tokens for windows of {}", source_->size(), format.window());
   }
 
   const std::vector<Column>& columns() const override { return columns_; }
-  int64_t size() const override { return (bytes_.size() - format_.window()) / format_.stride() + 1; }
+  int64_t size() const override { return (source_->size() - format_.window()) / format_.stride() + 1; }
   std::optional<IntegerRange> integers(size_t column) const override {
     if (columns_[column].name == "positions") return std::nullopt;  // positions within the row
-    IntegerRange range = bytes_.integers((size() - 1) * format_.stride() + format_.window());
-    if (format_.task == TextTask::masked && columns_[column].name == "tokens") {
+    std::optional<IntegerRange> range = source_->integers((size() - 1) * format_.stride() + format_.window());
+    if (range && format_.task == TextTask::masked && columns_[column].name == "tokens") {
       const FoundInteger mask{.value = format_.mask, .place = "hidden tokens"};
-      if (mask.value < range.least.value) range.least = mask;
-      if (mask.value > range.greatest.value) range.greatest = mask;
+      if (mask.value < range->least.value) range->least = mask;
+      if (mask.value > range->greatest.value) range->greatest = mask;
     }
     return range;
   }
@@ -42,14 +56,15 @@ class TokenRows : public Dataset {
     int32_t *tokens = out[0].as<int32_t>(), *labels = out[1].as<int32_t>();
     int32_t* positions = format_.task == TextTask::masked ? out[2].as<int32_t>() : nullptr;
     const int64_t first_label = format_.task == TextTask::next ? 1 : format_.tokens;
+    std::vector<int32_t> window(static_cast<size_t>(format_.window()));
     for (int64_t index : indices) {
-      const int64_t from = index * format_.stride();
-      bytes_.copy(from, format_.tokens, tokens);
+      source_->copy(epoch, index * format_.stride(), format_.window(), window.data());
+      std::copy_n(window.begin(), format_.tokens, tokens);
       if (positions != nullptr) {
-        hide({epoch, index}, {tokens, labels, positions});
+        hide({epoch, index}, {window, tokens, labels, positions});
         positions += format_.targets;
       } else {
-        bytes_.copy(from + first_label, format_.labels(), labels);
+        std::copy_n(window.begin() + first_label, format_.labels(), labels);
       }
       tokens += format_.tokens;
       labels += format_.labels();
@@ -61,6 +76,7 @@ class TokenRows : public Dataset {
     int64_t epoch, index;
   };
   struct MaskedRow {
+    const std::vector<int32_t>& whole;
     int32_t *tokens, *labels, *positions;
   };
 
@@ -83,13 +99,13 @@ class TokenRows : public Dataset {
     for (int64_t k = 0; k < hidden; ++k) {
       const int64_t kind = draw(at, tokens + row.positions[k], 10 * tokens);
       if (kind / tokens == 0) continue;
-      row.tokens[row.positions[k]] = kind / tokens == 1 ? bytes_.at(at.index * format_.stride() + kind % tokens)
-                                                        : static_cast<int32_t>(format_.mask);
+      row.tokens[row.positions[k]] =
+          kind / tokens == 1 ? row.whole[static_cast<size_t>(kind % tokens)] : static_cast<int32_t>(format_.mask);
     }
   }
 
   std::vector<Column> columns_;
-  TextBytes bytes_;
+  TokenSourcePtr source_;
   TextFormat format_;
   uint64_t key_;
 };
@@ -103,8 +119,12 @@ std::vector<Column> token_columns(const TextFormat& format) {
   return columns;
 }
 
+DatasetPtr token_rows(TokenSourcePtr tokens, const TextFormat& format) {
+  return std::make_shared<TokenRows>(std::move(tokens), format);
+}
+
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format) {
-  return std::make_shared<TokenRows>(std::move(bytes), format);
+  return token_rows(std::make_shared<TextTokens>(std::move(bytes)), format);
 }
 
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format) {
@@ -114,13 +134,26 @@ DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format) {
 }
 
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format) {
-  TextBytes bytes = read_text_bytes(file, kMaxTextBytes);
-  const auto border = static_cast<int64_t>(static_cast<double>(bytes.size()) * kTrainShare);
-  bytes.keep(split == Split::train ? 0 : border, split == Split::train ? border : bytes.size());
-  if (bytes.size() < format.window()) {
-    throw InvalidFile("[text] {}: too short, got {} bytes for {}, expected more than {}", file.string(), bytes.size(),
+  std::error_code code;
+  const bool is_packed = file.extension() == ".gz" || file.extension() == ".xz";
+  const bool is_read_in_place = !is_packed && file_size(file, code) > kMaxTextInMemory && !code;
+  const auto part_of = [&](int64_t bytes) {
+    const auto border = static_cast<int64_t>(static_cast<double>(bytes) * kTrainShare);
+    const auto [begin, end] = split == Split::train ? std::pair(int64_t{0}, border) : std::pair(border, bytes);
+    if (end - begin >= format.window()) return std::pair(begin, end);
+    throw InvalidFile("[text] {}: too short, got {} bytes for {}, expected more than {}", file.string(), end - begin,
                       split == Split::train ? "training" : "testing", format.window() - 1);
+  };
+  if (is_read_in_place) {
+    const RandomAccessFile opened(file);
+    const auto [begin, end] = part_of(opened.size());
+    opened.expect_random_reads();
+    const TokenFile whole(opened, {.type = TokenType::u8, .tokens = opened.size()}, format.vocabulary);
+    return token_rows(std::make_shared<TokenFile>(whole.part(begin, end - begin)), format);
   }
+  TextBytes bytes = read_text_bytes(file, kMaxPackedText);
+  const auto [begin, end] = part_of(bytes.size());
+  bytes.keep(begin, end);
   return token_rows(std::move(bytes), format);
 }
 

@@ -1,16 +1,17 @@
 #pragma once
-// Text for language models: bytes are the tokens, and a row is a window of them.
+// Rows for language models: windows of token ids, or of the bytes of a text.
 
 #include <filesystem>
 
 #include "base/names.h"
 #include "frontend/data/dataset.h"
 #include "frontend/data/readers/text_bytes.h"
+#include "frontend/data/readers/token_source.h"
 
 namespace partita {
 
-/// The labels of a row of text. next: the byte after each token. masked: the bytes at `targets` positions, which the
-/// tokens hide (Devlin et al., 2018). continuation: the `targets` bytes after the tokens.
+/// The labels of a row of text. next: the token after each one. masked: the tokens at `targets` positions, which are
+/// hidden (Devlin et al., 2018). continuation: the `targets` tokens after those of the row.
 enum class TextTask { next, masked, continuation };
 constexpr auto value_names(TextTask) { return names("next", "masked", "continuation"); }
 
@@ -18,13 +19,14 @@ constexpr auto value_names(TextTask) { return names("next", "masked", "continuat
 struct TextFormat {
   int64_t tokens = 0;  // per row
   TextTask task = TextTask::next;
-  int64_t targets = 0;  // labels per row, 1 to `tokens` if masked; unused for next, which has one per token
-  int64_t mask = 0;     // the token that hides another
-  uint64_t seed = 1;    // seed of the masked positions
+  int64_t targets = 0;     // labels per row, 1 to `tokens` if masked; unused for next, which has one per token
+  int64_t mask = 0;        // the token that hides another
+  uint64_t seed = 1;       // seed of the masked positions and of the order of documents
+  int64_t vocabulary = 0;  // tokens read from a file in place must be below; 0 = any
 
   /// Number of labels per row.
   int64_t labels() const { return task == TextTask::next ? tokens : targets; }
-  /// Bytes from the start of a row to that of the next (`stride`), and bytes of a row including its labels (`window`).
+  /// Tokens from the start of a row to that of the next (`stride`), and tokens of a row with its labels (`window`).
   int64_t stride() const { return task == TextTask::continuation ? tokens + targets : tokens; }
   int64_t window() const { return tokens + (task == TextTask::next ? 1 : task == TextTask::masked ? 0 : targets); }
 };
@@ -32,7 +34,9 @@ struct TextFormat {
 /// Returns a dataset with the columns "tokens" (i32[tokens]) and "label" (i32[labels]), and for masked rows "positions"
 /// (i32[labels]), which are distinct and ascending. On average 8 of 10 hidden tokens become the mask, one a random
 /// token of the row, and one stays; this is a function of the seed, the epoch and the row. Windows are adjacent; the
-/// rest at the end is not read. Throws InternalError if `bytes` does not hold a window.
+/// rest at the end is not read. Throws InternalError if the tokens are fewer than a window.
+DatasetPtr token_rows(TokenSourcePtr tokens, const TextFormat& format);
+/// Returns the rows of a text whose bytes are the tokens.
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
@@ -40,8 +44,8 @@ DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 std::vector<Column> token_columns(const TextFormat& format);
 
 /// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.
-/// Throws MissingFile if it cannot be opened, and InvalidFile if the file is damaged or larger than 1 GiB, or the part
-/// is shorter than a window.
+/// Plain files above 64 MiB are read in place, others are kept in memory. Throws MissingFile if the file cannot be
+/// opened, and InvalidFile if it is damaged, a packed one has more than 1 GiB, or the part is shorter than a window.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
 /// Returns `rows` windows of a generated text, in the columns of `token_rows`. Each of 24 letters follows from the two

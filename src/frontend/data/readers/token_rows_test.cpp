@@ -107,5 +107,29 @@ TEST(TokenRows, TheStandInFollowsItsTable) {
   EXPECT_GT(usual, all * 85 / 100);
 }
 
+// A file of zeros with a few letters, which takes no place on the disk.
+TEST(TokenRows, LargeTextsAreReadInPlace) {
+  const TempDir dir;
+  const auto path = dir.write("large.txt", {});
+  const int64_t bytes = int64_t{3} << 30, border = static_cast<int64_t>(static_cast<double>(bytes) * 0.9);
+  std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes));
+  std::fstream stream(path, std::ios::binary | std::ios::in | std::ios::out);
+  const auto put = [&](int64_t at, const std::string& text) {
+    stream.seekp(at);
+    stream << text << std::flush;
+  };
+  put(int64_t{2} << 30, "to be or");
+  put(border, "not to be");
+  const DatasetPtr train = read_text(path, Split::train, {.tokens = 4}),
+                   test = read_text(path, Split::test, {.tokens = 4});
+  EXPECT_EQ(train->size(), (border - 5) / 4 + 1);
+  EXPECT_EQ(numbers_of_token_rows(train->row(0, int64_t{1} << 29)[0]), (std::vector<int32_t>{'t', 'o', ' ', 'b'}));
+  EXPECT_EQ(numbers_of_token_rows(test->row(0, 0)[1]), (std::vector<int32_t>{'o', 't', ' ', 't'}));
+  EXPECT_FALSE(train->integers(0));
+  const DatasetPtr small = read_text(path, Split::test, {.tokens = 4, .vocabulary = 112});
+  expect_error<InvalidFile>([&] { small->row(0, 0); },
+                            fmt::format("got 116 at position {}, expected 0 to 111", border + 2));
+}
+
 }  // namespace
 }  // namespace partita

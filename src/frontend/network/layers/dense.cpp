@@ -1,5 +1,8 @@
 #include "frontend/network/layers/dense.h"
 
+#include <cmath>
+
+#include "frontend/network/adapters.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/matmul/matmul.h"
 
@@ -13,10 +16,21 @@ Value Dense::construct(Context& context, Value x) {
   const int last = x.type().rank() - 1;
   const Shape shape{units_, x.shape()[last]};
   const Value weight = context.parameter("weight", shape, options_.init.of(shape));
-  const Value y = builder.apply("matmul", {x, weight}, MatmulAttrs{.transpose_b = true});
-  if (!options_.bias) return y;
-  const Value bias = context.parameter("bias", {units_}, options_.bias_init.of({units_}));
-  return builder.apply("bias_add", {y, bias}, BiasAddAttrs{.axis = int64_t{last}});
+  const MatmulAttrs transposed{.transpose_b = true};
+  Value y = builder.apply("matmul", {x, weight}, transposed);
+  if (options_.bias) {
+    const Value bias = context.parameter("bias", {units_}, options_.bias_init.of({units_}));
+    y = builder.apply("bias_add", {y, bias}, BiasAddAttrs{.axis = int64_t{last}});
+  }
+  const AdapterOptions* addition = context.addition();
+  if (addition == nullptr) return y;
+  const double bound = 1 / std::sqrt(static_cast<double>(shape[1])), rank = static_cast<double>(addition->rank);
+  const Value in =
+      context.parameter(std::string(kAdapterIn), {addition->rank, shape[1]}, uniform_initializer(-bound, bound));
+  const Value out = context.parameter(std::string(kAdapterOut), {units_, addition->rank}, constant_initializer(0));
+  const Value low = builder.apply("matmul", {x, in}, transposed);
+  const Value added = builder.apply("matmul", {low, out}, transposed);
+  return builder.apply("add", {y, builder.apply("scale", {added}, ScaleAttrs{.scale = addition->alpha / rank})});
 }
 
 }  // namespace partita

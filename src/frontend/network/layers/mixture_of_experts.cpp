@@ -55,7 +55,10 @@ class Experts : public Layer {
       return context.parameter(name, {experts, in, out}, init.of({out, in}));
     };
     const Value fc = weight("fc", width, inner, options_.init);
+    Value gate;
+    if (options_.gated) gate = weight("gate", width, inner, options_.init);
     const Value proj = weight("proj", inner, width, options_.projection_init);
+    if (options_.gated) return matmul(silu(matmul(x, gate)) * matmul(x, fc), proj);
     return matmul(gelu(matmul(x, fc)), proj);
   }
 
@@ -63,7 +66,7 @@ class Experts : public Layer {
   MixtureOfExpertsOptions options_;
 };
 
-/// The shared experts: fc, gelu, proj without biases.
+/// The shared experts: one layer as wide as all of them.
 class SharedExperts : public Layer {
  public:
   SharedExperts(const MixtureOfExpertsOptions& options, CallLocation where) : Layer(where), options_(options) {}
@@ -72,14 +75,16 @@ class SharedExperts : public Layer {
     const int64_t width = x.shape()[2], inner = options_.inner > 0 ? options_.inner : 4 * width;
     if (!fc_) {
       fc_ = dense(options_.shared * inner, {.bias = false, .init = options_.init});
+      if (options_.gated) gate_ = dense(options_.shared * inner, {.bias = false, .init = options_.init});
       projection_ = dense(width, {.bias = false, .init = options_.projection_init});
     }
-    return context.call("proj", *projection_, gelu(context.call("fc", *fc_, x)));
+    const Value y = context.call("fc", *fc_, x);
+    return context.call("proj", *projection_, gate_ ? silu(context.call("gate", *gate_, x)) * y : gelu(y));
   }
 
  private:
   MixtureOfExpertsOptions options_;
-  LayerPtr fc_, projection_;
+  LayerPtr fc_, gate_, projection_;
 };
 
 void check(const MixtureOfExpertsOptions& options) {

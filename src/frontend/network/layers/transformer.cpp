@@ -83,6 +83,24 @@ Value MultiHeadAttention::mixed(Value q, Value k, Value v, Value bias) const {
   return reshape(transpose(matmul(softmax(scores), by_head(v)), {0, 2, 1, 3}), rows);
 }
 
+Value MultiHeadAttention::placed(Context& context, const char* norm, Value x, int64_t heads) {
+  if (options_.head_norm > 0) {
+    LayerPtr& child = children_[norm];
+    if (!child) child = rms_norm({.epsilon = options_.head_norm});
+    const Shape rows = x.shape();
+    x = reshape(context.call(norm, *child, reshape(x, {rows[0], rows[1], heads, rows[2] / heads})), rows);
+  }
+  if (options_.rotary_base == 0) return x;
+  const auto& [factor, low, high, trained] = options_.rotary_scaling;
+  return apply("rotary", {x},
+               RotaryAttrs{.base = options_.rotary_base,
+                           .heads = heads,
+                           .factor = factor,
+                           .low = low,
+                           .high = high,
+                           .trained = trained});
+}
+
 std::vector<Value> MultiHeadAttention::construct_all(Context& context, const std::vector<Value>& inputs) {
   check(inputs);
   const Value x = inputs[0], memory = inputs.size() > 1 ? inputs[1] : x;
@@ -94,14 +112,13 @@ std::vector<Value> MultiHeadAttention::construct_all(Context& context, const std
     return context.call(name, *child, value);
   };
   Value q = project("q", x, heads_ * head_width, options_.init, options_.bias);
-  Value k = project("k", memory, kv_heads * head_width, options_.init, /*bias=*/false);
+  Value k = project("k", memory, kv_heads * head_width, options_.init, options_.key_bias);
   const Value v = project("v", memory, kv_heads * head_width, options_.init, options_.bias);
-  if (options_.rotary_base > 0) {
-    q = rotary(q, options_.rotary_base, /*begin=*/0, heads_);
-    k = rotary(k, options_.rotary_base, /*begin=*/0, kv_heads);
-  }
+  q = placed(context, "q_norm", q, heads_);
+  k = placed(context, "k_norm", k, kv_heads);
   const Value heads = inputs.size() == 3 ? mixed(q, k, v, inputs[2]) : mixed(context, q, k, v);
-  const Value y = project("proj", heads, width, options_.projection_init, options_.bias);
+  const bool bias = options_.projection_bias.value_or(options_.bias);
+  const Value y = project("proj", heads, width, options_.projection_init, bias);
   if (options_.dropout == 0) return {y};
   LayerPtr& child = children_["dropout"];
   if (!child) child = dropout(options_.dropout);
@@ -144,14 +161,15 @@ Value Swiglu::construct(Context& context, Value x) {
 TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, CallLocation where)
     : Layer(where),
       norm_first_(options.norm_first),
-      norm1_(layer_norm({}, where)),
+      norm1_(layer_norm({.epsilon = options.epsilon}, where)),
       attention_(multi_head_attention(heads,
                                       {.causal = options.causal,
                                        .dropout = options.dropout,
                                        .init = options.init,
-                                       .projection_init = options.projection_init},
+                                       .projection_init = options.projection_init,
+                                       .key_bias = options.key_bias},
                                       where)),
-      norm2_(layer_norm({}, where)),
+      norm2_(layer_norm({.epsilon = options.epsilon}, where)),
       mlp_(std::make_shared<FeedForward>(options, where)) {}
 
 Value TransformerBlock::construct(Context& context, Value x) {

@@ -1,8 +1,17 @@
 #pragma once
 
+#include <optional>
+
 #include "frontend/network/layers/dense.h"
 
 namespace partita {
+
+/// How rotary positions reach texts longer than those of the training (`partita ops rotary`).
+struct RotaryScaling {
+  double factor = 1;  // divides the frequencies
+  double low = 1, high = 4;
+  int64_t trained = 0;  // length of the texts of the training; 0 = all frequencies are divided
+};
 
 struct AttentionOptions {
   bool causal = false;
@@ -11,16 +20,21 @@ struct AttentionOptions {
   double scale = 0;        // factor of the scores; 0 = 1 / sqrt(width of a head)
   bool bias = true;        // biases of q, v and proj
   double rotary_base = 0;  // above 0: q and k are rotated by their positions
-  double dropout = 0;      // rate after the projection
+  RotaryScaling rotary_scaling = {};
+  double dropout = 0;  // rate after the projection
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;
+  bool key_bias = false;                     // a bias of k, too
+  std::optional<bool> projection_bias = {};  // none: as `bias`
+  double head_norm = 0;                      // above 0: each head of q and k is normalized, with this epsilon
 };
 
 /// Attention of x[b, s, width] to itself with `heads` heads (Vaswani et al., 2017), or of x to the rows of a second
 /// input [b, t, any width]. The children q, k, v and proj have weights [width, width], or k and v fewer rows. A third
 /// input [heads, s, t] is added to the scores; it also decides which keys are seen, so `causal` and `kv_heads` cannot
-/// be used with it. k has no bias: it would shift all scores of a query equally, which softmax ignores, and an
-/// optimizer that divides by the gradient's size would turn the rounding errors of its zero gradient into steps.
+/// be used with it. By default k has no bias: without rotary positions it would shift all scores of a query equally,
+/// which softmax ignores, and an optimizer that divides by the gradient's size would turn the rounding errors of its
+/// zero gradient into steps. With `head_norm`, q_norm and k_norm are RMS norms of each head before the rotation.
 /// `construct_all` throws InvalidArgument for no input or more than three, if x does not have three dimensions, the
 /// heads do not divide the width (with `head_width` 0), those of k and v do not divide the heads, or a third input
 /// comes with `causal` or `kv_heads`.
@@ -38,6 +52,8 @@ class MultiHeadAttention : public Layer {
   /// InvalidArgument for shapes that do not fit.
   Value mixed(Context& context, Value q, Value k, Value v) const;
   Value mixed(Value q, Value k, Value v, Value bias) const;
+  /// Returns x[b, s, (h d)] with each of the `heads` heads normalized and rotated, where the options say so.
+  Value placed(Context& context, const char* norm, Value x, int64_t heads);
 
   int64_t heads_;
   AttentionOptions options_;
@@ -83,7 +99,9 @@ class Swiglu : public Layer {
 };
 
 struct TransformerBlockOptions {
-  int64_t inner = 0;  // width inside the feed-forward part; 0 = four times that of x
+  int64_t inner = 0;      // width inside the feed-forward part; 0 = four times that of x
+  double epsilon = 1e-5;  // added to variances by the norms
+  bool key_bias = false;  // keys have a bias, too
   bool causal = false;
   bool approximate_gelu = false;
   bool norm_first = true;  // whether to normalize before each part; false: after the sum

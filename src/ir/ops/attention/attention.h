@@ -24,15 +24,23 @@ struct AttentionAttrs {
 };
 
 /// `begin` is the position of the first element of dimension s. `inverse` rotates back. Each of the `heads` of the last
-/// dimension is rotated separately.
+/// dimension is rotated separately. `factor` divides the frequencies, so that longer texts than those of the training
+/// fit its angles (Chen et al., 2023, "Extending context window of large language models via positional
+/// interpolation"). With `trained`, the length of those texts, waves that turn at least `high` times within it keep
+/// their frequencies, those that turn at most `low` times are divided, and those between are mixed (Llama 3.1).
 struct RotaryAttrs {
   double base = 10000;
   int64_t begin = 0;
   bool inverse = false;
   int64_t heads = 1;
+  double factor = 1;
+  double low = 1, high = 4;
+  int64_t trained = 0;
   static constexpr auto fields() {
-    return std::tuple{field("base", &RotaryAttrs::base), field("begin", &RotaryAttrs::begin),
-                      field("inverse", &RotaryAttrs::inverse), field("heads", &RotaryAttrs::heads)};
+    using A = RotaryAttrs;
+    return std::tuple{field("base", &A::base),   field("begin", &A::begin),    field("inverse", &A::inverse),
+                      field("heads", &A::heads), field("factor", &A::factor),  field("low", &A::low),
+                      field("high", &A::high),   field("trained", &A::trained)};
   }
 };
 

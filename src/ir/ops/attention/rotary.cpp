@@ -23,6 +23,13 @@ std::vector<Type> infer_rotary(const OpCall& call) {
   if (!(attrs.base > 0) || !std::isfinite(attrs.base)) {
     reject("rotary", "bad base", fmt::format("{}", attrs.base), "a finite number above 0");
   }
+  if (!(attrs.factor >= 1) || !std::isfinite(attrs.factor)) {
+    reject("rotary", "bad factor", fmt::format("{}", attrs.factor), "a finite number of at least 1");
+  }
+  if (attrs.trained < 0 || !(attrs.low > 0) || !(attrs.high > attrs.low) || !std::isfinite(attrs.high)) {
+    reject("rotary", "bad scaling", fmt::format("low {}, high {}, trained {}", attrs.low, attrs.high, attrs.trained),
+           "low above 0, a greater high, and a length of at least 0");
+  }
   if (attrs.begin < 0 || attrs.begin > std::numeric_limits<int64_t>::max() - x.shape[x.rank() - 2]) {
     reject("rotary", "bad begin", fmt::format("{}", attrs.begin), "at least 0, with positions that an i64 holds");
   }
@@ -57,7 +64,7 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
   const DType wide = wide_type(result.dtype);
   std::vector<double> frequencies;
   for (int64_t pair = 0; pair < pairs; ++pair) {
-    frequencies.push_back(std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs)));
+    frequencies.push_back(rotary_frequency(attrs, pair, pairs));
   }
   const Type table{DType::f64, {positions, pairs}}, place{DType::i64, table.shape};
   const Hlo own =
@@ -89,7 +96,7 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
 
 std::vector<OpDef> rotary_ops() {
   OpDef op = new_op(
-      "rotary", "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)",
+      "rotary", "x[.., s, d] with the pairs (i, i + d/2) of each head turned by (begin + s) * base^(-2i/d) / factor",
       {.count = 1, .floats = {0}}, RotaryAttrs{}, kFollowsHalves);
   op.infer = infer_rotary;
   op.rule = [](const OpCall& call) {
@@ -111,7 +118,9 @@ std::vector<OpDef> rotary_ops() {
   op.samples = {{{sample_of({6, 4})}, RotaryAttrs{100}},
                 {{sample_of({2, 3, 5, 6})}, RotaryAttrs{10000, 7}},
                 {{sample_of({4, 5, 2})}, RotaryAttrs{10000, 0, true}},
-                {{sample_of({2, 5, 12})}, RotaryAttrs{.base = 50, .begin = 1, .heads = 3}}};
+                {{sample_of({2, 5, 12})}, RotaryAttrs{.base = 50, .begin = 1, .heads = 3}},
+                {{sample_of({3, 8})}, RotaryAttrs{.base = 100, .factor = 8, .low = 0.5, .high = 2, .trained = 16}},
+                {{sample_of({4, 4})}, RotaryAttrs{.base = 100, .factor = 2}}};
   return {op};
 }
 

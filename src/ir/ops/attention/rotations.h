@@ -1,12 +1,25 @@
 #pragma once
 // The angles of rotary position embedding, for its kernels.
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "ir/ops/attention/attention.h"
 
 namespace partita {
+
+/// Returns the angle by which pair `pair` of `pairs` turns from one position to the next.
+inline double rotary_frequency(const RotaryAttrs& attrs, int64_t pair, int64_t pairs) {
+  const double frequency = std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs));
+  if (attrs.factor == 1) return frequency;
+  const double divided = frequency / attrs.factor;
+  if (attrs.trained == 0) return divided;
+  const double turns = static_cast<double>(attrs.trained) * frequency / (2 * std::numbers::pi);
+  const double kept = std::clamp((turns - attrs.low) / (attrs.high - attrs.low), 0.0, 1.0);
+  return kept * frequency + (1 - kept) * divided;
+}
 
 /// Cosine and sine per position and pair, from angles computed in f64.
 template <class T>
@@ -16,7 +29,7 @@ class Rotations {
       : pairs_(pairs), cosine_(positions * pairs), sine_(positions * pairs) {
     const double sign = attrs.inverse ? -1 : 1;
     for (int64_t pair = 0; pair < pairs; ++pair) {
-      const double frequency = std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs));
+      const double frequency = rotary_frequency(attrs, pair, pairs);
       for (int64_t s = 0; s < positions; ++s) {
         const double angle = static_cast<double>(attrs.begin + s) * frequency;
         cosine_[s * pairs + pair] = static_cast<T>(std::cos(angle));

@@ -1,5 +1,5 @@
 #pragma once
-// The style sheet of the page, for light and dark mode.
+// The style sheet of pages, for light and dark mode.
 
 #include <string_view>
 
@@ -81,6 +81,30 @@ svg text.slot{fill:var(--slot);font-size:10.5px}
 .b5{background:var(--limit)}
 .c-bubble{background:var(--bubble)}
 .bad{color:var(--limit)}
+.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(460px,1fr));gap:16px;margin:16px 0}
+.grid section{margin:0;min-width:0}
+.grid .chart{max-width:640px}
+.chart{position:relative}
+.faint{opacity:.28;stroke-width:1.1}
+.dashed{stroke-dasharray:5 4}
+.d0{fill:var(--forward)}
+.d1{fill:var(--comm)}
+.d2{fill:var(--backward)}
+.d3{fill:var(--update)}
+.d4{fill:var(--weight)}
+.d5{fill:var(--limit)}
+.gap{fill:var(--limit);opacity:.7}
+.notes{margin:0;padding-left:18px}
+.notes li{margin:3px 0;overflow-wrap:anywhere}
+.state{display:inline-block;border-radius:9px;padding:1px 9px;font-size:12px;font-weight:600;
+  background:var(--chip);vertical-align:2px;margin-left:8px}
+.halo{paint-order:stroke;stroke:var(--card);stroke-width:4px;stroke-linejoin:round}
+.rise{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 3}
+.tip{position:absolute;pointer-events:none;background:var(--card);border:1px solid var(--line);
+  border-radius:6px;padding:4px 8px;font-size:12px;font-variant-numeric:tabular-nums;white-space:nowrap;
+  box-shadow:0 2px 8px rgba(0,0,0,.12)}
+.tip i{display:inline-block;width:8px;height:8px;border-radius:2px;margin-right:5px}
+@media (max-width:560px){.grid{grid-template-columns:1fr}}
 @media print{section{break-inside:avoid}}
 )";
 

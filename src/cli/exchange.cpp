@@ -1,0 +1,182 @@
+// partita import and export: weights of other programs in the names of this one, and the reverse.
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "base/is_folder.h"
+#include "base/text_file.h"
+#include "cli/command_line.h"
+#include "frontend/network/adapters.h"
+#include "job/toml.h"
+#include "runtime/checkpoint/renamed_weights.h"
+#include "runtime/checkpoint/saved_states.h"
+#include "runtime/checkpoint/weights.h"
+#include "runtime/launch/place.h"
+#include "training/configuration.h"
+#include "zoo/hugging_face/export.h"
+#include "zoo/hugging_face/folder.h"
+#include "zoo/merged_adapters.h"
+#include "zoo/zoo_job.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMaxNamesBytes = int64_t{16} << 20;
+
+struct ExchangeFlags {
+  std::vector<std::string> paths;
+  std::string out, model, names, base;
+};
+
+Graph graph_of(const std::string& model) {
+  return ZooJob(configured(model, {}), Place{.cores = 1}).program(Purpose::evaluation, Stage::graph).graph;
+}
+
+/// Returns the weights of a model of the zoo, and its configuration.
+std::pair<std::vector<NamedType>, JobConfig> described_weights(const std::string& model) {
+  return {weights_of(graph_of(model)), ZooJob(configured(model, {}), Place{.cores = 1}).config()};
+}
+
+std::unique_ptr<WeightSource> opened_source(const ExchangeFlags& flags, const std::vector<NamedType>& weights) {
+  if (flags.names.empty()) return open_hugging_face(flags.paths[0], weights);
+  const NameTable table =
+      parse_name_table(read_text_file(flags.names, {"names", "a table of names", kMaxNamesBytes}), flags.names);
+  return std::make_unique<RenamedWeights>(TensorFiles(flags.paths), table, weights, flags.paths[0]);
+}
+
+void run_import(const ExchangeFlags& flags) {
+  std::string model = flags.model;
+  if (model.empty() && flags.names.empty()) model = std::string(kHuggingFace) + flags.paths[0];
+  if (model.starts_with("hf:hf:")) model = model.substr(kHuggingFace.size());
+  if (model.empty()) throw InvalidArgument("[import] no model, got --names alone, expected --model MODEL, too");
+  if (flags.names.empty() && flags.paths.size() > 1) {
+    throw InvalidArgument("[import] several paths, got {}, expected one folder, or --names FILE", flags.paths.size());
+  }
+  const auto [weights, config] = described_weights(model);
+  const std::unique_ptr<WeightSource> source = opened_source(flags, weights);
+  std::vector<std::pair<std::string, Type>> types;
+  std::map<std::string, Type> by_name;
+  for (const auto& [name, type] : weights) {
+    types.emplace_back(name, type);
+    by_name.emplace(name, type);
+  }
+  save_tensors(
+      flags.out, types,
+      [&](const std::string& name) {
+        Array array(by_name.at(name));
+        source->read(name, whole_box(array.type().shape), array.type().dtype, array.data());
+        return array;
+      },
+      describe_weights(config));
+  std::cout << fmt::format("{}: {} tensors of {}\n", flags.out, types.size(), config.model);
+}
+
+/// Returns the model whose weights these are: that of the flag, else that of the configuration that they have. Throws
+/// InvalidArgument if there is neither.
+std::string model_of(const ExchangeFlags& flags, const SavedStates& states) {
+  if (!flags.model.empty()) return flags.model;
+  const auto saved = states.metadata().find(kConfigKey);
+  std::vector<Assignment> all;
+  if (saved != states.metadata().end()) all = parse_config(saved->second, states.path());
+  const std::string model = take_model(all);
+  if (!model.empty()) return model;
+  throw InvalidArgument("[export] {}: no model, got weights that do not name theirs, expected --model MODEL",
+                        states.path());
+}
+
+/// Returns the weights that a file has, in its types. Throws InvalidFile if it lacks one of `weights` or has it in
+/// another shape.
+std::vector<NamedType> saved_types(const std::vector<NamedType>& weights, const SavedStates& states,
+                                   const std::string& spec) {
+  std::map<std::string, Type> saved;
+  for (const SavedState& entry : states.entries()) saved.emplace(entry.name, entry.type);
+  std::vector<NamedType> types;
+  for (const auto& [name, type] : weights) {
+    const auto found = saved.find(name);
+    if (found == saved.end() || found->second.shape != type.shape) {
+      throw InvalidFile("[export] {}: not the weights of {}, got {} '{}', expected {}", states.path(), spec,
+                        found == saved.end() ? "no" : print(found->second), name, print(type));
+    }
+    types.push_back({name, found->second});
+  }
+  return types;
+}
+
+/// Writes the weights of --base with the additions in the file merged into them.
+void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::string& spec) {
+  const auto [weights, config] = described_weights(spec);
+  const std::vector<NamedType> adapters = adapters_of(graph_of(spec));
+  saved_types(adapters, states, spec);
+  std::vector<std::string> names;
+  for (const NamedType& one : adapters) names.push_back(one.name);
+  std::map<std::string, Type> types;
+  for (const auto& [name, type] : weights) types.emplace(name, type);
+  ReadTensor base;
+  std::shared_ptr<WeightSource> source;
+  std::shared_ptr<SavedStates> saved;
+  if (is_hugging_face(flags.base)) {
+    source = open_hugging_face(flags.base, weights);
+    base = [source, types](const std::string& name) {
+      Array array(types.at(name));
+      source->read(name, whole_box(array.type().shape), array.type().dtype, array.data());
+      return array;
+    };
+  } else {
+    saved = std::make_shared<SavedStates>(flags.base);
+    saved_types(weights, *saved, spec);
+    base = [saved](const std::string& name) { return saved->read(name); };
+  }
+  const std::vector<NamedType> exported = saved == nullptr ? weights : saved_types(weights, *saved, spec);
+  const ReadTensor own = [&](const std::string& name) { return states.read(name); };
+  export_hugging_face(make_model(without_adapters(spec)), exported, merged(make_model(spec), names, own, base),
+                      flags.out);
+  std::cout << fmt::format("{}: {} weights of {}, with {} additions\n", flags.out, exported.size(),
+                           without_adapters(spec), adapters.size() / 2);
+}
+
+void run_export(const ExchangeFlags& flags) {
+  SavedStates states(flags.paths[0]);
+  const std::string spec = model_of(flags, states);
+  const bool has_adapters =
+      std::ranges::any_of(states.entries(), [](const SavedState& entry) { return is_adapter(entry.name); });
+  if (has_adapters == flags.base.empty()) {
+    throw InvalidArgument("[export] {}: {}", states.path(),
+                          has_adapters ? "additions to products alone, got no --base, expected the weights they are for"
+                                       : fmt::format("whole weights, got --base {}, expected none", flags.base));
+  }
+  if (has_adapters) return export_merged(flags, states, spec);
+  const auto [weights, config] = described_weights(spec);
+  const std::vector<NamedType> exported = saved_types(weights, states, spec);
+  export_hugging_face(
+      make_model(spec), exported, [&](const std::string& name) { return states.read(name); }, flags.out);
+  std::cout << fmt::format("{}: {} weights of {}\n", flags.out, exported.size(), spec);
+}
+
+}  // namespace
+
+void add_exchange(CLI::App& app) {
+  const auto flags = std::make_shared<ExchangeFlags>();
+  CLI::App* import = add_command(app, "import", "Convert weights of Hugging Face or other programs", flags, run_import);
+  import
+      ->add_option("PATH", flags->paths,
+                   "A folder with config.json and model.safetensors; with --names, safetensors files")
+      ->required();
+  import->add_option("--out", flags->out, "The weights, for --load")->required()->type_name("FILE");
+  import->add_option("--model", flags->model, "Model whose weights they are; default: that of config.json")
+      ->type_name("MODEL");
+  import->add_option("--names", flags->names, "Table of names: a line \"OURS THEIRS\" for each pattern")
+      ->type_name("FILE");
+  import->footer("Example: partita import llama-folder --out llama.safetensors");
+
+  CLI::App* out = add_command(app, "export", "Write weights as a folder that transformers load", flags, run_export);
+  out->add_option("PATH", flags->paths, "Weights or a checkpoint")->required()->expected(1);
+  out->add_option("--out", flags->out, "The folder")->required()->type_name("DIR");
+  out->add_option("--model", flags->model, "Model whose weights they are; default: that of the file")
+      ->type_name("MODEL");
+  out->add_option("--base", flags->base, "Weights that the additions (lora) in PATH are merged into")
+      ->type_name("PATH");
+  out->footer("Example: partita export run --out folder");
+}
+
+}  // namespace partita

@@ -1,0 +1,24 @@
+#pragma once
+// Token ids one after another, of which rows are windows.
+
+#include "frontend/data/dataset.h"
+
+namespace partita {
+
+/// Token ids in an order that may be another one in each epoch.
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  /// Number of tokens per epoch.
+  virtual int64_t size() const = 0;
+  /// Writes the `count` tokens from position `first` of an epoch on to `to`. The range is not checked. Thread-safe.
+  /// Throws InvalidFile if a file cannot be read or holds an id that is refused.
+  virtual void copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const = 0;
+  /// Returns the smallest and the largest of the first `count` tokens if they are in memory, else nothing. `count` is
+  /// at least 1.
+  virtual std::optional<IntegerRange> integers(int64_t count) const { return (void)count, std::nullopt; }
+};
+
+using TokenSourcePtr = std::shared_ptr<const TokenSource>;
+
+}  // namespace partita
