@@ -11,7 +11,7 @@ CHECKER = ROOT / "tests/scripts/links.py"
 SUBJECTS = """## Gradient accumulation by micro-batches
 ## Early stopping
 ## Mixed precision
-## Optimizer sharding
+## Optimizer sharding of tokens
 ## Ubuntu
 """
 MINE = '<a id="mine"></a>[m](#mine)\n'
