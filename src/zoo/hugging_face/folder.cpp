@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxIndexBytes = int64_t{256} << 20;
+constexpr int64_t kMaxIndexBytes = int64_t{64} << 20;
 
 bool exists(const std::string& path) {
   std::error_code failure;
@@ -36,6 +36,11 @@ const Family& family_of(const ConfigJson& config) {
   }
   throw InvalidFile("[hugging_face] {}: unknown model, got model_type '{}', expected one of [{}]{}", config.path(),
                     type, fmt::join(types, ", "), did_you_mean(type, types));
+}
+
+/// Whether no file of a folder can have this name.
+bool is_no_file_name(const std::string& name) {
+  return name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\0", 2)) < name.size();
 }
 
 /// Returns the paths of the shards that an index names. Throws InvalidFile for an index that is malformed or names a
@@ -61,7 +66,7 @@ std::vector<std::string> shards_of(const std::string& folder) {
   if (names.empty()) refuse("no file");
   std::vector<std::string> paths;
   for (const std::string& name : names) {
-    if (name.empty() || name.find('/') != std::string::npos) refuse("file '" + name + "'");
+    if (is_no_file_name(name)) refuse("file '" + name + "'");
     paths.push_back(folder + "/" + name);
   }
   return paths;
@@ -114,7 +119,8 @@ void replace_sizes(SizeTexts& sizes, const std::string& given, const std::string
 
 HuggingFaceModel read_hugging_face_model(const std::string& text) {
   const std::string rest = without_prefix(text);
-  const size_t sizes_begin = begin_of_sizes(rest);
+  if (rest.empty()) throw InvalidArgument("[hugging_face] no folder, got '{}', expected hf:FOLDER", text);
+  const size_t sizes_begin = exists(rest + "/" + kHuggingFaceConfig) ? std::string::npos : begin_of_sizes(rest);
   HuggingFaceModel found{.folder = rest.substr(0, sizes_begin), .spec = ""};
   const ConfigJson config(found.folder + "/" + kHuggingFaceConfig);
   DescribedModel model = family_of(config).read(config);
@@ -135,5 +141,7 @@ std::unique_ptr<WeightSource> open_hugging_face(const std::string& path, const s
   const NameTable table = table_of(family_of(config));
   return std::make_unique<RenamedWeights>(TensorFiles(files_of(folder)), table, weights, folder);
 }
+
+TensorFiles open_hugging_face_tensors(const std::string& path) { return TensorFiles(files_of(without_prefix(path))); }
 
 }  // namespace partita
