@@ -217,8 +217,8 @@ def load_checkpoint(
     "hf:FOLDER" is a folder of Hugging Face: its model.safetensors, or all shards of its index, by the names there.
     Names that begin with one of `filter_prefix` are left out; with `specify_prefix` only those are kept that begin so,
     with `choice_func(name)` those for which it is true. Checksums that the file has are always checked. Raises
-    ValueError for a path that ends neither in .ckpt nor in .safetensors nor begins with hf:, for a file that is missing or damaged, or if
-    no parameter is left to load, NotImplementedError for a key."""
+    ValueError for a path that ends neither in .ckpt nor in .safetensors and does not begin with hf:, for a file that is
+    missing or damaged, or if no parameter is left to load, NotImplementedError for a key."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.startswith("hf:") and not path.endswith((".ckpt", ".safetensors")):
