@@ -53,8 +53,8 @@ TEST(NameTable, EveryMalformedLineIsNamed) {
             "[names] t.txt:2: a name alone, got 'alone', expected the name here and the name there");
   EXPECT_EQ(table_refusal("ignored"),
             "[names] t.txt:1: a name alone, got 'ignored', expected the name here and the name there");
-  for (const char* word : {"transpose", "ones:", "ones:1000", "ones:-1", "ones:x", "1/1", "3/2", "0/0", "1/", "/2", "0/01",
-                           "0/1025", "-0/2", "0/2x", "99999999999999999999/2"}) {
+  for (const char* word : {"transpose", "ones:", "ones:1000", "ones:-1", "ones:x", "1/1", "3/2", "0/0", "1/", "/2",
+                           "0/01", "0/1025", "-0/2", "0/2x", "99999999999999999999/2"}) {
     EXPECT_EQ(table_refusal(fmt::format("a b {}", word)),
               fmt::format("[names] t.txt:1: unknown word, got '{}', expected transposed, ones:N, or K/N with K below N",
                           word));

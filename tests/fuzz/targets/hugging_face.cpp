@@ -30,8 +30,8 @@ const std::vector<std::pair<std::string, std::string>>& some_configs() {
       {"gpt2", R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 4, "n_head": 2, "n_positions": 8, "vocab_size": 9})"},
       {"llama",
        R"({"model_type": "mixtral", "hidden_size": 4, "intermediate_size": 8, "num_hidden_layers": 1,
- "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 9, "max_position_embeddings": 64, "sliding_window": 8,
- "num_local_experts": 2, "rope_parameters": {"rope_type": "llama3", "rope_theta": 100.0, "factor": 8,
+ "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 9, "max_position_embeddings": 64,
+ "sliding_window": 8, "num_local_experts": 2, "rope_parameters": {"rope_type": "llama3", "rope_theta": 100.0, "factor": 8,
  "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 16}})"},
       {"bert",
        R"({"model_type": "bert", "hidden_size": 4, "intermediate_size": 8, "num_hidden_layers": 1,
@@ -45,7 +45,7 @@ const std::vector<std::pair<std::string, std::string>>& some_configs() {
   return list;
 }
 
-/// What a configuration describes is a model, or is refused as one by name.
+/// Makes the model that a configuration describes.
 void read_config_json(const std::string& input) {
   const std::string path = input_folder().write("config.json", input).string();
   const std::string folder = path.substr(0, path.rfind('/'));
