@@ -86,7 +86,7 @@ if [[ -n $building ]]; then
     '-*GoOnUnderAnyPlan/*:*Resnet*:*Lenet*:*Gpt*:*Llama*:*Moe*:MicroBatches.Are*:MicroBatches.Run*:*OfFastKernels*:StageText.*:Modes.*'
   # Files that users exchange and messages that strangers can send, 20 s each; less on a slow machine, so that all of it
   # ends in 25 minutes. tests/soak/fuzz.sh is for all readers, and longer.
-  readers=(manifest safetensors_header ckpt strategy_file rank_table hostfile hello frames mnist cifar10 npy image csv documents tokens tokenizer graph plan schedule strategy)
+  readers=(manifest safetensors_header name_table config_json hugging_face ckpt strategy_file rank_table hostfile hello frames mnist cifar10 npy image csv documents tokens tokenizer graph plan schedule strategy)
   each=$(((1500 - SECONDS) * $(nproc) / ${#readers[@]}))
   [[ $each -le 20 ]] || each=20
   [[ $each -ge 5 ]] || each=5

@@ -4,8 +4,23 @@
 #include "runtime/checkpoint/strategy_file.h"
 #include "runtime/checkpoint/weights.h"
 #include "training/measures.h"
+#include "zoo/hugging_face/folder.h"
 
 namespace partita::python {
+namespace {
+
+/// Returns all tensors of a folder of Hugging Face, by their names there.
+WeightsFile folder_tensors(const std::string& path) {
+  const TensorFiles files = open_hugging_face_tensors(path);
+  WeightsFile all;
+  for (const auto& [name, type] : files.types()) {
+    Array& array = all.tensors.emplace(name, Array(type)).first->second;
+    files.read(name, whole_box(type.shape), type.dtype, array.data());
+  }
+  return all;
+}
+
+}  // namespace
 
 void bind_files(py::module_& module) {
   module.def("saved_measures", [](const std::map<std::string, std::string>& metadata, const std::string& path) {
@@ -44,7 +59,7 @@ void bind_files(py::module_& module) {
     WeightsFile file;
     {
       const py::gil_scoped_release release;
-      file = read_weights_file(path);
+      file = path.starts_with(kHuggingFace) ? folder_tensors(path) : read_weights_file(path);
     }
     std::map<std::string, ArrayPtr> arrays;
     for (auto& [name, array] : file.tensors) arrays.emplace(name, std::make_shared<Array>(std::move(array)));

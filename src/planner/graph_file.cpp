@@ -2,6 +2,7 @@
 
 #include "base/text_file.h"
 #include "ir/ops/registry.h"
+#include "zoo/hugging_face/folder.h"
 
 namespace partita {
 namespace {
@@ -11,7 +12,10 @@ constexpr TextFile kGraphFile{
 
 }  // namespace
 
-bool is_graph_file(const std::string& model) { return model.ends_with(".txt") || model.find('/') != std::string::npos; }
+bool is_graph_file(const std::string& model) {
+  if (model.starts_with(kHuggingFace)) return false;
+  return model.ends_with(".txt") || model.find('/') != std::string::npos;
+}
 
 Graph read_graph(const std::string& path) {
   const std::string text = read_text_file(path, kGraphFile);

@@ -93,6 +93,7 @@ ZooModel make_bert(ModelSizes& options) {
                           .mask = options.integer("mask", -1, -1, 1 << 24),
                           .epsilon = options.number("epsilon", 1e-5, 0, 1),
                           .key_bias = options.flag("key_bias", false)};
+  require_length("bert", sizes.seq, sizes.positions);
   if (sizes.mask >= sizes.vocab) {
     throw InvalidArgument("[bert] the mask is no token, got {} of {}, expected 0 to {}, or -1 for the last", sizes.mask,
                           sizes.vocab, sizes.vocab - 1);

@@ -72,6 +72,7 @@ ZooModel make_gpt(ModelSizes& options) {
                          .gelu_tanh = options.flag("gelu_tanh", false),
                          .key_bias = options.flag("key_bias", false),
                          .tied = options.flag("tied", true)};
+  require_length("gpt", sizes.seq, sizes.positions);
   return {"gpt", gpt(sizes), text_format(sizes.seq, sizes.vocab), nullptr, token_recipe(1, 0.1)};
 }
 

@@ -120,10 +120,7 @@ ZooModel make_llama(ModelSizes& options) {
                   .capacity = options.number("capacity", 0, 0, 1 << 16),
                   .balance = options.number("balance", 0.01, 0, 1e6)},
   };
-  if (sizes.longest > 0 && sizes.seq > sizes.longest) {
-    throw InvalidArgument("[llama] rows are longer than the model takes, got seq={}, expected at most {}", sizes.seq,
-                          sizes.longest);
-  }
+  require_length("llama", sizes.seq, sizes.longest);
   if (sizes.rotary_scaling.high <= sizes.rotary_scaling.low) {
     throw InvalidArgument("[llama] rotary_high is not above rotary_low, got {} and {}, expected a greater number",
                           sizes.rotary_scaling.high, sizes.rotary_scaling.low);

@@ -42,6 +42,12 @@ class TokenDecoder : public Layer {
 
 }  // namespace
 
+void require_length(const std::string& model, int64_t seq, int64_t longest) {
+  if (longest == 0 || seq <= longest) return;
+  throw InvalidArgument("[{}] rows are longer than the model takes, got seq={}, expected at most {}", model, seq,
+                        longest);
+}
+
 Value position_rows(Context& context, const std::string& name, int64_t positions, const Shape& used,
                     const Initializer& init) {
   const int64_t rows = std::max(positions, used[0]);

@@ -20,6 +20,9 @@ struct TokenSizes {
 /// sizes.
 LayerPtr token_decoder(const TokenSizes& sizes, LayerPtr blocks, LayerPtr norm, LayerPtr head = nullptr);
 
+/// Checks that rows of `seq` tokens are at most `longest`; 0 is no limit. Throws InvalidArgument otherwise.
+void require_length(const std::string& model, int64_t seq, int64_t longest);
+
 /// Returns the first rows, `used` = [rows, width], of the parameter `name`, a table of `positions` rows, or of as many
 /// as are used if that is more.
 Value position_rows(Context& context, const std::string& name, int64_t positions, const Shape& used,

@@ -1,6 +1,8 @@
 """Model.train and loops of one's own: the same numbers in every form, on any number of ranks."""
 
+import json
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -377,6 +379,42 @@ class Callbacks(Case):
             self.assertEqual(set(ms.load_checkpoint(os.path.join(folder, "whole.ckpt"))), set(net.parameters_dict()))
             with self.refuses(ValueError, "bad name of a file"):
                 ms.load_checkpoint(os.path.join(folder, "whole.txt"))
+
+    def test_folders_of_hugging_face_are_read_by_their_names(self):
+        made = os.path.join(os.path.dirname(__file__), "..", "hugging_face", "vit")
+        found = ms.load_checkpoint("hf:" + made)
+        whole = ms.load_checkpoint(os.path.join(made, "model.safetensors"))
+        self.assertEqual(set(found), set(whole))
+        for name, one in found.items():
+            np.testing.assert_array_equal(one.asnumpy(), whole[name].asnumpy())
+        # A network with the names of a part of it.
+        head = ms.nn.Dense(16, 10)
+        left = ms.load_param_into_net(
+            head, {name.removeprefix("classifier."): one for name, one in found.items() if name.startswith("class")}
+        )
+        self.assertEqual(left[0], [])
+        np.testing.assert_array_equal(head.bias.asnumpy(), found["classifier.bias"].asnumpy())
+        with tempfile.TemporaryDirectory() as folder:
+            with self.refuses(ValueError, "no weights, got neither model.safetensors nor"):
+                ms.load_checkpoint("hf:" + folder)
+            names, index = sorted(whole), {}
+            for shard in ("a", "b"):
+                part = names[:5] if shard == "a" else names[5:]
+                index.update({name: f"{shard}.safetensors" for name in part})
+                ms.save_checkpoint(
+                    [{"name": name, "data": whole[name]} for name in part], os.path.join(folder, f"{shard}.safetensors")
+                )
+            path = os.path.join(folder, "model.safetensors.index.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"weight_map": index}, file)
+            self.assertEqual(set(ms.load_checkpoint("hf:" + folder)), set(whole))
+            os.remove(os.path.join(folder, "b.safetensors"))
+            with self.refuses(ValueError, "cannot open ", "b.safetensors: No such file"):
+                ms.load_checkpoint("hf:" + folder)
+            shutil.copy(path, os.path.join(folder, "pytorch_model.bin"))
+            os.remove(path)
+            with self.refuses(ValueError, "weights as a pickle, which is a program"):
+                ms.load_checkpoint("hf:" + folder)
 
     def test_end_by_ctrl_c(self):
         steps = []

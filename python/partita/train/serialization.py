@@ -214,15 +214,17 @@ def load_checkpoint(
     format: str = "ckpt",
 ) -> dict[str, Parameter]:
     """Returns the parameters and texts of a file as a dict by their names, and loads them into `net` if it is given.
+    "hf:FOLDER" is a folder of Hugging Face: its model.safetensors, or all shards of its index, by the names there.
     Names that begin with one of `filter_prefix` are left out; with `specify_prefix` only those are kept that begin so,
     with `choice_func(name)` those for which it is true. Checksums that the file has are always checked. Raises
-    ValueError for a path that ends neither in .ckpt nor in .safetensors, for a file that is missing or damaged, or if
-    no parameter is left to load, NotImplementedError for a key."""
+    ValueError for a path that ends neither in .ckpt nor in .safetensors and does not begin with hf:, for a file that is
+    missing or damaged, or if no parameter is left to load, NotImplementedError for a key."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
-    if not path.endswith((".ckpt", ".safetensors")):
+    if not path.startswith("hf:") and not path.endswith((".ckpt", ".safetensors")):
         raise ValueError(
-            f"[load_checkpoint] bad name of a file, got '{path}', expected one that ends in .ckpt or .safetensors"
+            f"[load_checkpoint] bad name of a file, got '{path}', expected one that ends in .ckpt or .safetensors, or "
+            "hf:FOLDER"
         )
     left_out, chosen = _prefixes(filter_prefix), _prefixes(specify_prefix)
     found = {}

@@ -13,6 +13,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMaxParts = 1024;
+constexpr int64_t kMaxNumber = int64_t{1} << 40;  // in a name
 
 /// Returns the number that digits at the begin of `text` print, which they do without zeros before them, and removes
 /// them; nothing if there is none.
@@ -21,9 +22,13 @@ std::optional<int64_t> take_number(std::string_view& text) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto digits = static_cast<size_t>(end - text.data());
   if (failure != std::errc() || number < 0 || text[0] == '-' || (digits > 1 && text[0] == '0')) return std::nullopt;
+  if (number > kMaxNumber) return std::nullopt;
   text.remove_prefix(digits);
   return number;
 }
+
+/// Whether `text` can follow a number in a pattern: names then have one reading.
+bool may_follow_number(std::string_view text) { return text.empty() || (text[0] != '{' && !is_digit(text[0])); }
 
 /// Sets what `word` says of the tensor there. Returns false if it says nothing.
 bool take_how(NameRule& rule, std::string_view word) {
@@ -79,8 +84,12 @@ NamePattern::NamePattern(std::string_view text, const std::string& where) {
     word = word.substr(0, plus);
     std::optional<int64_t> number = 0;
     if (plus != std::string_view::npos) number = added.empty() ? std::nullopt : take_number(added);
-    if (word.empty() || !number || !added.empty() || *number > kMaxParts) {
-      throw InvalidFile("{}: bad pattern, got '{}', expected words in braces, such as {{i}} or {{i+1}}", where, whole);
+    if (!std::ranges::all_of(word, is_letter_or_digit) || word.empty() || !number || !added.empty() ||
+        *number > kMaxParts || !may_follow_number(text.substr(close + 1))) {
+      throw InvalidFile(
+          "{}: bad pattern, got '{}', expected words in braces, such as {{i}} or {{i+1}}, and neither a digit nor a "
+          "brace right after them",
+          where, whole);
     }
     part.word = std::string(word);
     part.plus = *number;

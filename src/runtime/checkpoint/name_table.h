@@ -28,7 +28,8 @@ class NamePattern {
  public:
   using Numbers = std::map<std::string, int64_t>;
 
-  /// Parses a pattern. Throws InvalidFile, naming `where`, for braces without a word or a number at their end.
+  /// Parses a pattern. Throws InvalidFile, naming `where`, for braces without a word or a number at their
+  /// end, and for a digit or a brace right after them.
   NamePattern(std::string_view text, const std::string& where);
 
   /// Returns the numbers of the words in `name`; nothing if it does not match.

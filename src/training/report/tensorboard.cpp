@@ -190,10 +190,10 @@ void TensorboardEvents::on_step_end(const StepInfo& info) {
   write(scalar_event(wall_now(), step_, scalars));
 }
 
-void TensorboardEvents::on_epoch_end(const EpochInfo& info) {
-  if (!info.validation) return;
-  std::vector<std::pair<std::string, double>> scalars{{"validation/loss", info.validation->loss}};
-  if (info.validation->classified) scalars.emplace_back("validation/accuracy", info.validation->accuracy());
+void TensorboardEvents::on_validation(const ValidationInfo& info) {
+  std::vector<std::pair<std::string, double>> scalars{{"validation/loss", info.metrics.loss}};
+  if (info.metrics.classified) scalars.emplace_back("validation/accuracy", info.metrics.accuracy());
+  for (const Measured& one : info.metrics.measured) scalars.emplace_back("validation/" + one.name, one.value);
   write(scalar_event(wall_now(), step_, scalars));
 }
 

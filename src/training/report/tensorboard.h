@@ -36,7 +36,7 @@ class TensorboardEvents : public Callback {
   TensorboardEvents& operator=(TensorboardEvents&&) = delete;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
-  void on_epoch_end(const EpochInfo& info) override;
+  void on_validation(const ValidationInfo& info) override;
 
  private:
   void close();

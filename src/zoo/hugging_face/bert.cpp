@@ -13,6 +13,7 @@ DescribedModel read_bert(const ConfigJson& config) {
   config.require("hidden_act", "gelu");
   config.require("position_embedding_type", "absolute");
   config.require_flag("is_decoder", false);
+  config.require_flag("tie_word_embeddings", true);
   const int64_t positions = config.integer("max_position_embeddings", 512), vocab = config.integer("vocab_size");
   return {"bert",
           {{"layers", size_text(config.integer("num_hidden_layers"))},

@@ -1,6 +1,6 @@
 #include "zoo/hugging_face/config_json.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
@@ -11,9 +11,11 @@ namespace {
 
 constexpr int64_t kMaxConfigBytes = int64_t{16} << 20;
 constexpr size_t kMaxShown = 60;
+constexpr uint64_t kMaxInteger = uint64_t{1} << 40;
 
 bool is_size(const nlohmann::json& value) {
-  return value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
+  return value.is_number_integer() && (value.is_number_unsigned() || value.get<int64_t>() >= 0) &&
+         value.get<uint64_t>() <= kMaxInteger;
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ bool ConfigJson::has(const std::string& name) const { return find(name) != nullp
 
 int64_t ConfigJson::integer(const std::string& name) const {
   const nlohmann::json* value = find(name);
-  if (!value || !is_size(*value) || value->get<uint64_t>() > uint64_t{1} << 40) refuse(name, "a whole number");
+  if (!value || !is_size(*value)) refuse(name, "a whole number");
   return value->get<int64_t>();
 }
 
@@ -76,6 +78,15 @@ std::string ConfigJson::text(const std::string& name, const std::string& otherwi
   return value->get<std::string>();
 }
 
+std::string ConfigJson::one_of(const std::string& name, const std::vector<std::string>& values,
+                               const std::string& otherwise) const {
+  const std::string value = text(name, otherwise);
+  if (std::ranges::find(values, value) == values.end()) {
+    refuse(name, fmt::format("one of [{}]", fmt::join(values, ", ")));
+  }
+  return value;
+}
+
 std::vector<int64_t> ConfigJson::integers(const std::string& name) const {
   const nlohmann::json* value = find(name);
   if (!value || !value->is_array()) refuse(name, "a list of whole numbers");
@@ -95,6 +106,10 @@ ConfigJson ConfigJson::object(const std::string& name) const {
 
 void ConfigJson::require(const std::string& name, const std::string& value) const {
   if (text(name, value) != value) refuse(name, "\"" + value + "\"");
+}
+
+void ConfigJson::require_number(const std::string& name, double value) const {
+  if (number(name, value) != value) refuse(name, fmt::format("{}", value));
 }
 
 void ConfigJson::require_flag(const std::string& name, bool value) const {

@@ -23,12 +23,16 @@ class ConfigJson {
   double number(const std::string& name, double otherwise) const;
   bool flag(const std::string& name, bool otherwise) const;
   std::string text(const std::string& name, const std::string& otherwise) const;
+  /// Returns a text that is one of `values`. Throws InvalidFile for another one.
+  std::string one_of(const std::string& name, const std::vector<std::string>& values,
+                     const std::string& otherwise) const;
   /// Returns a list of whole numbers. Throws InvalidFile if it is not there.
   std::vector<int64_t> integers(const std::string& name) const;
   /// Returns the object `name`; an empty one if it is not there.
   ConfigJson object(const std::string& name) const;
-  /// Check that the text, or the flag, has this value or is not there. Throw InvalidFile otherwise.
+  /// Check that the text, number or flag has this value or is not there. Throw InvalidFile otherwise.
   void require(const std::string& name, const std::string& value) const;
+  void require_number(const std::string& name, double value) const;
   void require_flag(const std::string& name, bool value) const;
 
  private:

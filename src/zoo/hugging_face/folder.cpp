@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxIndexBytes = int64_t{256} << 20;
+constexpr int64_t kMaxIndexBytes = int64_t{64} << 20;
 
 bool exists(const std::string& path) {
   std::error_code failure;
@@ -36,6 +36,13 @@ const Family& family_of(const ConfigJson& config) {
   }
   throw InvalidFile("[hugging_face] {}: unknown model, got model_type '{}', expected one of [{}]{}", config.path(),
                     type, fmt::join(types, ", "), did_you_mean(type, types));
+}
+
+bool has_config(const std::string& folder) { return exists(folder + "/" + kHuggingFaceConfig); }
+
+/// Whether no file of a folder can have this name.
+bool is_no_file_name(const std::string& name) {
+  return name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\0", 2)) < name.size();
 }
 
 /// Returns the paths of the shards that an index names. Throws InvalidFile for an index that is malformed or names a
@@ -61,7 +68,7 @@ std::vector<std::string> shards_of(const std::string& folder) {
   if (names.empty()) refuse("no file");
   std::vector<std::string> paths;
   for (const std::string& name : names) {
-    if (name.empty() || name.find('/') != std::string::npos) refuse("file '" + name + "'");
+    if (is_no_file_name(name)) refuse("file '" + name + "'");
     paths.push_back(folder + "/" + name);
   }
   return paths;
@@ -82,13 +89,14 @@ std::vector<std::string> files_of(const std::string& folder) {
 }
 
 /// Returns where the sizes of "FOLDER,size=value,.." begin, at a comma; npos if there are none. A folder may have
-/// commas in its name.
+/// commas in its name: the longest name of a folder with a configuration is taken.
 size_t begin_of_sizes(const std::string& text) {
   size_t begin = std::string::npos, end = text.size();
   while (true) {
     const size_t comma = end == 0 ? std::string::npos : text.rfind(',', end - 1);
     if (comma == std::string::npos) return begin;
     const std::string item = text.substr(comma + 1, end - comma - 1);
+    if (has_config(text.substr(0, end))) return begin;
     if (item.find('=') == std::string::npos || item.find('/') != std::string::npos) return begin;
     begin = end = comma;
   }
@@ -114,6 +122,7 @@ void replace_sizes(SizeTexts& sizes, const std::string& given, const std::string
 
 HuggingFaceModel read_hugging_face_model(const std::string& text) {
   const std::string rest = without_prefix(text);
+  if (rest.empty()) throw InvalidArgument("[hugging_face] no folder, got '{}', expected hf:FOLDER", text);
   const size_t sizes_begin = begin_of_sizes(rest);
   HuggingFaceModel found{.folder = rest.substr(0, sizes_begin), .spec = ""};
   const ConfigJson config(found.folder + "/" + kHuggingFaceConfig);
@@ -125,9 +134,7 @@ HuggingFaceModel read_hugging_face_model(const std::string& text) {
   return found;
 }
 
-bool is_hugging_face(const std::string& path) {
-  return path.starts_with(kHuggingFace) || exists(path + "/" + kHuggingFaceConfig);
-}
+bool is_hugging_face(const std::string& path) { return path.starts_with(kHuggingFace) || has_config(path); }
 
 std::unique_ptr<WeightSource> open_hugging_face(const std::string& path, const std::vector<NamedType>& weights) {
   const std::string folder = without_prefix(path);
@@ -135,5 +142,7 @@ std::unique_ptr<WeightSource> open_hugging_face(const std::string& path, const s
   const NameTable table = table_of(family_of(config));
   return std::make_unique<RenamedWeights>(TensorFiles(files_of(folder)), table, weights, folder);
 }
+
+TensorFiles open_hugging_face_tensors(const std::string& path) { return TensorFiles(files_of(without_prefix(path))); }
 
 }  // namespace partita

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/checkpoint/tensor_files.h"
 #include "runtime/checkpoint/weight_source.h"
 
 namespace partita {
@@ -35,5 +36,9 @@ bool is_hugging_face(const std::string& path);
 /// if a file is missing, InvalidFile for a damaged one, for a file of PyTorch, and if the tensors are not those of the
 /// network (RenamedWeights).
 std::unique_ptr<WeightSource> open_hugging_face(const std::string& path, const std::vector<NamedType>& weights);
+
+/// Opens the tensors of the folder `path`, with or without "hf:", by the names that they have there. Throws as
+/// open_hugging_face does for files.
+TensorFiles open_hugging_face_tensors(const std::string& path);
 
 }  // namespace partita

@@ -6,18 +6,12 @@
 namespace partita {
 namespace {
 
-/// Returns "1" if the activation is gelu by tanh and "0" if it is gelu. Throws InvalidFile for another one.
-std::string gelu_tanh(const ConfigJson& config, const std::string& name, const std::string& usual) {
-  const std::string text = config.text(name, usual);
-  if (text == "gelu_new" || text == "gelu_pytorch_tanh") return "1";
-  config.require(name, "gelu");
-  return "0";
-}
-
 DescribedModel read_gpt2(const ConfigJson& config) {
   config.require_flag("scale_attn_weights", true);
   config.require_flag("scale_attn_by_inverse_layer_idx", false);
   config.require_flag("add_cross_attention", false);
+  const std::string activation =
+      config.one_of("activation_function", {"gelu", "gelu_new", "gelu_pytorch_tanh"}, "gelu_new");
   const int64_t positions = config.integer("n_positions", 1024);
   return {"gpt",
           {{"layers", size_text(config.integer("n_layer"))},
@@ -28,7 +22,7 @@ DescribedModel read_gpt2(const ConfigJson& config) {
            {"positions", size_text(positions)},
            {"vocab", size_text(config.integer("vocab_size"))},
            {"epsilon", size_text(config.number("layer_norm_epsilon", 1e-5))},
-           {"gelu_tanh", gelu_tanh(config, "activation_function", "gelu_new")},
+           {"gelu_tanh", activation == "gelu" ? "0" : "1"},
            {"tied", config.flag("tie_word_embeddings", true) ? "1" : "0"},
            {"key_bias", "1"}}};
 }

@@ -14,9 +14,10 @@ void add_rotary(SizeTexts& sizes, const ConfigJson& config) {
   const ConfigJson joined = config.object("rope_parameters"), scaling = config.object("rope_scaling");
   const ConfigJson& rope = config.has("rope_parameters") ? joined : scaling;
   sizes["rotary_base"] = size_text(joined.number("rope_theta", config.number("rope_theta", 10000)));
-  const std::string kind = rope.text("rope_type", rope.text("type", "default"));
+  rope.require_number("partial_rotary_factor", 1);
+  const std::string kind =
+      rope.one_of(rope.has("rope_type") ? "rope_type" : "type", {"default", "linear", "llama3"}, "default");
   if (kind == "default") return;
-  if (kind != "linear") rope.require(rope.has("rope_type") ? "rope_type" : "type", "llama3");
   sizes["rotary_factor"] = size_text(rope.number("factor", 1));
   if (kind == "linear") return;
   sizes["rotary_low"] = size_text(rope.number("low_freq_factor", 1));
@@ -62,6 +63,7 @@ DescribedModel read_llama(const ConfigJson& config) {
   add_rotary(model.sizes, config);
   add_biases(model.sizes, config, type);
   if (type != "mixtral") return model;
+  config.require_number("router_jitter_noise", 0);
   model.sizes["experts"] = size_text(config.integer("num_local_experts", 8));
   model.sizes["top_k"] = size_text(config.integer("num_experts_per_tok", 2));
   const bool has_balance = config.flag("output_router_logits", false);
