@@ -13,7 +13,7 @@ import sys
 
 # Words by which readers search, each in a heading of a page of docs/guide.
 SUBJECTS = ("gradient accumulation", "early stopping", "micro-batches", "mixed precision", "optimizer sharding",
-            "tokens", "ubuntu")
+            "tokens", "ubuntu", "hugging face")
 
 
 def without_code(text: str) -> str:

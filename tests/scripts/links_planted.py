@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 CHECKER = ROOT / "tests/scripts/links.py"
 SUBJECTS = """## Gradient accumulation by micro-batches
 ## Early stopping
-## Mixed precision
+## Mixed precision of models of Hugging Face
 ## Optimizer sharding of tokens
 ## Ubuntu
 """
