@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "base/is_folder.h"
 #include "base/text_file.h"
@@ -103,11 +104,19 @@ std::vector<NamedType> saved_types(const std::vector<NamedType>& weights, const 
   return types;
 }
 
+/// Whether it is a matrix of an addition, and no state of an optimizer.
+bool is_addition(const SavedState& entry) { return entry.kind == StateKind::parameter && is_adapter(entry.name); }
+
 /// Writes the weights of --base with the additions in the file merged into them.
 void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::string& spec) {
   const auto [weights, config] = described_weights(spec);
   const std::vector<NamedType> adapters = adapters_of(graph_of(spec));
   saved_types(adapters, states, spec);
+  const auto given = std::ranges::count_if(states.entries(), [](const SavedState& one) { return is_addition(one); });
+  if (given != std::ssize(adapters)) {
+    throw InvalidArgument("[export] {}: the model has other additions, got {} matrices in the file, expected {} of {}",
+                          states.path(), given, adapters.size(), spec);
+  }
   std::vector<std::string> names;
   for (const NamedType& one : adapters) names.push_back(one.name);
   std::map<std::string, Type> types;
@@ -129,6 +138,14 @@ void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::s
   }
   const std::vector<NamedType> exported = saved == nullptr ? weights : saved_types(weights, *saved, spec);
   const ReadTensor own = [&](const std::string& name) { return states.read(name); };
+  std::set<std::string> moved;  // statistics, which move while additions are trained
+  for (const SavedState& entry : states.entries()) {
+    if (entry.kind == StateKind::statistic || entry.name.ends_with(".running_mean") ||
+        entry.name.ends_with(".running_var")) {
+      moved.insert(entry.name);
+    }
+  }
+  base = [base, own, moved](const std::string& name) { return moved.contains(name) ? own(name) : base(name); };
   export_hugging_face(make_model(without_adapters(spec)), exported, merged(make_model(spec), names, own, base),
                       flags.out);
   std::cout << fmt::format("{}: {} weights of {}, with {} additions\n", flags.out, exported.size(),
@@ -138,8 +155,15 @@ void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::s
 void run_export(const ExchangeFlags& flags) {
   SavedStates states(flags.paths[0]);
   const std::string spec = model_of(flags, states);
-  const bool has_adapters =
-      std::ranges::any_of(states.entries(), [](const SavedState& entry) { return is_adapter(entry.name); });
+  const bool has_adapters = std::ranges::any_of(states.entries(), is_addition);
+  const bool has_weights = std::ranges::any_of(states.entries(), [](const SavedState& entry) {
+    return entry.kind == StateKind::parameter && !is_adapter(entry.name);
+  });
+  if (has_adapters && has_weights && flags.base.empty()) {  // a checkpoint, which has the weights, too
+    ExchangeFlags own = flags;
+    own.base = flags.paths[0];
+    return export_merged(own, states, spec);
+  }
   if (has_adapters == flags.base.empty()) {
     throw InvalidArgument("[export] {}: {}", states.path(),
                           has_adapters ? "additions to products alone, got no --base, expected the weights they are for"

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/sampling.h"
 #include "cli/tokenizers/tokenizer.h"
+#include "cli/tokenizers/unicode_text.h"
 #include "training/model.h"
 #include "zoo/hugging_face/folder.h"
 
@@ -38,6 +39,19 @@ std::string tokenizer_of_folder(const std::string& weights) {
   return "";
 }
 
+/// Opens a tokenizer. If a tokenizer.json that was found in a folder is of a kind that cannot be read, takes the
+/// tokenizer.model next to it. Throws as open_tokenizer does.
+std::unique_ptr<Tokenizer> opened_tokenizer(const std::string& name, bool is_found) {
+  const std::filesystem::path model = std::filesystem::path(name).replace_filename("tokenizer.model");
+  std::error_code failure;
+  if (!is_found || !name.ends_with(".json") || !std::filesystem::exists(model, failure)) return open_tokenizer(name);
+  try {
+    return open_tokenizer(name);
+  } catch (const InvalidFile&) {
+    return open_tokenizer(model.string());
+  }
+}
+
 /// Opens the tokenizer of the flag, that of the folder of the weights, or bytes. Throws as open_tokenizer does, and
 /// InvalidArgument if it has tokens that the model does not have, or if there is none and the model has not 256 tokens.
 std::unique_ptr<Tokenizer> tokenizer_of(const GenerateFlags& flags, const std::string& weights, int64_t vocabulary) {
@@ -47,7 +61,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const GenerateFlags& flags, const std::s
                           vocabulary, kBytes);
   }
   if (name.empty()) name = "bytes";
-  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(name);
+  std::unique_ptr<Tokenizer> tokenizer = opened_tokenizer(name, /*is_found=*/flags.tokenizer.empty());
   if (tokenizer->vocabulary() <= vocabulary) return tokenizer;
   throw InvalidArgument("[--tokenizer] more tokens than the model, got {} in {}, expected at most {}",
                         tokenizer->vocabulary(), name, vocabulary);
@@ -86,6 +100,11 @@ class StoppedText {
         if (text.ends_with(std::string_view(stop).substr(0, n))) kept = n;
       }
     }
+    // The bytes of a character come one after another, and stand for another one until it is whole.
+    constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+    for (size_t size = text.size(); text.substr(0, size).ends_with(kReplacement); size -= kReplacement.size()) {
+      kept = std::max(kept, text.size() - size + kReplacement.size());
+    }
     write(text, end != std::string::npos ? end : text.size() - kept);
     return end != std::string::npos;
   }
@@ -108,10 +127,15 @@ void write_text(const GenerateFlags& flags, Model& model, const RowFormat& forma
   const int64_t window = format.text.tokens, vocabulary = format.classes;
   Array tokens(Type{DType::i32, {1, window}});
   const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
-  std::vector<int32_t> text, written;
+  std::vector<int32_t> text;
+  if (const std::optional<size_t> at = find_invalid_utf8(flags.prompt); at && !tokenizer.takes_any_bytes()) {
+    throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
+  }
   tokenizer.encode(flags.prompt, text);
   if (text.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", flags.prompt);
   const uint64_t key = random_key(seed, "generate");
+  const size_t begin = tokenizer.decode(text).size();
+  const auto written = [&] { return tokenizer.decode(text).substr(begin); };  // a space may depend on the prompt
   StoppedText out(flags.stop);
   std::cout << flags.prompt;
   for (int64_t step = 0; step < flags.length; ++step) {
@@ -122,9 +146,8 @@ void write_text(const GenerateFlags& flags, Model& model, const RowFormat& forma
                                       static_cast<size_t>(std::min(vocabulary, tokenizer.vocabulary())));
     const int32_t next = draw_token(last, text, flags.sampling, key, static_cast<uint64_t>(step));
     text.push_back(next);
-    written.push_back(next);
-    if (out.take(tokenizer.decode(written))) break;
-    if (step + 1 == flags.length) out.finish(tokenizer.decode(written));
+    if (out.take(written())) break;
+    if (step + 1 == flags.length) out.finish(written());
   }
   std::cout << "\n";
 }

@@ -166,7 +166,7 @@ void verify_whole(const JobConfig& config, const Place& place) {
   if (config.files.checkpoint_every > 0 && config.files.checkpoint.empty()) {
     refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint DIR");
   }
-  if (!config.files.resume.empty() && !config.files.load.empty()) {
+  if (!config.files.resume.empty() && !config.files.load.empty() && !config.files.load_is_recipe) {
     refuse("--load", "got --resume, which loads all weights, expected only one of the two");
   }
 }

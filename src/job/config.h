@@ -117,6 +117,7 @@ inline constexpr std::string_view kLatestCheckpoint = "latest";
 
 struct FilesConfig {
   std::string load{}, save{};            // files of weights
+  bool load_is_recipe = false;           // whether the model brings `load` along, which a resumed training leaves out
   std::string adapters{};     // file of additions to products (LoRA), to load with the weights of `load`
   bool load_averages = false;            // load the averages of a checkpoint (OptimizerOptions::ema) as weights
   bool save_averages = false;            // save the averages as weights

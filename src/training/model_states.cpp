@@ -82,8 +82,14 @@ std::map<std::string, Array> weights_in(const std::string& path, const Graph& gr
   return weights;
 }
 
-/// Returns the additions to products in a file, in the types of the graph; none for "". Throws MissingFile and
-/// InvalidFile as read_weights_file does, and InvalidFile if they are not those of the graph.
+const State* find_state(const Graph& graph, const std::string& name) {
+  const auto found =
+      std::ranges::find_if(graph.states, [&](const State& state) { return graph.name_of(state) == name; });
+  return found == graph.states.end() ? nullptr : &*found;
+}
+
+/// Returns the additions to products in a file and the statistics that it has, in the types of the graph; none for "".
+/// Throws MissingFile and InvalidFile as read_weights_file does, and InvalidFile if they are not those of the graph.
 std::map<std::string, Array> adapters_in(const std::string& path, const Graph& graph) {
   std::map<std::string, Array> adapters;
   if (path.empty()) return adapters;
@@ -94,6 +100,13 @@ std::map<std::string, Array> adapters_in(const std::string& path, const Graph& g
       throw InvalidFile("[adapters] {}: no tensor for '{}', got {} others, expected {}", path, name, tensors.size(),
                         print(type));
     }
+    adapters.emplace(name, fitted(found->second, type, name, path));
+    tensors.erase(found);
+  }
+  for (const auto& [name, type] : weights_of(graph)) {  // statistics, which move while additions are trained
+    const auto found = tensors.find(name);
+    const State* state = found == tensors.end() ? nullptr : find_state(graph, name);
+    if (state == nullptr || state->kind != StateKind::statistic) continue;
     adapters.emplace(name, fitted(found->second, type, name, path));
     tensors.erase(found);
   }
@@ -152,7 +165,8 @@ void ModelStates::save(const ModelJob& job, const std::string& path) const {
   std::vector<std::pair<std::string, Array>> weights;
   const bool has_adapters = std::ranges::any_of(weight_names_, is_adapter);
   for (const std::string& name : weight_names_) {
-    if (has_adapters && !is_adapter(name)) continue;  // they are as they were loaded
+    // The others are as they were loaded.
+    if (has_adapters && !is_adapter(name) && kinds_.at(name) != StateKind::statistic) continue;
     const auto average = job.config.files.save_averages ? states_.find(average_of(name)) : states_.end();
     weights.emplace_back(name, average != states_.end() ? average->second : states_.at(name));
   }
@@ -219,7 +233,7 @@ void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
   if (states_.empty()) known_ = {};
 }
 
-bool ModelStates::have_source() const { return states_.empty() && is_hugging_face(loaded_path_); }
+bool ModelStates::have_source() const { return states_.empty() && !loads_averages_ && is_hugging_face(loaded_path_); }
 
 std::unique_ptr<WeightSource> ModelStates::source(const Graph& graph) const {
   return overlaid(adapters_in(adapters_path_, graph), open_hugging_face(loaded_path_, weights_of(graph)));

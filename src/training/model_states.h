@@ -16,7 +16,7 @@ class ModelStates {
   /// checked and take effect at once, else in the next `prepare`. Throws, at once or in that call, MissingFile if the
   /// file cannot be opened or the folder has no checkpoint, and InvalidFile if it is damaged or does not fit the
   /// network.
-  /// `adapters`: a file with additions to products (LoRA) to load, too; "": they begin with their initial values.
+  /// `adapters`: a file with additions to products (LoRA) to load, too; "": they stay as they are.
   void load(const std::string& path, bool averages = false, const std::string& adapters = "");
   /// Replaces states by name, and adds those that are not there. The next `prepare` that makes states checks their
   /// types.

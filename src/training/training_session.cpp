@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "base/checksum.h"
 #include "base/same_file.h"
 #include "ir/ops/registry.h"
 #include "ir/optimizers/averages.h"
@@ -395,8 +396,9 @@ void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> fo
                                          folders.back().path));
     }
     const bool processes = job.world != nullptr;
-    const LaunchFingerprint fingerprint =
+    LaunchFingerprint fingerprint =
         processes ? fingerprint_of(job, run, fit_, model_.states.all()) : LaunchFingerprint{};
+    if (processes && source_) fingerprint.emplace_back("weights that are read", print_checksum(source_->digest()));
     model_.resume.set("");
     std::string damage;
     run_on_ranks(job.place, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {

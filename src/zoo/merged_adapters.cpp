@@ -1,6 +1,7 @@
 #include "zoo/merged_adapters.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/fields.h"
@@ -37,7 +38,9 @@ std::string without_adapters(const std::string& spec) {
   for (size_t begin = colon + 1; begin <= spec.size();) {
     const size_t end = std::min(spec.find(',', begin), spec.size());
     const std::string item = spec.substr(begin, end - begin);
-    if (!item.starts_with("lora") && !item.starts_with("frozen=")) kept += (kept.empty() ? ":" : ",") + item;
+    const std::string name = item.substr(0, item.find('=') + 1);
+    constexpr std::array<std::string_view, 4> kOptions{"lora=", "lora_alpha=", "lora_layers=", "frozen="};
+    if (std::ranges::find(kOptions, name) == kOptions.end()) kept += (kept.empty() ? ":" : ",") + item;
     begin = end + 1;
   }
   return spec.substr(0, colon) + kept;

@@ -178,6 +178,7 @@ ZooModel make_model(const std::string& spec) {
     const HuggingFaceModel found = read_hugging_face_model(spec);
     ZooModel model = make_model(found.spec);
     model.recipe.files.load = std::string(kHuggingFace) + found.folder;
+    model.recipe.files.load_is_recipe = true;
     return model;
   }
   const size_t colon = spec.find(':');

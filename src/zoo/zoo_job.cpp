@@ -31,8 +31,11 @@ RowFormat format_of(const ZooModel& model, const JobConfig& config) {
 JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments) {
   JobConfig config = make_model(model).recipe;
   assign(config, assignments);
-  const bool says_epochs =
-      std::ranges::any_of(assignments, [](const Assignment& one) { return one.option->key() == "training.epochs"; });
+  const auto says = [&](std::string_view key) {
+    return std::ranges::any_of(assignments, [&](const Assignment& one) { return one.option->key() == key; });
+  };
+  const bool says_epochs = says("training.epochs");
+  if (says("files.load")) config.files.load_is_recipe = false;
   if (config.training.steps > 0 && !says_epochs) config.training.epochs = 0;  // replaces the recipe's epochs
   return config;
 }

@@ -41,12 +41,12 @@ TEST(FineTuningErrors, AdaptersAreThoseOfTheModel) {
   const TunedFiles files;
   EXPECT_EQ(run_program(files.eval(files.own)).exit_code, 0);
   expect_refusal(files.eval(files.base), ExitCode::bad_input,
-                 {"[adapters] " + files.base + ": no tensor for 'h.0.attn.q.lora_a', got ", "expected f32[2,8]"});
-  expect_refusal(files.eval(files.wide), ExitCode::bad_input, {"'h.0.attn.q.lora_a'", "[3,8]", "[2,8]"});
+                 {"[adapters] " + files.base + ": no tensor for 'h.0.attn.q.lora-a', got ", "expected f32[2,8]"});
+  expect_refusal(files.eval(files.wide), ExitCode::bad_input, {"'h.0.attn.q.lora-a'", "[3,8]", "[2,8]"});
   expect_refusal({"eval", std::string(kTuned) + ",lora_layers=q", "--data", "synthetic", "--load", files.base,
                   "--adapters", files.own},
                  ExitCode::bad_input,
-                 {"[adapters] " + files.own + ": tensor 'h.0.attn.v.lora_a' is no addition of this network"});
+                 {"[adapters] " + files.own + ": tensor 'h.0.attn.v.lora-a' is no addition of this network"});
   expect_refusal(files.eval(files.path("none")), ExitCode::missing_file, {"[weights] cannot open"});
   expect_refusal({"train", kTuned, "--adapters", files.own}, ExitCode::usage, {"--adapters", "--load"});
 }

@@ -11,10 +11,8 @@ class Adapted : public Layer {
   std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override {
     context.adapt(options_);
     std::vector<Value> results = layers_->construct_all(context, inputs);
-    const std::vector<std::string> unused = context.unused_patterns();
-    if (unused.empty()) return results;
-    throw InvalidArgument("[lora] a pattern names nothing, got '{}', expected names of {}", unused[0],
-                          options_->rank > 0 ? "dense layers, such as q or h.0.attn.q" : "parameters, such as wte.*");
+    context.require_used_patterns();
+    return results;
   }
 
  private:

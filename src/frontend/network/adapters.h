@@ -18,7 +18,8 @@ struct AdapterOptions {
 };
 
 /// Ends the names of the two parameters of an addition: of a layer's input [rank, in], and of its output [out, rank].
-inline constexpr std::string_view kAdapterIn = "lora_a", kAdapterOut = "lora_b";
+/// Attributes of Python cannot have such names.
+inline constexpr std::string_view kAdapterIn = "lora-a", kAdapterOut = "lora-b";
 
 /// Whether a parameter belongs to an addition.
 bool is_adapter(std::string_view parameter);

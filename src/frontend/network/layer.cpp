@@ -143,14 +143,14 @@ Value Context::parameter(const std::string& name, const Shape& shape, const Init
 }
 
 bool Context::is_trained(const std::string& name) {
-  if (!trainable_ || adapters_ == nullptr) return trainable_;
-  if (adapters_->rank > 0 && !is_adapter(name)) return false;
+  if (adapters_ == nullptr) return trainable_;
+  bool is_frozen = adapters_->rank > 0 && !is_adapter(name);
   for (const std::string& pattern : adapters_->frozen) {
     if (!matches_wildcard(pattern, name)) continue;
-    used_patterns_.insert(pattern);
-    return false;
+    used_patterns_.insert("frozen " + pattern);
+    is_frozen = true;
   }
-  return true;
+  return trainable_ && !is_frozen;
 }
 
 const AdapterOptions* Context::addition() {
@@ -159,21 +159,22 @@ const AdapterOptions* Context::addition() {
   const AdapterOptions* found = nullptr;
   for (const std::string& pattern : adapters_->layers) {
     if (!matches_wildcard(pattern, last) && !matches_wildcard(pattern, path_)) continue;
-    used_patterns_.insert(pattern);
+    used_patterns_.insert("layers " + pattern);
     found = adapters_.get();
   }
   return found;
 }
 
-std::vector<std::string> Context::unused_patterns() const {
-  std::vector<std::string> unused;
-  if (adapters_ == nullptr) return unused;
-  for (const auto* patterns : {&adapters_->layers, &adapters_->frozen}) {
-    for (const std::string& pattern : *patterns) {
-      if (!used_patterns_.contains(pattern)) unused.push_back(pattern);
-    }
+void Context::require_used_patterns() const {
+  const auto refuse = [](const std::string& pattern, const char* expected) {
+    throw InvalidArgument("[lora] a pattern names nothing, got '{}', expected names of {}", pattern, expected);
+  };
+  for (const std::string& pattern : adapters_->layers) {
+    if (!used_patterns_.contains("layers " + pattern)) refuse(pattern, "dense layers, such as q or h.0.attn.q");
   }
-  return unused;
+  for (const std::string& pattern : adapters_->frozen) {
+    if (!used_patterns_.contains("frozen " + pattern)) refuse(pattern, "parameters, such as wte.*");
+  }
 }
 
 Value Context::statistic(const std::string& name, const Shape& shape, const Initializer& init) {

@@ -106,8 +106,8 @@ class Context {
   void adapt(std::shared_ptr<const AdapterOptions> adapters) { adapters_ = std::move(adapters); }
   /// Returns the additions if a pattern names the layer that is being built, else null.
   const AdapterOptions* addition();
-  /// Returns the patterns that have named nothing so far.
-  std::vector<std::string> unused_patterns() const;
+  /// Checks that each pattern of `adapt` has named something. Throws InvalidArgument otherwise.
+  void require_used_patterns() const;
   /// Returns the full name of a state of the layer that is being built: "layer1.0.conv1.name" inside layer1.0.conv1,
   /// `name` alone in the outermost layer.
   std::string scoped(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
@@ -136,7 +136,7 @@ class Context {
   std::vector<std::pair<ValueId, ValueId>> given_;  // (value, input in its place)
   bool states_are_frozen_ = false;
   std::shared_ptr<const AdapterOptions> adapters_;
-  std::set<std::string> used_patterns_;
+  std::set<std::string> used_patterns_;  // each after the word of its list
 };
 
 /// Base of all layers. It remembers where in the user's source it was made.

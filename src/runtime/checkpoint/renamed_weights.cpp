@@ -103,6 +103,10 @@ void RenamedWeights::require_all(const std::vector<NamedType>& weights, const Na
     if (has(weight.name)) continue;
     const auto there = wanted.find(weight.name);
     const std::string expected = there == wanted.end() ? "" : there->second;
+    if (missing.size() >= kMaxNamed) {
+      missing.emplace_back();
+      continue;
+    }
     const std::string near = nearest(expected.empty() ? weight.name : expected, candidates);
     missing.push_back(fmt::format("'{}'{}{}", weight.name,
                                   expected.empty() ? " (no rule)" : fmt::format(" ('{}' there)", expected),

@@ -16,6 +16,7 @@ class RenamedWeights : public WeightSource {
 
   bool has(const std::string& name) const override { return found_.contains(name); }
   void read(const std::string& name, const Box& box, DType dtype, void* to) const override;
+  uint64_t digest() const override { return files_.digest(); }
 
  private:
   /// Where a weight is: one tensor, or one for each index of its first dimension.

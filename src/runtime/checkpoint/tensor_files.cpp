@@ -1,5 +1,8 @@
 #include "runtime/checkpoint/tensor_files.h"
 
+#include <algorithm>
+
+#include "base/checksum.h"
 #include "base/convert_elements.h"
 #include "base/error.h"
 
@@ -45,6 +48,22 @@ void TensorFiles::read(const std::string& name, const Box& box, DType dtype, voi
       convert_elements(type.dtype, bytes.data(), dtype, static_cast<char*>(to) + (target + done) * size, elements);
     }
   });
+}
+
+uint64_t TensorFiles::digest() const {
+  constexpr int64_t kMaxSample = 4096;
+  std::string text;
+  std::vector<char> bytes;
+  for (const auto& [name, type] : types_) {
+    const Place& place = places_.at(name);
+    bytes.resize(static_cast<size_t>(std::min(kMaxSample, type.bytes())));
+    if (!read_all(files_[place.file].fd(), bytes.data(), bytes.size(), place.begin)) {
+      throw InvalidFile("[weights] {}: tensor '{}' at offset {}: the file ended", path_of(name), name, place.begin);
+    }
+    text += fmt::format("{} {} {} {}\n", name, print(type), place.begin,
+                        print_checksum(checksum_of(bytes.data(), bytes.size())));
+  }
+  return checksum_of(text.data(), text.size());
 }
 
 }  // namespace partita

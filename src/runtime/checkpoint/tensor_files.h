@@ -23,6 +23,9 @@ class TensorFiles {
   /// call it at once. `name` is one of `types`, and the box is inside it. Throws InvalidFile if the bytes cannot be
   /// read or only one of the types is a float.
   void read(const std::string& name, const Box& box, DType dtype, void* to) const;
+  /// Returns a digest of the names, types and places of all tensors, and of some bytes of each. Throws InvalidFile if
+  /// they cannot be read.
+  uint64_t digest() const;
 
  private:
   struct Place {

@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/weight_source.h"
 
+#include "base/checksum.h"
 #include "base/convert_elements.h"
 #include "frontend/network/adapters.h"
 #include "runtime/checkpoint/states.h"
@@ -34,6 +35,14 @@ class OverlaidSource : public WeightSource {
                        static_cast<const char*>(array.data()) + static_cast<size_t>(first) * from_size, dtype,
                        static_cast<char*>(to) + static_cast<size_t>(place) * to_size, count);
     });
+  }
+  uint64_t digest() const override {
+    std::string text = print_checksum(rest_ != nullptr ? rest_->digest() : 0);
+    for (const auto& [name, array] : arrays_) {
+      const auto bytes = static_cast<size_t>(array.type().bytes());
+      text += fmt::format(" {} {} {}", name, print(array.type()), print_checksum(checksum_of(array.data(), bytes)));
+    }
+    return checksum_of(text.data(), text.size());
   }
 
  private:

@@ -19,6 +19,8 @@ class WeightSource {
   /// Reads the elements of the box of the weight `name`, which it has, to `to`, dense, in `dtype`. Threads may call it
   /// at once. Throws InvalidFile if the elements cannot be read.
   virtual void read(const std::string& name, const Box& box, DType dtype, void* to) const = 0;
+  /// Returns a digest by which processes see whether they read the same: of all names and types, and of some elements.
+  virtual uint64_t digest() const = 0;
 };
 
 /// A weight of a network: its name and type.

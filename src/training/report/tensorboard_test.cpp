@@ -146,9 +146,11 @@ TEST(Tensorboard, StepsAndValidationsAreScalars) {
   writer.on_step_end(
       {.global_step = 1, .loss = 2.5, .seconds = 0.5, .samples = 8, .learning_rate = 0.25, .memory = 1024});
   writer.on_step_end({.global_step = 300, .loss = NAN, .skipped = true, .loss_scale = 4, .seconds = 0.5, .samples = 8});
-  writer.on_epoch_end({.epoch = 1, .validation = Metrics{.samples = 4, .correct = 3, .loss = 0.125}});
+  const Metrics of_classes{.samples = 4, .correct = 3, .loss = 0.125, .measured = {{"f1_macro", 0.25}}},
+      of_numbers{.samples = 4, .classified = false, .loss = 0.5};
+  writer.on_validation({.epoch = 1, .metrics = of_classes});
   writer.on_epoch_end({.epoch = 2});
-  writer.on_epoch_end({.epoch = 3, .validation = Metrics{.samples = 4, .classified = false, .loss = 0.5}});
+  writer.on_validation({.epoch = 3, .ends_epoch = true, .metrics = of_numbers});
   const auto files = event_files(events);
   ASSERT_EQ(files.size(), 1U);
   EXPECT_TRUE(files[0].filename().string().starts_with("events.out.tfevents."));
@@ -166,7 +168,8 @@ TEST(Tensorboard, StepsAndValidationsAreScalars) {
   EXPECT_EQ(read[2].step, 300);
   EXPECT_TRUE(std::isnan(read[2].scalars.at("loss")));
   EXPECT_EQ(read[2].scalars.at("loss_scale"), 4);
-  const std::map<std::string, float> third{{"validation/loss", 0.125f}, {"validation/accuracy", 0.75f}};
+  const std::map<std::string, float> third{
+      {"validation/loss", 0.125f}, {"validation/accuracy", 0.75f}, {"validation/f1_macro", 0.25f}};
   EXPECT_EQ(read[3].scalars, third);
   EXPECT_EQ(read[3].step, 300);
   EXPECT_EQ(read[4].scalars.size(), 1U);

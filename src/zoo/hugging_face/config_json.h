@@ -30,6 +30,8 @@ class ConfigJson {
   std::vector<int64_t> integers(const std::string& name) const;
   /// Returns the object `name`; an empty one if it is not there.
   ConfigJson object(const std::string& name) const;
+  /// Refuses a value: throws InvalidFile with it and with `expected`.
+  [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
   /// Check that the text, number or flag has this value or is not there. Throw InvalidFile otherwise.
   void require(const std::string& name, const std::string& value) const;
   void require_number(const std::string& name, double value) const;
@@ -37,7 +39,6 @@ class ConfigJson {
 
  private:
   ConfigJson(std::string path, nlohmann::json values) : path_(std::move(path)), values_(std::move(values)) {}
-  [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
   const nlohmann::json* find(const std::string& name) const;
 
   std::string path_;

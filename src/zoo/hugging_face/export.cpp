@@ -58,8 +58,12 @@ void require_exportable(const DescribedModel& model) {
   if (model.zoo_name.starts_with("resnet")) refuse("small_stem", "0");
   if (model.zoo_name != "llama") return;
   if (size_of(model, "bias") == 0) refuse("proj_bias", "0");
+  if (size_of(model, "head_norm") == 1 && size_of(model, "bias") == 1) refuse("proj_bias", "1");
   if (size_of(model, "experts") == 0) return;
   for (const char* option : {"bias", "head_norm", "capacity"}) refuse(option, "0");
+  if (size_of(model, "top_k") == 1) {
+    throw InvalidArgument("[export] transformers have no such llama, got top_k=1 with experts, expected 2 or more");
+  }
 }
 
 /// Returns the weights with zeros for biases that only transformers have. Sizes say that the model has them then.
@@ -184,8 +188,16 @@ void export_hugging_face(const ZooModel& model, const std::vector<NamedType>& we
     types.emplace_back(tensor.name, tensor.type);
     by_name.emplace(tensor.name, &tensor);
   }
+  // Parts of a weight follow each other: it is read once.
+  std::string last;
+  Array weight;
+  const auto read_once = [&](const std::string& name) {
+    if (name != last) weight = read(name);
+    last = name;
+    return weight;
+  };
   save_tensors(folder + "/" + kHuggingFaceWeights, types,
-               [&](const std::string& name) { return made_tensor(*by_name.at(name), read); }, {{"format", "pt"}});
+               [&](const std::string& name) { return made_tensor(*by_name.at(name), read_once); }, {{"format", "pt"}});
   save_text(folder + "/" + kHuggingFaceConfig, config.dump(2) + "\n");
 }
 

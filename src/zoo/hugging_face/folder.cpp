@@ -75,8 +75,9 @@ std::vector<std::string> shards_of(const std::string& folder) {
 }
 
 std::vector<std::string> files_of(const std::string& folder) {
-  if (exists(folder + "/" + kHuggingFaceIndex)) return shards_of(folder);
+  // As transformers do, which take the one file if both are there.
   if (exists(folder + "/" + kHuggingFaceWeights)) return {folder + "/" + kHuggingFaceWeights};
+  if (exists(folder + "/" + kHuggingFaceIndex)) return shards_of(folder);
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
     if (!exists(folder + "/" + name)) continue;
     throw InvalidFile(

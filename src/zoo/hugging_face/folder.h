@@ -29,7 +29,7 @@ struct HuggingFaceModel {
 /// not have, and InvalidArgument for a malformed size.
 HuggingFaceModel read_hugging_face_model(const std::string& text);
 
-/// Whether `path` begins with "hf:" or is a folder with a config.json.
+/// Whether `path`, which is not empty, begins with "hf:" or is a folder with a config.json.
 bool is_hugging_face(const std::string& path);
 
 /// Opens the weights of the folder `path`, with or without "hf:", for a network with these weights. Throws MissingFile

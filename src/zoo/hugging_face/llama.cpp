@@ -65,9 +65,12 @@ DescribedModel read_llama(const ConfigJson& config) {
   if (type != "mixtral") return model;
   config.require_number("router_jitter_noise", 0);
   model.sizes["experts"] = size_text(config.integer("num_local_experts", 8));
-  model.sizes["top_k"] = size_text(config.integer("num_experts_per_tok", 2));
-  const bool has_balance = config.flag("output_router_logits", false);
-  model.sizes["balance"] = size_text(has_balance ? config.number("router_aux_loss_coef", 0.001) : 0.0);
+  const int64_t top_k = config.integer("num_experts_per_tok", 2);
+  if (top_k < 2) config.refuse("num_experts_per_tok", "at least 2: of one expert, its probability would be the weight");
+  model.sizes["top_k"] = size_text(top_k);
+  // Their balance loss is one over all layers, ours one for each.
+  config.require_flag("output_router_logits", false);
+  model.sizes["balance"] = "0";
   return model;
 }
 
@@ -91,6 +94,7 @@ nlohmann::ordered_json write_llama(const DescribedModel& model) {
   }
   if (size_of(model, "rotary_trained") > 0) {
     rope["rope_type"] = "llama3";
+    rope["factor"] = number_of(model, "rotary_factor");
     rope["low_freq_factor"] = number_of(model, "rotary_low");
     rope["high_freq_factor"] = number_of(model, "rotary_high");
     rope["original_max_position_embeddings"] = size_of(model, "rotary_trained");
@@ -115,8 +119,7 @@ nlohmann::ordered_json write_llama(const DescribedModel& model) {
   if (type == "mixtral") {
     config["num_local_experts"] = size_of(model, "experts");
     config["num_experts_per_tok"] = size_of(model, "top_k");
-    config["router_aux_loss_coef"] = number_of(model, "balance");
-    config["output_router_logits"] = number_of(model, "balance") > 0;
+    config["output_router_logits"] = false;
   }
   return config;
 }
