@@ -40,20 +40,22 @@ int32_t draw_token(std::span<const float> logits, const std::vector<int32_t>& te
         tokens, [&](int32_t a, int32_t b) { return values[static_cast<size_t>(a)] > values[static_cast<size_t>(b)]; });
     if (sampling.top_k > 0) tokens.resize(std::min(tokens.size(), static_cast<size_t>(sampling.top_k)));
   }
-  std::vector<double> upto(tokens.size());
+  std::vector<double> cumulative(tokens.size());
   double total = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     total += std::exp((values[static_cast<size_t>(tokens[i])] - *best) / sampling.temperature);
-    upto[i] = total;
+    cumulative[i] = total;
   }
   if (sampling.top_p < 1) {
-    const auto last = std::ranges::lower_bound(upto, sampling.top_p * total);
-    upto.resize(static_cast<size_t>(std::min<std::ptrdiff_t>(last - upto.begin() + 1, std::ssize(upto))));
-    total = upto.back();
+    const auto last = std::ranges::lower_bound(cumulative, sampling.top_p * total);
+    cumulative.resize(
+        static_cast<size_t>(std::min<std::ptrdiff_t>(last - cumulative.begin() + 1, std::ssize(cumulative))));
+    total = cumulative.back();
   }
   constexpr int64_t kSteps = int64_t{1} << 53;
   const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;
-  const auto chosen = std::min<std::ptrdiff_t>(std::ssize(upto) - 1, std::ranges::upper_bound(upto, at) - upto.begin());
+  const auto chosen = std::min<std::ptrdiff_t>(std::ssize(cumulative) - 1,
+                                               std::ranges::upper_bound(cumulative, at) - cumulative.begin());
   return tokens[static_cast<size_t>(chosen)];
 }
 

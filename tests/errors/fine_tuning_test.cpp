@@ -60,6 +60,10 @@ TEST(FineTuningErrors, ExportsWantTheWeightsOfAdditions) {
                  {"[export] " + files.base + ": whole weights, got --base"});
   expect_refusal({"export", files.own, "--base", files.wide, "--out", out}, ExitCode::bad_input,
                  {"[export] " + files.wide + ": not the weights of"});
+  expect_refusal(
+      {"export", files.own, "--base", files.base, "--out", out, "--model", std::string(kTuned) + ",lora_layers=q"},
+      ExitCode::usage,
+      {"[export] " + files.own + ": the model has other additions, got 4 matrices in the file, expected 2"});
   EXPECT_FALSE(fs::exists(out));
   EXPECT_EQ(run_program({"export", files.own, "--base", files.base, "--out", out}).exit_code, 0);
   EXPECT_TRUE(fs::exists(out + "/model.safetensors"));
@@ -70,6 +74,18 @@ TEST(FineTuningErrors, PatternsNameSomething) {
                  {"[lora] a pattern names nothing, got 'query', expected names of dense layers"});
   expect_refusal({"train", std::string(kPlain) + ",frozen=body.*"}, ExitCode::usage,
                  {"[lora] a pattern names nothing, got 'body.*', expected names of parameters"});
+}
+
+/// Returns a tokenizer.json whose tokens are the bytes, each written as a character of its own.
+std::string byte_tokenizer() {
+  std::string vocabulary;
+  int next = 256;
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool is_shown = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+    vocabulary += fmt::format("{}\"\\u{:04x}\": {}", byte > 0 ? ", " : "", is_shown ? byte : next++, byte);
+  }
+  return R"({"pre_tokenizer": {"type": "ByteLevel"}, "model": {"type": "BPE", "merges": [], "vocab": {)" + vocabulary +
+         "}}}";
 }
 
 TEST(FineTuningErrors, OptionsOfGeneratedText) {
@@ -85,6 +101,13 @@ TEST(FineTuningErrors, OptionsOfGeneratedText) {
   refused("--top-p", "1.5", {"[--top-p] out of range, got 1.5, expected 0 to 1"});
   refused("--repetition-penalty", "0", {"[--repetition-penalty] out of range, got 0, expected 0.01 to 100"});
   refused("--tokenizer", "words", {"[--tokenizer] unknown tokenizer, got 'words'"});
+  const std::string bytes = files.path("tokenizer.json");
+  write_text(bytes, byte_tokenizer());
+  std::vector<std::string> tokenized = start;
+  tokenized.insert(tokenized.end(), {"--tokenizer", bytes, "--prompt", "ab"});
+  EXPECT_EQ(run_program(tokenized).exit_code, 0);
+  tokenized.back() = "ab\xf0";
+  expect_refusal(tokenized, ExitCode::usage, {"[--prompt] no UTF-8, got another byte at 2, expected a text"});
   const std::string small = files.path("small.safetensors");
   TunedFiles::train("gpt:layers=1,hidden=8,heads=2,seq=8,vocab=100", {"--save", small});
   expect_refusal({"generate", "--load", small, "--tokenizer", "bytes"}, ExitCode::usage,

@@ -87,6 +87,7 @@ TEST(HuggingFaceErrors, IndexesNameFilesOfTheFolder) {
                     "expected an object \"weight_map\" of file names"});
   }
   const Copied folder("gpt2");
+  fs::remove(folder.in("model.safetensors"));  // which would be read without the index
   using nlohmann::json;
   const std::vector<std::pair<json, std::string>> values{{json::array(), "another value"},
                                                          {json::object(), "another value"},
@@ -160,6 +161,9 @@ TEST(HuggingFaceErrors, ValuesThatTheZooDoesNotHaveAreNamed) {
        "rope_parameters",
        {{"rope_type", "default"}, {"partial_rotary_factor", 0.5}},
        "partial_rotary_factor cannot be used, got 0.5, expected 1"},
+      {"mixtral", "num_experts_per_tok", 1, "num_experts_per_tok cannot be used, got 1, expected at least 2"},
+      {"mixtral", "output_router_logits", true, "output_router_logits cannot be used, got true, expected false"},
+      {"mixtral", "num_attention_heads", 1e15, "num_attention_heads cannot be used, got "},
       {"mixtral", "router_jitter_noise", 0.1, "router_jitter_noise cannot be used, got 0.1, expected 0"},
       {"bert", "hidden_act", "relu", "hidden_act cannot be used, got \"relu\", expected \"gelu\""},
       {"bert", "position_embedding_type", "relative_key", "expected \"absolute\""},
@@ -267,6 +271,8 @@ TEST(HuggingFaceErrors, ExportsWriteWhatTransformersHave) {
                  {"[export] transformers have no such model, got 'lenet', expected one of [gpt"});
   save("llama:hidden=8,layers=1,heads=2,kv_heads=2,intermediate=8,seq=8,vocab=40,experts=2,capacity=2");
   expect_refusal(words, ExitCode::usage, {"[export] transformers have no such llama, got capacity=2, expected 0"});
+  save("llama:hidden=8,layers=1,heads=2,kv_heads=2,intermediate=8,seq=8,vocab=40,experts=2,top_k=1");
+  expect_refusal(words, ExitCode::usage, {"got top_k=1 with experts, expected 2 or more"});
   EXPECT_FALSE(fs::exists(out));
   save("gpt:hidden=8,layers=1,heads=2,seq=8,vocab=40");
   expect_refusal({"export", weights, "--out", out, "--model", "gpt:hidden=16,layers=1,heads=2,seq=8,vocab=40"},

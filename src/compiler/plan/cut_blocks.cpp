@@ -95,7 +95,7 @@ class BlockCutter {
     enter(n, is_normal ? Part::normal : Part::rows, in_rows(n, between_));
   }
 
-  /// Finds the results of products that nothing but further products of parameters reads: low-rank additions.
+  /// Finds the results of products that only further products of parameters read, as in low-rank additions.
   void find_narrow() {
     std::vector<bool> is_read_otherwise(graph_.values.size(), false);
     is_narrow_.assign(graph_.values.size(), false);

@@ -8,12 +8,14 @@
 //   optional model.
 //
 // A line is a rule: a pattern of names here, one of names there, and how the tensor lies there. Words in braces stand
-// for numbers; {s+1} here is one more than {s} there. `transposed`: the last two dimensions are exchanged there. `K/N`:
-// there it is part K of N equal ones along the first dimension of the tensor here. `ones:N`: there it has N dimensions
-// of size 1 before its own, when it is written; they may be missing when it is read. A number that only the other name
-// has, {e}, counts the first dimension of the tensor here, whose parts are tensors of their own there. Several rules
-// for a name are tried in order. Tensors that match `ignored` are not missed; names there may lack the words after
-// `optional` at their begin.
+// for numbers; {s+1} here is one more than {s} there. A number that only the other name has, {e}, counts the first
+// dimension of the tensor here, whose parts are tensors of their own there. Several rules for a name are tried in order.
+//
+// `transposed`: the last two dimensions are exchanged there.
+// `K/N`: it is part K of N equal ones there, along the first dimension of the tensor here.
+// `ones:N`: there it has N dimensions of size 1 before its own when it is written; they may be missing when it is read.
+//
+// Tensors that match `ignored` are not missed. Names there may lack the text after `optional` at their start.
 
 #include <map>
 #include <optional>
