@@ -9,7 +9,8 @@
 //
 // A line is a rule: a pattern of names here, one of names there, and how the tensor lies there. Words in braces stand
 // for numbers; {s+1} here is one more than {s} there. A number that only the other name has, {e}, counts the first
-// dimension of the tensor here, whose parts are tensors of their own there. Several rules for a name are tried in order.
+// dimension of the tensor here, whose parts are tensors of their own there. Several rules for a name are tried in
+// order.
 //
 // `transposed`: the last two dimensions are exchanged there.
 // `K/N`: it is part K of N equal ones there, along the first dimension of the tensor here.
