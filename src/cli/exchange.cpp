@@ -1,10 +1,12 @@
 // partita import and export: weights of other programs in the names of this one, and the reverse.
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <set>
 
+#include "base/files.h"
 #include "base/is_folder.h"
 #include "base/text_file.h"
 #include "cli/command_line.h"
@@ -27,7 +29,8 @@ constexpr int64_t kMaxNamesBytes = int64_t{16} << 20;
 
 struct ExchangeFlags {
   std::vector<std::string> paths;
-  std::string out, model, names, base;
+  std::string out, model, names, base, like;
+  bool replaces = false;
 };
 
 Graph graph_of(const std::string& model) {
@@ -107,6 +110,27 @@ std::vector<NamedType> saved_types(const std::vector<NamedType>& weights, const 
 /// Whether it is a matrix of an addition, and no state of an optimizer.
 bool is_addition(const SavedState& entry) { return entry.kind == StateKind::parameter && is_adapter(entry.name); }
 
+/// Copies the tokenizer and the like of the folder --like, or of the base, to the exported folder. Throws
+/// RuntimeFailure(cannot_write) if one cannot be copied.
+void copy_texts(const ExchangeFlags& flags) {
+  namespace fs = std::filesystem;
+  std::string from = !flags.like.empty()                                  ? flags.like
+                     : !flags.base.empty() && is_hugging_face(flags.base) ? flags.base
+                                                                          : "";
+  if (from.starts_with(kHuggingFace)) from = from.substr(kHuggingFace.size());
+  if (from.empty()) return;
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
+                           "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "chat_template.jinja",
+                           "generation_config.json", "preprocessor_config.json"}) {
+    std::error_code failure;
+    const fs::path source = fs::path(from) / name, target = fs::path(flags.out) / name;
+    if (!fs::is_regular_file(source, failure) || fs::equivalent(source, target, failure)) continue;
+    failure.clear();
+    fs::copy_file(source, target, fs::copy_options::overwrite_existing, failure);
+    if (failure) throw_cannot_write("export", target.string(), failure.message());
+  }
+}
+
 /// Writes the weights of --base with the additions in the file merged into them.
 void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::string& spec) {
   const auto [weights, config] = described_weights(spec);
@@ -125,6 +149,9 @@ void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::s
   std::shared_ptr<WeightSource> source;
   std::shared_ptr<SavedStates> saved;
   if (is_hugging_face(flags.base)) {
+    const std::string folder =
+        flags.base.starts_with(kHuggingFace) ? flags.base : std::string(kHuggingFace) + flags.base;
+    require_same_sizes("[export] " + states.path(), make_model(spec), make_model(folder), /*tunes=*/false);
     source = open_hugging_face(flags.base, weights);
     base = [source, types](const std::string& name) {
       Array array(types.at(name));
@@ -147,12 +174,17 @@ void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::s
   }
   base = [base, own, moved](const std::string& name) { return moved.contains(name) ? own(name) : base(name); };
   export_hugging_face(make_model(without_adapters(spec)), exported, merged(make_model(spec), names, own, base),
-                      flags.out);
+                      flags.out, flags.replaces);
+  copy_texts(flags);
   std::cout << fmt::format("{}: {} weights of {}, with {} additions\n", flags.out, exported.size(),
                            without_adapters(spec), adapters.size() / 2);
 }
 
 void run_export(const ExchangeFlags& flags) {
+  if (is_hugging_face(flags.paths[0])) {
+    throw InvalidArgument("[export] {}: a folder of Hugging Face, expected weights or a checkpoint of partita",
+                          flags.paths[0]);
+  }
   SavedStates states(flags.paths[0]);
   const std::string spec = model_of(flags, states);
   const bool has_adapters = std::ranges::any_of(states.entries(), is_addition);
@@ -173,7 +205,9 @@ void run_export(const ExchangeFlags& flags) {
   const auto [weights, config] = described_weights(spec);
   const std::vector<NamedType> exported = saved_types(weights, states, spec);
   export_hugging_face(
-      make_model(spec), exported, [&](const std::string& name) { return states.read(name); }, flags.out);
+      make_model(spec), exported, [&](const std::string& name) { return states.read(name); }, flags.out,
+      flags.replaces);
+  copy_texts(flags);
   std::cout << fmt::format("{}: {} weights of {}\n", flags.out, exported.size(), spec);
 }
 
@@ -198,6 +232,10 @@ void add_exchange(CLI::App& app) {
   out->add_option("--out", flags->out, "The folder")->required()->type_name("DIR");
   out->add_option("--model", flags->model, "Model whose weights they are; default: that of the file")
       ->type_name("MODEL");
+  out->add_option("--like", flags->like,
+                  "Copy the tokenizer and the like of this folder; default: --base, if it is one")
+      ->type_name("DIR");
+  out->add_flag("--replace", flags->replaces, "Replace weights that the folder has");
   out->add_option("--base", flags->base, "Weights that the additions (lora) in PATH are merged into")
       ->type_name("PATH");
   out->footer("Example: partita export run --out folder");

@@ -56,6 +56,9 @@ std::unique_ptr<Tokenizer> opened_tokenizer(const std::string& name, bool is_fou
 /// InvalidArgument if it has tokens that the model does not have, or if there is none and the model has not 256 tokens.
 std::unique_ptr<Tokenizer> tokenizer_of(const GenerateFlags& flags, const std::string& weights, int64_t vocabulary) {
   std::string name = flags.tokenizer.empty() ? tokenizer_of_folder(weights) : flags.tokenizer;
+  if (name.empty() && flags.job.model.starts_with(kHuggingFace)) {
+    name = tokenizer_of_folder(read_hugging_face_model(flags.job.model).folder);
+  }
   if (name.empty() && vocabulary != kBytes) {
     throw InvalidArgument("[generate] tokens are not bytes, got a vocabulary of {}, expected {} or --tokenizer NAME",
                           vocabulary, kBytes);

@@ -61,6 +61,14 @@ std::string describe_validation(const DatasetPtr& rows) {
 
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
 
+/// Returns a model's text with its sizes in the order of their names.
+std::string in_one_order(const std::string& model) {
+  const size_t colon = std::min(model.find(':'), model.size());
+  std::vector<std::string_view> sizes = split_words(std::string_view(model).substr(colon), ":,");
+  std::ranges::sort(sizes);
+  return fmt::format("{}:{}", model.substr(0, colon), fmt::join(sizes, ","));
+}
+
 }  // namespace
 
 JobConfig saved_configuration(const std::string& text, const std::string& path) {
@@ -117,6 +125,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
   const JobConfig then = saved_configuration(saved.at(kConfigKey), path);
   for (const auto& [option, got, expected] : differences(config, then)) {
     if (option->effect != Effect::program || option->key() == kScheduleKey) continue;
+    if (option->key() == "model" && in_one_order(config.model) == in_one_order(then.model)) continue;
     changed = true;
     add(option->key(), fmt::format(" = {} instead of {}", shown(got), shown(expected)));
   }

@@ -3,11 +3,14 @@
 #include "job/options.h"
 #include "job/process.h"
 #include "planner/automatic_plan.h"
+#include "runtime/checkpoint/weights.h"
 #include "runtime/launch/refusal.h"
 #include "runtime/launch/run_process.h"
 #include "runtime/launch/warn.h"
+#include "training/configuration.h"
 #include "training/model_fingerprint.h"
 #include "training/training_session.h"
+#include "zoo/merged_adapters.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {
@@ -47,6 +50,18 @@ std::unique_ptr<JobRows> rows_of(const JobConfig& config) {
   return config.data.source ? std::make_unique<JobRows>(config, RowFormat()) : nullptr;
 }
 
+/// Checks that a file of additions to products is of this model, if it says of which it is. Throws InvalidArgument
+/// otherwise, and as read_weights_metadata does.
+void require_own_adapters(const JobConfig& config, const ZooModel& model) {
+  const std::string& path = config.files.adapters;
+  if (path.empty()) return;
+  const Metadata metadata = read_weights_metadata(path);
+  const auto saved = metadata.find(kConfigKey);
+  if (saved == metadata.end()) return;
+  const std::string spec = saved_configuration(saved->second, path).model;
+  if (!spec.empty()) require_same_sizes("[adapters] " + path, make_model(spec), model, /*tunes=*/true);
+}
+
 }  // namespace
 
 Model::Model(Network network, const JobConfig& config, const Place& place)
@@ -64,6 +79,7 @@ Model::Model(const JobConfig& config, const Place& place)
     : Model(ZooJob(planned(config, make_model(config.model).recipe, place), place), place) {}
 
 Model::Model(const ZooJob& job, const Place& place) : Model(job.network(), job.config(), place) {
+  require_own_adapters(job.config(), job.model());
   recipe_ = job.model().recipe;
   rows_ = std::make_unique<JobRows>(job.data());
 }

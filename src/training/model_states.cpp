@@ -7,6 +7,7 @@
 #include "ir/optimizers/averages.h"
 #include "runtime/checkpoint/documented_names.h"
 #include "runtime/checkpoint/saved_states.h"
+#include "runtime/checkpoint/weight_source.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/launch/warn.h"
 #include "training/configuration.h"

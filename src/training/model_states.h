@@ -4,10 +4,11 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/states.h"
-#include "runtime/checkpoint/weight_source.h"
 #include "training/model_job.h"
 
 namespace partita {
+
+class WeightSource;
 
 class ModelStates {
  public:

@@ -1,6 +1,7 @@
 #pragma once
 // One training of a model, from its rows to its end.
 
+#include "runtime/checkpoint/weight_source.h"
 #include "training/fit_options.h"
 #include "training/model_states.h"
 #include "training/report/reports.h"

@@ -46,6 +46,19 @@ std::string without_adapters(const std::string& spec) {
   return spec.substr(0, colon) + kept;
 }
 
+void require_same_sizes(const std::string& where, const ZooModel& own, const ZooModel& other, bool tunes) {
+  const std::set<std::string> free{"seq", "longest", "size", "dropout", "masked", "mask", "frozen"};
+  const std::set<std::string> tuning{"lora", "lora_alpha", "lora_layers"};
+  for (const auto& [name, value] : own.sizes) {
+    if (free.contains(name) || (!tunes && tuning.contains(name))) continue;
+    const auto found = other.sizes.find(name);
+    const std::string got = found == other.sizes.end() ? "none" : found->second;
+    if (own.name == other.name && got == value) continue;
+    throw InvalidArgument("{}: additions for another model, got {} with {}={}, expected {} with {}={}", where,
+                          other.name, name, got, own.name, name, value);
+  }
+}
+
 ReadTensor merged(const ZooModel& model, const std::vector<std::string>& names, ReadTensor adapters, ReadTensor base) {
   double alpha = 0, rank = 0;
   from_text(model.sizes.at("lora_alpha"), alpha);

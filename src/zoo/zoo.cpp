@@ -83,11 +83,27 @@ T in_range(const std::string& model, const std::string& name, const std::string&
   return value;
 }
 
+/// Makes the model of a folder. Throws InvalidFile, naming its file, if no sizes of the user are among those that are
+/// refused, and as make_model does.
+ZooModel made_of_folder(const HuggingFaceModel& found) {
+  try {
+    return make_model(found.spec);
+  } catch (const InvalidArgument& error) {
+    if (found.has_own_sizes) throw;
+    throw InvalidFile("[hugging_face] {}/{}: the model cannot be built: {}", found.folder, kHuggingFaceConfig,
+                      error.what());
+  }
+}
+
 /// Adds what fine-tuning adds, if its options are given.
 void adapt(ZooModel& model, ModelSizes& options) {
   AdapterOptions adapters{.rank = options.integer("lora", 0, 0, 1 << 16)};
   adapters.alpha = options.number("lora_alpha", 2 * static_cast<double>(adapters.rank), 0, 1e6);
   const std::vector<std::string> layers = options.words("lora_layers", "q+v");
+  for (const char* name : {"lora_alpha", "lora_layers"}) {
+    if (adapters.rank > 0 || !options.is_given(name)) continue;
+    throw InvalidArgument("[lora] {} has no effect, got no rank, expected lora=RANK, too", name);
+  }
   if (adapters.rank > 0) adapters.layers = layers;
   adapters.frozen = options.words("frozen", "");
   if (adapters.rank > 0 || !adapters.frozen.empty()) model.layers = adapted(model.layers, std::move(adapters));
@@ -124,6 +140,10 @@ double ModelSizes::number(const std::string& name, double fallback, double low, 
   const double value = text ? in_range<double>(model_, name, *text, low, high) : fallback;
   taken_[name] = fmt::format("{}", value);
   return value;
+}
+
+bool ModelSizes::is_given(const std::string& name) const {
+  return std::ranges::any_of(given_, [&](const auto& one) { return one.first == name; });
 }
 
 std::vector<std::string> ModelSizes::words(const std::string& name, const std::string& fallback) {
@@ -176,7 +196,7 @@ std::vector<std::string> model_names() {
 ZooModel make_model(const std::string& spec) {
   if (spec.starts_with(kHuggingFace)) {
     const HuggingFaceModel found = read_hugging_face_model(spec);
-    ZooModel model = make_model(found.spec);
+    ZooModel model = made_of_folder(found);
     model.recipe.files.load = std::string(kHuggingFace) + found.folder;
     model.recipe.files.load_is_recipe = true;
     return model;

@@ -30,6 +30,7 @@ class ModelSizes {
   double number(const std::string& name, double fallback, double low, double high);
   /// Returns the words of an option, which '+' separates: "q+v".
   std::vector<std::string> words(const std::string& name, const std::string& fallback);
+  bool is_given(const std::string& name) const;
   /// Returns whether the option is 1, which may be 0 or 1.
   bool flag(const std::string& name, bool fallback) { return integer(name, fallback ? 1 : 0, 0, 1) == 1; }
   /// Returns the sizes that the model asked for, as texts.

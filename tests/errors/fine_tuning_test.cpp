@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "runtime/checkpoint/weights.h"
 #include "support/program.h"
 
 namespace partita {
@@ -40,13 +41,32 @@ struct TunedFiles {
 TEST(FineTuningErrors, AdaptersAreThoseOfTheModel) {
   const TunedFiles files;
   EXPECT_EQ(run_program(files.eval(files.own)).exit_code, 0);
-  expect_refusal(files.eval(files.base), ExitCode::bad_input,
-                 {"[adapters] " + files.base + ": no tensor for 'h.0.attn.q.lora-a', got ", "expected f32[2,8]"});
-  expect_refusal(files.eval(files.wide), ExitCode::bad_input, {"'h.0.attn.q.lora-a'", "[3,8]", "[2,8]"});
+  expect_refusal(files.eval(files.base), ExitCode::usage, {"got gpt with lora=2, expected gpt with lora=0"});
+  // Files of other programs do not say of which model they are.
+  std::map<std::string, Array> tensors = load_weights(files.own);
+  const std::string plain = files.path("plain.safetensors");
+  const auto write = [&] { save_weights(plain, {tensors.begin(), tensors.end()}); };
+  write();
+  EXPECT_EQ(run_program(files.eval(plain)).exit_code, 0);
+  tensors.emplace("h.7.attn.q.lora-a", tensors.begin()->second);
+  write();
+  expect_refusal(files.eval(plain), ExitCode::bad_input,
+                 {"[adapters] " + plain + ": tensor 'h.7.attn.q.lora-a' is no addition of this network"});
+  tensors.clear();
+  tensors.emplace("wte.weight", Array(Type{DType::f32, {2, 2}}));
+  write();
+  expect_refusal(files.eval(plain), ExitCode::bad_input,
+                 {"[adapters] " + plain + ": no tensor for 'h.0.attn.q.lora-a', got 1 others", "expected f32[2,8]"});
+  expect_refusal(files.eval(files.wide), ExitCode::usage,
+                 {"[adapters] " + files.wide +
+                  ": additions for another model, got gpt with lora=2, expected gpt with "
+                  "lora=3"});
+  expect_refusal({"eval", std::string(kTuned) + ",lora_alpha=64", "--data", "synthetic", "--load", files.base,
+                  "--adapters", files.own},
+                 ExitCode::usage, {"got gpt with lora_alpha=64, expected gpt with lora_alpha=4"});
   expect_refusal({"eval", std::string(kTuned) + ",lora_layers=q", "--data", "synthetic", "--load", files.base,
                   "--adapters", files.own},
-                 ExitCode::bad_input,
-                 {"[adapters] " + files.own + ": tensor 'h.0.attn.v.lora-a' is no addition of this network"});
+                 ExitCode::usage, {"got gpt with lora_layers=q, expected gpt with lora_layers=q+v"});
   expect_refusal(files.eval(files.path("none")), ExitCode::missing_file, {"[weights] cannot open"});
   expect_refusal({"train", kTuned, "--adapters", files.own}, ExitCode::usage, {"--adapters", "--load"});
 }
@@ -72,6 +92,8 @@ TEST(FineTuningErrors, ExportsWantTheWeightsOfAdditions) {
 TEST(FineTuningErrors, PatternsNameSomething) {
   expect_refusal({"train", std::string(kPlain) + ",lora=2,lora_layers=query"}, ExitCode::usage,
                  {"[lora] a pattern names nothing, got 'query', expected names of dense layers"});
+  expect_refusal({"train", std::string(kPlain) + ",lora_layers=q"}, ExitCode::usage,
+                 {"[lora] lora_layers has no effect, got no rank, expected lora=RANK, too"});
   expect_refusal({"train", std::string(kPlain) + ",frozen=body.*"}, ExitCode::usage,
                  {"[lora] a pattern names nothing, got 'body.*', expected names of parameters"});
 }

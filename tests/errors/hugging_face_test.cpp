@@ -265,7 +265,7 @@ TEST(HuggingFaceErrors, ExportsWriteWhatTransformersHave) {
   const auto save = [&](const std::string& model) {
     expect_runs({"train", model, "--steps", "1", "--no-eval", "--threads", "1", "--batch", "2", "--save", weights});
   };
-  const std::vector<std::string> words{"export", weights, "--out", out};
+  std::vector<std::string> words{"export", weights, "--out", out};
   save("lenet");
   expect_refusal(words, ExitCode::usage,
                  {"[export] transformers have no such model, got 'lenet', expected one of [gpt"});
@@ -278,13 +278,26 @@ TEST(HuggingFaceErrors, ExportsWriteWhatTransformersHave) {
   expect_refusal({"export", weights, "--out", out, "--model", "gpt:hidden=16,layers=1,heads=2,seq=8,vocab=40"},
                  ExitCode::bad_input, {"[export] " + weights + ": not the weights of gpt:hidden=16", "got f32[40,8]"});
   expect_runs(words);
-  expect_runs(words);  // replaces its own files
+  expect_refusal(words, ExitCode::usage, {"[export] " + out + "/config.json: it is there already, got no --replace"});
+  std::vector<std::string> replacing = words;
+  replacing.emplace_back("--replace");
+  expect_runs(replacing);
+  const fs::path kept = folder.path() / "kept.safetensors";
+  fs::rename(out + "/model.safetensors", kept);
+  fs::create_symlink(kept, out + "/model.safetensors");
+  const std::string before = read_text(kept);
+  expect_refusal(replacing, ExitCode::cannot_write, {"[export] cannot write " + out + "/model.safetensors: a link"});
+  EXPECT_EQ(read_text(kept), before);
+  fs::remove(out + "/model.safetensors");
+  fs::rename(kept, out + "/model.safetensors");
+  words = replacing;
+  expect_refusal({"export", out, "--out", out + "2"}, ExitCode::usage, {"a folder of Hugging Face"});
   write_text(out + "/model.safetensors.index.json", "{}");
   expect_refusal(words, ExitCode::cannot_write,
                  {"[export] cannot write " + out + ": it has other weights, which model.safetensors.index.json lists"});
   expect_refusal({"export", weights, "--out", "/proc/none"}, ExitCode::cannot_write, {"/proc/none"});
   expect_refusal({"export", weights, "--out", weights}, ExitCode::cannot_write, {weights});
-  expect_refusal({"export", out, "--out", out}, ExitCode::missing_file, {"no complete checkpoint in"});
+  expect_refusal({"export", out, "--out", out}, ExitCode::usage, {"a folder of Hugging Face"});
   std::vector<std::pair<std::string, Array>> nameless;
   for (const auto& [name, array] : load_weights(weights)) nameless.emplace_back(name, array);
   save_weights(weights, nameless);

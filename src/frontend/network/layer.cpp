@@ -142,6 +142,13 @@ Value Context::parameter(const std::string& name, const Shape& shape, const Init
                         {.kind = StateKind::parameter, .init = init, .requires_grad = is_trained(scoped(name))});
 }
 
+Value Context::fixed_parameter(const std::string& name, const Shape& shape, const Initializer& init) {
+  require_layer_shape(scoped(name), shape);
+  is_trained(scoped(name));  // a pattern may name it
+  return builder_.state(scoped(name), Type{options_.dtype, shape},
+                        {.kind = StateKind::parameter, .init = init, .requires_grad = false});
+}
+
 bool Context::is_trained(const std::string& name) {
   if (adapters_ == nullptr) return trainable_;
   bool is_frozen = adapters_->rank > 0 && !is_adapter(name);
@@ -170,7 +177,7 @@ void Context::require_used_patterns() const {
     throw InvalidArgument("[lora] a pattern names nothing, got '{}', expected names of {}", pattern, expected);
   };
   for (const std::string& pattern : adapters_->layers) {
-    if (!used_patterns_.contains("layers " + pattern)) refuse(pattern, "dense layers, such as q or h.0.attn.q");
+    if (!used_patterns_.contains("layers " + pattern)) refuse(pattern, "dense layers, such as fc or h.0.attn.q");
   }
   for (const std::string& pattern : adapters_->frozen) {
     if (!used_patterns_.contains("frozen " + pattern)) refuse(pattern, "parameters, such as wte.*");

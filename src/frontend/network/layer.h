@@ -66,6 +66,8 @@ class Context {
   /// InvalidArgument as `require_layer_shape` does, for another shape than in an earlier call, for more than kMaxDims
   /// dimensions, and if an input has this name.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
+  /// Returns a parameter as `parameter` does, which is never trained.
+  Value fixed_parameter(const std::string& name, const Shape& shape, const Initializer& init);
   /// Returns the running statistic `scoped(name)` of the layer that is being built, and adds it on the first call: its
   /// updated value if an earlier call of the layer in this build has updated it, else its value at entry. Throws
   /// InvalidArgument as `parameter` does.

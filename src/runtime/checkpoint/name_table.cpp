@@ -140,6 +140,10 @@ NameTable parse_name_table(std::string_view text, const std::string& path) {
       table.ignored.emplace_back(words[1], where);
       continue;
     }
+    if (words.size() == 3 && words[0] == "same") {
+      table.same.emplace_back(words[1], words[2]);
+      continue;
+    }
     if (words.size() == 2 && words[0] == "optional") {
       table.optional = words[1];
       continue;

@@ -16,7 +16,8 @@
 // `K/N`: it is part K of N equal ones there, along the first dimension of the tensor here.
 // `ones:N`: there it has N dimensions of size 1 before its own when it is written; they may be missing when it is read.
 //
-// Tensors that match `ignored` are not missed. Names there may lack the text after `optional` at their start.
+// Tensors that match `ignored` are not missed. `same A B`: A may be there unless a weight uses it, and equals B. Names
+// there may lack the text after `optional` at their start.
 
 #include <map>
 #include <optional>
@@ -63,7 +64,8 @@ struct NameRule {
 struct NameTable {
   std::vector<NameRule> rules;
   std::vector<NamePattern> ignored;
-  std::string optional;  // may be missing at the begin of names there
+  std::vector<std::pair<std::string, std::string>> same{};  // a tensor that may be there, and the one that it equals
+  std::string optional;                                     // may be missing at the begin of names there
 };
 
 /// Parses a table. Throws InvalidFile, naming `path` and the line, for a malformed one.

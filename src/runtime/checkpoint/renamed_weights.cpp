@@ -91,8 +91,19 @@ void RenamedWeights::require_all(const std::vector<NamedType>& weights, const Na
   std::set<std::string> used;
   for (const auto& [name, found] : found_) used.insert(found.tensors.begin(), found.tensors.end());
   std::vector<std::string> missing, left, candidates;
+  std::set<std::string> copies;
+  for (const auto& [copy, original] : table.same) {
+    const std::string whole = files_.types().contains(original) ? original : original.substr(table.optional.size());
+    if (used.contains(copy) || !files_.types().contains(copy) || !files_.types().contains(whole)) continue;
+    copies.insert(copy);
+    if (files_.types().at(copy) == files_.types().at(whole) && files_.first_bytes(copy) == files_.first_bytes(whole)) {
+      continue;
+    }
+    throw InvalidFile("[names] {}: tensor '{}' is no copy of '{}', got other elements, expected a model with both",
+                      path, copy, whole);
+  }
   for (const auto& [name, type] : files_.types()) {
-    if (used.contains(name)) continue;
+    if (used.contains(name) || copies.contains(name)) continue;
     candidates.push_back(name);
     const bool is_ignored = std::ranges::any_of(table.ignored, [&](const NamePattern& pattern) {
       return pattern.match(name).has_value() || pattern.match(table.optional + name).has_value();

@@ -50,17 +50,19 @@ void TensorFiles::read(const std::string& name, const Box& box, DType dtype, voi
   });
 }
 
-uint64_t TensorFiles::digest() const {
+std::vector<char> TensorFiles::first_bytes(const std::string& name) const {
   constexpr int64_t kMaxSample = 4096;
+  const Place& place = places_.at(name);
+  std::vector<char> bytes(static_cast<size_t>(std::min(kMaxSample, types_.at(name).bytes())));
+  if (read_all(files_[place.file].fd(), bytes.data(), bytes.size(), place.begin)) return bytes;
+  throw InvalidFile("[weights] {}: tensor '{}' at offset {}: the file ended", path_of(name), name, place.begin);
+}
+
+uint64_t TensorFiles::digest() const {
   std::string text;
-  std::vector<char> bytes;
   for (const auto& [name, type] : types_) {
-    const Place& place = places_.at(name);
-    bytes.resize(static_cast<size_t>(std::min(kMaxSample, type.bytes())));
-    if (!read_all(files_[place.file].fd(), bytes.data(), bytes.size(), place.begin)) {
-      throw InvalidFile("[weights] {}: tensor '{}' at offset {}: the file ended", path_of(name), name, place.begin);
-    }
-    text += fmt::format("{} {} {} {}\n", name, print(type), place.begin,
+    const std::vector<char> bytes = first_bytes(name);
+    text += fmt::format("{} {} {} {}\n", name, print(type), places_.at(name).begin,
                         print_checksum(checksum_of(bytes.data(), bytes.size())));
   }
   return checksum_of(text.data(), text.size());

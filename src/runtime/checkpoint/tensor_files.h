@@ -26,6 +26,9 @@ class TensorFiles {
   /// Returns a digest of the names, types and places of all tensors, and of some bytes of each. Throws InvalidFile if
   /// they cannot be read.
   uint64_t digest() const;
+  /// Returns the first bytes of a tensor, at most 4096, as they are in the file. `name` is one of `types`. Throws
+  /// InvalidFile if they cannot be read.
+  std::vector<char> first_bytes(const std::string& name) const;
 
  private:
   struct Place {

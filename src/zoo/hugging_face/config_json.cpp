@@ -21,7 +21,8 @@ bool is_size(const nlohmann::json& value) {
 }  // namespace
 
 ConfigJson::ConfigJson(const std::string& path) : path_(path) {
-  const std::string text = read_text_file(path, {"hugging_face", "a model's configuration", kMaxConfigBytes});
+  const std::string text =
+      read_text_file(path, {"hugging_face", "a model's configuration", kMaxConfigBytes, /*may_be_pipe=*/false});
   try {
     values_ = parse_bounded_json(text);
   } catch (const BadJson& error) {

@@ -160,10 +160,17 @@ Array made_tensor(const ExportedTensor& tensor, const std::function<Array(const 
   return there;
 }
 
-void make_folder(const std::string& folder) {
+/// Makes the folder, and checks that its files may be written. Throws as export_hugging_face does.
+void make_folder(const std::string& folder, bool replaces) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) throw_cannot_write("export", folder, failure.message());
+  for (const char* name : {kHuggingFaceConfig, kHuggingFaceWeights}) {
+    const std::string path = folder + "/" + name;
+    if (std::filesystem::is_symlink(path, failure)) throw_cannot_write("export", path, "a link to another file");
+    if (replaces || !std::filesystem::exists(path, failure)) continue;
+    throw InvalidArgument("[export] {}: it is there already, got no --replace, expected that or another folder", path);
+  }
   const std::string index = folder + "/" + kHuggingFaceIndex;
   if (!std::filesystem::exists(index, failure)) return;
   throw_cannot_write("export", folder, fmt::format("it has other weights, which {} lists", kHuggingFaceIndex));
@@ -172,7 +179,8 @@ void make_folder(const std::string& folder) {
 }  // namespace
 
 void export_hugging_face(const ZooModel& model, const std::vector<NamedType>& weights,
-                         const std::function<Array(const std::string& name)>& read, const std::string& folder) {
+                         const std::function<Array(const std::string& name)>& read, const std::string& folder,
+                         bool replaces) {
   DescribedModel described{model.name, model.sizes};
   const Family& family = family_for(model, described.zoo_name);
   require_exportable(described);
@@ -181,7 +189,7 @@ void export_hugging_face(const ZooModel& model, const std::vector<NamedType>& we
   const std::vector<ExportedTensor> tensors = tensors_there(all, table);
   nlohmann::ordered_json config = family.write(described);
   config["dtype"] = config["torch_dtype"] = dtype_there(weights[0].type.dtype);
-  make_folder(folder);
+  make_folder(folder, replaces);
   std::vector<std::pair<std::string, Type>> types;
   std::map<std::string, const ExportedTensor*> by_name;
   for (const ExportedTensor& tensor : tensors) {

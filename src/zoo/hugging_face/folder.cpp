@@ -55,7 +55,8 @@ std::vector<std::string> shards_of(const std::string& folder) {
   };
   nlohmann::json index;
   try {
-    index = parse_bounded_json(read_text_file(path, {"hugging_face", "an index of weights", kMaxIndexBytes}));
+    index = parse_bounded_json(
+        read_text_file(path, {"hugging_face", "an index of weights", kMaxIndexBytes, /*may_be_pipe=*/false}));
   } catch (const BadJson& error) {
     refuse(error.what());
   }
@@ -126,8 +127,14 @@ HuggingFaceModel read_hugging_face_model(const std::string& text) {
   if (rest.empty()) throw InvalidArgument("[hugging_face] no folder, got '{}', expected hf:FOLDER", text);
   const size_t sizes_begin = begin_of_sizes(rest);
   HuggingFaceModel found{.folder = rest.substr(0, sizes_begin), .spec = ""};
+  if (!exists(found.folder)) {
+    throw MissingFile("[hugging_face] no folder '{}', expected one on this machine: nothing is downloaded",
+                      found.folder);
+  }
   const ConfigJson config(found.folder + "/" + kHuggingFaceConfig);
+  if (config.has("quantization_config")) config.refuse("quantization_config", "weights that are floats");
   DescribedModel model = family_of(config).read(config);
+  found.has_own_sizes = sizes_begin != std::string::npos;
   if (sizes_begin != std::string::npos) replace_sizes(model.sizes, rest.substr(sizes_begin + 1), text);
   std::vector<std::string> items;
   for (const auto& [name, value] : model.sizes) items.push_back(name + "=" + value);

@@ -20,8 +20,9 @@ inline constexpr const char *kHuggingFaceConfig = "config.json", *kHuggingFaceWe
 
 /// A model of the zoo that a folder has.
 struct HuggingFaceModel {
-  std::string folder;  // path
-  std::string spec;    // the model with its sizes, as `make_model` takes it
+  std::string folder;          // path
+  std::string spec;            // the model with its sizes, as `make_model` takes it
+  bool has_own_sizes = false;  // whether sizes of the folder were replaced
 };
 
 /// Returns the model of "hf:FOLDER" or "hf:FOLDER,size=value,..", where sizes replace those of the folder. Throws

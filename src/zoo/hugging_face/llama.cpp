@@ -64,7 +64,9 @@ DescribedModel read_llama(const ConfigJson& config) {
   add_biases(model.sizes, config, type);
   if (type != "mixtral") return model;
   config.require_number("router_jitter_noise", 0);
-  model.sizes["experts"] = size_text(config.integer("num_local_experts", 8));
+  const int64_t experts = config.integer("num_local_experts", 8);
+  if (experts < 1) config.refuse("num_local_experts", "at least 1");
+  model.sizes["experts"] = size_text(experts);
   const int64_t top_k = config.integer("num_experts_per_tok", 2);
   if (top_k < 2) config.refuse("num_experts_per_tok", "at least 2: of one expert, its probability would be the weight");
   model.sizes["top_k"] = size_text(top_k);

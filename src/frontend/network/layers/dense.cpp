@@ -19,7 +19,9 @@ Value Dense::construct(Context& context, Value x) {
   const MatmulAttrs transposed{.transpose_b = true};
   Value y = builder.apply("matmul", {x, weight}, transposed);
   if (options_.bias) {
-    const Value bias = context.parameter("bias", {units_}, options_.bias_init.of({units_}));
+    const Initializer init = options_.bias_init.of({units_});
+    const Value bias = options_.trains_bias ? context.parameter("bias", {units_}, init)
+                                            : context.fixed_parameter("bias", {units_}, init);
     y = builder.apply("bias_add", {y, bias}, BiasAddAttrs{.axis = int64_t{last}});
   }
   const AdapterOptions* addition = context.addition();

@@ -9,6 +9,7 @@ struct DenseOptions {
   bool bias = true;
   InitRule init = Init::he_normal;
   InitRule bias_init = Init::zeros;
+  bool trains_bias = true;  // false: the bias stays as it is
 };
 
 /// y = x weight^T + bias (with `bias`) for x[.., in], weight[units, in], bias[units]; `in` is taken from x. `construct`

@@ -106,13 +106,15 @@ std::vector<Value> MultiHeadAttention::construct_all(Context& context, const std
   const Value x = inputs[0], memory = inputs.size() > 1 ? inputs[1] : x;
   const int64_t width = x.shape()[2], kv_heads = options_.kv_heads > 0 ? options_.kv_heads : heads_;
   const int64_t head_width = options_.head_width > 0 ? options_.head_width : width / heads_;
-  const auto project = [&](const char* name, Value value, int64_t units, const InitRule& init, bool bias) {
+  const auto project = [&](const char* name, Value value, int64_t units, const InitRule& init, bool bias,
+                           bool trains_bias = true) {
     LayerPtr& child = children_[name];
-    if (!child) child = dense(units, {.bias = bias, .init = init});
+    if (!child) child = dense(units, {.bias = bias, .init = init, .trains_bias = trains_bias});
     return context.call(name, *child, value);
   };
   Value q = project("q", x, heads_ * head_width, options_.init, options_.bias);
-  Value k = project("k", memory, kv_heads * head_width, options_.init, options_.key_bias);
+  // Without rotations the gradient of a key's bias is 0.
+  Value k = project("k", memory, kv_heads * head_width, options_.init, options_.key_bias, options_.rotary_base > 0);
   const Value v = project("v", memory, kv_heads * head_width, options_.init, options_.bias);
   q = placed(context, "q_norm", q, heads_);
   k = placed(context, "k_norm", k, kv_heads);

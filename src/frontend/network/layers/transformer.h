@@ -24,7 +24,7 @@ struct AttentionOptions {
   double dropout = 0;  // rate after the projection
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;
-  bool key_bias = false;                     // a bias of k, too
+  bool key_bias = false;                     // a bias of k, too; it is trained if positions are rotary
   std::optional<bool> projection_bias = {};  // none: as `bias`
   double head_norm = 0;                      // above 0: each head of q and k is normalized, with this epsilon
 };
