@@ -24,7 +24,7 @@ def stable(key):
     if isinstance(key, Same):
         return type(key.value).__name__
     if isinstance(key, types.CodeType):
-        return key.co_qualname
+        return getattr(key, "co_qualname", key.co_name)  # the first is new in Python 3.11
     if callable(key):
         return getattr(key, "__qualname__", type(key).__name__)
     return repr(key)

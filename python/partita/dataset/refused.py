@@ -17,7 +17,10 @@ def noting(text):
     try:
         yield
     except Exception as error:
-        error.add_note(text())
+        if hasattr(error, "add_note"):
+            error.add_note(text())
+        elif error.args and isinstance(error.args[0], str):  # Python 3.10
+            error.args = (f"{error.args[0]}\n{text()}", *error.args[1:])
         raise
 
 
