@@ -380,9 +380,10 @@ std::vector<OptionCase> file_cases() {
 }
 
 /// Options whose effect needs more to be seen; each has a test below, that of console.ranks in
-/// src/job/process_test.cpp.
+/// src/job/process_test.cpp, that of files.adapters in tests/dist/adapters_test.cpp.
 const std::set<std::string> kTested{
-    "force", "plan.file", "files.resume_with", "files.checkpoint_errors", "console.ranks", "ranks.deterministic"};
+    "force",         "plan.file",          "files.adapters", "files.resume_with", "files.checkpoint_errors",
+    "console.ranks", "ranks.deterministic"};
 
 TEST_F(ObeyedOptions, EveryOneIsDecided) {
   std::set<std::string> decided = kTested;
