@@ -102,6 +102,9 @@ Texts texts_of_trainings() {
   texts["state of early stopping"] = saved;
   std::string log = read_text(path("log.jsonl"));
   for (const char* times : {"_seconds\":", "_second\":", "memory_bytes\":"}) log = without_times(log, times);
+  // The memory is measured from time to time.
+  constexpr std::string_view kMemory = "\"memory_bytes\":T";
+  for (size_t at = log.find(kMemory); at != std::string::npos; at = log.find(kMemory)) log.erase(at, kMemory.size());
   texts["log"] = log;
   texts["trace"] = nlohmann::json::accept(read_text(path("trace.json"))) ? "JSON" : read_text(path("trace.json"));
   texts["weights"] = print_digest(digest_of(resumed.states()));

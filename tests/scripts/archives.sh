@@ -40,6 +40,7 @@ configure() {
 configure -DCMAKE_INSTALL_PREFIX="$folder/mine"
 configure -C "$folder/init.cmake"
 cp build/release/python/partita/_core*.so "$build/python/partita/"
+[[ ! -e build/release/libpartita_sentencepiece.so ]] || kept+=(libpartita_sentencepiece.so)
 for kind in "${kept[@]}"; do cp -r "build/release/$kind" "$build/$(dirname "$kind")"; done
 
 cmake --install "$build" >/dev/null
