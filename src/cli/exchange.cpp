@@ -33,13 +33,14 @@ struct ExchangeFlags {
   bool replaces = false;
 };
 
-Graph graph_of(const std::string& model) {
-  return ZooJob(configured(model, {}), Place{.cores = 1}).program(Purpose::evaluation, Stage::graph).graph;
-}
+ZooJob job_of(const std::string& model) { return ZooJob(configured(model, {}), Place{.cores = 1}); }
 
-/// Returns the weights of a model of the zoo, and its configuration.
-std::pair<std::vector<NamedType>, JobConfig> described_weights(const std::string& model) {
-  return {weights_of(graph_of(model)), ZooJob(configured(model, {}), Place{.cores = 1}).config()};
+Graph graph_of(const ZooJob& job) { return job.program(Purpose::evaluation, Stage::graph).graph; }
+
+std::map<std::string, NamedType> by_name(const std::vector<NamedType>& weights) {
+  std::map<std::string, NamedType> named;
+  for (const NamedType& weight : weights) named.emplace(weight.name, weight);
+  return named;
 }
 
 std::unique_ptr<WeightSource> opened_source(const ExchangeFlags& flags, const std::vector<NamedType>& weights) {
@@ -51,29 +52,21 @@ std::unique_ptr<WeightSource> opened_source(const ExchangeFlags& flags, const st
 
 void run_import(const ExchangeFlags& flags) {
   std::string model = flags.model;
-  if (model.empty() && flags.names.empty()) model = std::string(kHuggingFace) + flags.paths[0];
-  if (model.starts_with("hf:hf:")) model = model.substr(kHuggingFace.size());
+  if (model.empty() && flags.names.empty()) model = std::string(kHuggingFace) + hugging_face_folder(flags.paths[0]);
   if (model.empty()) throw InvalidArgument("[import] no model, got --names alone, expected --model MODEL, too");
   if (flags.names.empty() && flags.paths.size() > 1) {
     throw InvalidArgument("[import] several paths, got {}, expected one folder, or --names FILE", flags.paths.size());
   }
-  const auto [weights, config] = described_weights(model);
+  const ZooJob job = job_of(model);
+  const std::vector<NamedType> weights = weights_of(graph_of(job));
+  const std::map<std::string, NamedType> named = by_name(weights);
   const std::unique_ptr<WeightSource> source = opened_source(flags, weights);
   std::vector<std::pair<std::string, Type>> types;
-  std::map<std::string, Type> by_name;
-  for (const auto& [name, type] : weights) {
-    types.emplace_back(name, type);
-    by_name.emplace(name, type);
-  }
+  for (const auto& [name, type] : weights) types.emplace_back(name, type);
   save_tensors(
-      flags.out, types,
-      [&](const std::string& name) {
-        Array array(by_name.at(name));
-        source->read(name, whole_box(array.type().shape), array.type().dtype, array.data());
-        return array;
-      },
-      describe_weights(config));
-  std::cout << fmt::format("{}: {} tensors of {}\n", flags.out, types.size(), config.model);
+      flags.out, types, [&](const std::string& name) { return read_whole(*source, named.at(name)); },
+      describe_weights(job.config()));
+  std::cout << fmt::format("{}: {} tensors of {}\n", flags.out, types.size(), job.config().model);
 }
 
 /// Returns the model whose weights these are: that of the flag, else that of the configuration that they have. Throws
@@ -117,7 +110,7 @@ void copy_texts(const ExchangeFlags& flags) {
   std::string from = !flags.like.empty()                                  ? flags.like
                      : !flags.base.empty() && is_hugging_face(flags.base) ? flags.base
                                                                           : "";
-  if (from.starts_with(kHuggingFace)) from = from.substr(kHuggingFace.size());
+  from = hugging_face_folder(from);
   if (from.empty()) return;
   for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
                            "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "chat_template.jinja",
@@ -133,8 +126,8 @@ void copy_texts(const ExchangeFlags& flags) {
 
 /// Writes the weights of --base with the additions in the file merged into them.
 void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::string& spec) {
-  const auto [weights, config] = described_weights(spec);
-  const std::vector<NamedType> adapters = adapters_of(graph_of(spec));
+  const Graph graph = graph_of(job_of(spec));
+  const std::vector<NamedType> weights = weights_of(graph), adapters = adapters_of(graph);
   saved_types(adapters, states, spec);
   const auto given = std::ranges::count_if(states.entries(), [](const SavedState& one) { return is_addition(one); });
   if (given != std::ssize(adapters)) {
@@ -143,21 +136,14 @@ void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::s
   }
   std::vector<std::string> names;
   for (const NamedType& one : adapters) names.push_back(one.name);
-  std::map<std::string, Type> types;
-  for (const auto& [name, type] : weights) types.emplace(name, type);
   ReadTensor base;
   std::shared_ptr<WeightSource> source;
   std::shared_ptr<SavedStates> saved;
   if (is_hugging_face(flags.base)) {
-    const std::string folder =
-        flags.base.starts_with(kHuggingFace) ? flags.base : std::string(kHuggingFace) + flags.base;
+    const std::string folder = std::string(kHuggingFace) + hugging_face_folder(flags.base);
     require_same_sizes("[export] " + states.path(), make_model(spec), make_model(folder), /*tunes=*/false);
     source = open_hugging_face(flags.base, weights);
-    base = [source, types](const std::string& name) {
-      Array array(types.at(name));
-      source->read(name, whole_box(array.type().shape), array.type().dtype, array.data());
-      return array;
-    };
+    base = [source, named = by_name(weights)](const std::string& name) { return read_whole(*source, named.at(name)); };
   } else {
     saved = std::make_shared<SavedStates>(flags.base);
     saved_types(weights, *saved, spec);
@@ -202,8 +188,7 @@ void run_export(const ExchangeFlags& flags) {
                                        : fmt::format("whole weights, got --base {}, expected none", flags.base));
   }
   if (has_adapters) return export_merged(flags, states, spec);
-  const auto [weights, config] = described_weights(spec);
-  const std::vector<NamedType> exported = saved_types(weights, states, spec);
+  const std::vector<NamedType> exported = saved_types(weights_of(graph_of(job_of(spec))), states, spec);
   export_hugging_face(
       make_model(spec), exported, [&](const std::string& name) { return states.read(name); }, flags.out,
       flags.replaces);

@@ -31,7 +31,7 @@ struct GenerateFlags {
 /// Returns the name of the tokenizer in a folder of Hugging Face whose weights are loaded; "" if there is none.
 std::string tokenizer_of_folder(const std::string& weights) {
   if (!is_hugging_face(weights)) return "";
-  const std::string folder = weights.starts_with(kHuggingFace) ? weights.substr(kHuggingFace.size()) : weights;
+  const std::string folder = hugging_face_folder(weights);
   for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
     std::error_code failure;
     if (std::filesystem::exists(folder + "/" + name, failure)) return folder + "/" + name;

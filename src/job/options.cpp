@@ -217,7 +217,7 @@ void add_training(List& list) {
            "micro-batches");
   list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
   list.add("validate_every", "validate-every", Effect::length, PARTITA_FIELD(training.validate_every),
-           "Test after every so many steps; 0: never")
+           "Test after each COUNT steps; 0: never")
       .synonyms = {"eval-interval", "eval-every", "eval-steps", "val-check-interval"};
   list.add(
       "patience", "patience", Effect::length, PARTITA_FIELD(training.patience),

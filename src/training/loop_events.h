@@ -1,5 +1,5 @@
 #pragma once
-// What the loop of a training reports of itself, next to its steps: memory, times of all ranks, and checkpoints.
+// Reports of a training's loop in addition to its steps: memory, times of all ranks, and checkpoints.
 
 #include <chrono>
 

@@ -38,10 +38,7 @@ std::map<std::string, Array> foreign_weights(const std::string& path, const Grap
   std::map<std::string, Array> weights;
   const std::vector<NamedType> all = weights_of(graph);
   const std::unique_ptr<WeightSource> source = open_hugging_face(path, all);
-  for (const auto& [name, type] : all) {
-    Array& array = weights.emplace(name, Array(type)).first->second;
-    source->read(name, whole_box(type.shape), type.dtype, array.data());
-  }
+  for (const NamedType& weight : all) weights.emplace(weight.name, read_whole(*source, weight));
   return weights;
 }
 

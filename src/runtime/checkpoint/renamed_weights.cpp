@@ -52,7 +52,7 @@ RenamedWeights::RenamedWeights(TensorFiles files, const NameTable& table, const 
 
 std::optional<RenamedWeights::Found> RenamedWeights::find(const NameRule& rule, const NamePattern::Numbers& numbers,
                                                           const NamedType& weight, const std::string& optional) const {
-  Found found{.type = weight.type, .is_transposed = rule.is_transposed, .is_stacked = rule.stacked.has_value()};
+  Found found{.is_transposed = rule.is_transposed, .is_stacked = rule.stacked.has_value()};
   if ((found.is_stacked || rule.parts > 1) && weight.type.rank() == 0) return std::nullopt;
   const int64_t count = found.is_stacked ? weight.type.shape[0] : 1;
   for (int64_t i = 0; i < count; ++i) {

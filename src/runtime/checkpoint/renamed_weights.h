@@ -22,7 +22,6 @@ class RenamedWeights : public WeightSource {
   /// Where a weight is: one tensor, or one for each index of its first dimension.
   struct Found {
     std::vector<std::string> tensors;
-    Type type;  // type of the weight
     bool is_transposed = false, is_stacked = false;
     int64_t first_row = 0;  // row of the tensor, before a transposition, with which the weight begins
     Shape shape;            // shape of a tensor, without dimensions of size 1 that the weight lacks

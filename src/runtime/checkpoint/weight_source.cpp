@@ -52,6 +52,12 @@ class OverlaidSource : public WeightSource {
 
 }  // namespace
 
+Array read_whole(const WeightSource& source, const NamedType& weight) {
+  Array array(weight.type);
+  source.read(weight.name, whole_box(weight.type.shape), weight.type.dtype, array.data());
+  return array;
+}
+
 std::vector<NamedType> weights_of(const Graph& graph) { return states_where(graph, /*are_adapters=*/false); }
 
 std::vector<NamedType> adapters_of(const Graph& graph) { return states_where(graph, /*are_adapters=*/true); }

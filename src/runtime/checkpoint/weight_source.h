@@ -29,6 +29,9 @@ struct NamedType {
   Type type;
 };
 
+/// Returns a whole weight in this type. Throws InvalidFile as `read` does.
+Array read_whole(const WeightSource& source, const NamedType& weight);
+
 /// Returns the parameters and statistics of a graph, in its order, without additions to products (LoRA), which no other
 /// program has under these names.
 std::vector<NamedType> weights_of(const Graph& graph);

@@ -22,10 +22,6 @@ bool exists(const std::string& path) {
   return fs::exists(path, failure);
 }
 
-std::string without_prefix(const std::string& path) {
-  return path.starts_with(kHuggingFace) ? path.substr(kHuggingFace.size()) : path;
-}
-
 /// Returns the family of the model that the configuration describes. Throws InvalidFile if there is none.
 const Family& family_of(const ConfigJson& config) {
   const std::string type = config.text("model_type", "");
@@ -76,7 +72,7 @@ std::vector<std::string> shards_of(const std::string& folder) {
 }
 
 std::vector<std::string> files_of(const std::string& folder) {
-  // As transformers do, which take the one file if both are there.
+  // If both are there, the one file counts, as it does for transformers.
   if (exists(folder + "/" + kHuggingFaceWeights)) return {folder + "/" + kHuggingFaceWeights};
   if (exists(folder + "/" + kHuggingFaceIndex)) return shards_of(folder);
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
@@ -122,8 +118,12 @@ void replace_sizes(SizeTexts& sizes, const std::string& given, const std::string
 
 }  // namespace
 
+std::string hugging_face_folder(const std::string& path) {
+  return path.starts_with(kHuggingFace) ? path.substr(kHuggingFace.size()) : path;
+}
+
 HuggingFaceModel read_hugging_face_model(const std::string& text) {
-  const std::string rest = without_prefix(text);
+  const std::string rest = hugging_face_folder(text);
   if (rest.empty()) throw InvalidArgument("[hugging_face] no folder, got '{}', expected hf:FOLDER", text);
   const size_t sizes_begin = begin_of_sizes(rest);
   HuggingFaceModel found{.folder = rest.substr(0, sizes_begin), .spec = ""};
@@ -145,12 +145,14 @@ HuggingFaceModel read_hugging_face_model(const std::string& text) {
 bool is_hugging_face(const std::string& path) { return path.starts_with(kHuggingFace) || has_config(path); }
 
 std::unique_ptr<WeightSource> open_hugging_face(const std::string& path, const std::vector<NamedType>& weights) {
-  const std::string folder = without_prefix(path);
+  const std::string folder = hugging_face_folder(path);
   const ConfigJson config(folder + "/" + kHuggingFaceConfig);
   const NameTable table = table_of(family_of(config));
   return std::make_unique<RenamedWeights>(TensorFiles(files_of(folder)), table, weights, folder);
 }
 
-TensorFiles open_hugging_face_tensors(const std::string& path) { return TensorFiles(files_of(without_prefix(path))); }
+TensorFiles open_hugging_face_tensors(const std::string& path) {
+  return TensorFiles(files_of(hugging_face_folder(path)));
+}
 
 }  // namespace partita

@@ -14,6 +14,9 @@ namespace partita {
 /// Begins the path of such a folder where another kind could stand.
 inline constexpr std::string_view kHuggingFace = "hf:";
 
+/// Returns the path without "hf:" at its start.
+std::string hugging_face_folder(const std::string& path);
+
 /// Files of such a folder: the model's configuration, its weights, or the list of files with them.
 inline constexpr const char *kHuggingFaceConfig = "config.json", *kHuggingFaceWeights = "model.safetensors",
                             *kHuggingFaceIndex = "model.safetensors.index.json";
