@@ -203,7 +203,9 @@ void write_ckpt(
     require_utf8(text);
   }
   CkptWriter writer(path, crc32);
-  for (const auto& [name, type] : types) {
+  for (const auto& entry : types) {  // clang before 16 lets no lambda capture the names of a structured binding
+    const std::string& name = entry.first;
+    const Type& type = entry.second;
     give(name, [&](const Array& array) {
       PARTITA_CHECK(array.type() == type, "tensor {} is {}, not {}", name, print(array.type()), print(type));
       int64_t at = 0;

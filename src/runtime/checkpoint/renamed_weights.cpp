@@ -102,7 +102,8 @@ void RenamedWeights::require_all(const std::vector<NamedType>& weights, const Na
     throw InvalidFile("[names] {}: tensor '{}' is no copy of '{}', got other elements, expected a model with both",
                       path, copy, whole);
   }
-  for (const auto& [name, type] : files_.types()) {
+  for (const auto& entry : files_.types()) {
+    const std::string& name = entry.first;
     if (used.contains(name) || copies.contains(name)) continue;
     candidates.push_back(name);
     const bool is_ignored = std::ranges::any_of(table.ignored, [&](const NamePattern& pattern) {
