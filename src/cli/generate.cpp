@@ -1,14 +1,16 @@
-// partita generate: text from a trained language model, one token after another.
+// partita generate: texts from a trained language model, one token after another.
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "base/philox.h"
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
+#include "cli/prompts.h"
 #include "cli/sampling.h"
 #include "cli/tokenizers/tokenizer.h"
 #include "cli/tokenizers/unicode_text.h"
@@ -22,8 +24,9 @@ constexpr int64_t kBytes = 256;
 
 struct GenerateFlags {
   JobFlags job;
-  std::string prompt = "\n", tokenizer;
+  std::string prompt = "\n", prompts, tokenizer;
   int64_t length = 200;
+  bool without_cache = false;
   Sampling sampling;
   std::vector<std::string> stop;
 };
@@ -91,7 +94,8 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
 /// Writes a text as it grows, up to a text that ends it.
 class StoppedText {
  public:
-  explicit StoppedText(const std::vector<std::string>& stops) : stops_(stops) {}
+  /// Both arguments outlive this object.
+  StoppedText(const std::vector<std::string>& stops, std::ostream& out) : stops_(stops), out_(out) {}
 
   /// Takes the whole text so far and writes what is new of it, but for what may be the begin of a text that ends it.
   /// Returns whether it has ended.
@@ -117,50 +121,88 @@ class StoppedText {
  private:
   void write(const std::string& text, size_t end) {
     if (end <= written_) return;
-    std::cout << std::string_view(text).substr(written_, end - written_) << std::flush;
+    out_ << std::string_view(text).substr(written_, end - written_) << std::flush;
     written_ = end;
   }
 
   const std::vector<std::string>& stops_;
+  std::ostream& out_;
   size_t written_ = 0;
 };
 
-void write_text(const GenerateFlags& flags, Model& model, const RowFormat& format, Tokenizer& tokenizer,
-                uint64_t seed) {
-  const int64_t window = format.text.tokens, vocabulary = format.classes;
-  Array tokens(Type{DType::i32, {1, window}});
-  const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
-  std::vector<int32_t> text;
-  if (const std::optional<size_t> at = find_invalid_utf8(flags.prompt); at && !tokenizer.takes_any_bytes()) {
-    throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
+/// A text that grows from a prompt.
+class GrowingText {
+ public:
+  /// Throws InvalidArgument for a prompt that the tokenizer does not take or that has no tokens. All arguments but the
+  /// prompt outlive this object.
+  GrowingText(const std::string& prompt, const GenerateFlags& flags, Tokenizer& tokenizer, uint64_t key,
+              std::ostream& out)
+      : flags_(flags), tokenizer_(tokenizer), key_(key), out_(flags.stop, out) {
+    if (const std::optional<size_t> at = find_invalid_utf8(prompt); at && !tokenizer.takes_any_bytes()) {
+      throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
+    }
+    tokenizer.encode(prompt, tokens_);
+    if (tokens_.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", prompt);
+    begin_ = tokenizer.decode(tokens_).size();
   }
-  tokenizer.encode(flags.prompt, text);
-  if (text.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", flags.prompt);
-  const uint64_t key = random_key(seed, "generate");
-  const size_t begin = tokenizer.decode(text).size();
-  const auto written = [&] { return tokenizer.decode(text).substr(begin); };  // a space may depend on the prompt
-  StoppedText out(flags.stop);
+
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  /// Draws the next token and writes what is new of the text. Returns nothing if it has ended.
+  std::optional<int32_t> grow(std::span<const float> logits) {
+    const auto known = static_cast<size_t>(tokenizer_.vocabulary());
+    const int32_t next = draw_token(logits.first(std::min(logits.size(), known)), tokens_, flags_.sampling, key_,
+                                    static_cast<uint64_t>(steps_++));
+    tokens_.push_back(next);
+    if (out_.take(written())) return std::nullopt;
+    if (steps_ < flags_.length) return next;
+    out_.finish(written());
+    return std::nullopt;
+  }
+
+ private:
+  /// Returns the text after the prompt. Its first space may depend on the prompt.
+  std::string written() { return tokenizer_.decode(tokens_).substr(begin_); }
+
+  const GenerateFlags& flags_;
+  Tokenizer& tokenizer_;
+  uint64_t key_;
+  StoppedText out_;
+  std::vector<int32_t> tokens_;
+  size_t begin_ = 0;
+  int64_t steps_ = 0;
+};
+
+/// Lengthens all texts. Throws what Model::generate throws.
+void grow_all(const GenerateFlags& flags, Model& model, std::vector<GrowingText>& texts) {
+  GenerateRequest request{.length = flags.length, .cache = !flags.without_cache};
+  for (const GrowingText& text : texts) request.texts.push_back(text.tokens());
+  model.generate(request, [&](size_t text, std::span<const float> logits) { return texts[text].grow(logits); });
+}
+
+/// Writes the text of one prompt as it grows.
+void write_text(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, uint64_t seed) {
+  std::vector<GrowingText> texts;
+  texts.emplace_back(flags.prompt, flags, tokenizer, random_key(seed, "generate"), std::cout);
   std::cout << flags.prompt;
-  for (int64_t step = 0; step < flags.length; ++step) {
-    const int64_t context = std::min(window, static_cast<int64_t>(text.size()));
-    std::copy_n(text.end() - context, context, tokens.as<int32_t>());  // tokens after the context are masked
-    const Array logits = cast(predict({{"tokens", tokens}}).at(0).second, DType::f32);
-    const std::span<const float> last(logits.as<float>() + (context - 1) * vocabulary,
-                                      static_cast<size_t>(std::min(vocabulary, tokenizer.vocabulary())));
-    const int32_t next = draw_token(last, text, flags.sampling, key, static_cast<uint64_t>(step));
-    text.push_back(next);
-    if (out.take(written())) break;
-    if (step + 1 == flags.length) out.finish(written());
-  }
+  grow_all(flags, model, texts);
   std::cout << "\n";
 }
 
-void run_generate(const GenerateFlags& flags) {
-  const Place started = this_place(), place = started.alone();
-  if (started.ranks() > 1) {
-    throw InvalidArgument("[generate] text is written by one process, got {} of {}, expected one", started.ranks(),
-                          started.launched->launcher);
+/// Writes a line of JSON for each prompt of the file, when all texts have ended.
+void write_texts(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, uint64_t seed) {
+  const std::vector<std::string> prompts = read_prompts(flags.prompts);
+  std::vector<std::ostringstream> outs(prompts.size());
+  std::vector<GrowingText> texts;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const std::string stream = i == 0 ? "generate" : fmt::format("generate {}", i);  // the first as alone
+    texts.emplace_back(prompts[i], flags, tokenizer, random_key(seed, stream), outs[i]);
   }
+  grow_all(flags, model, texts);
+  for (size_t i = 0; i < prompts.size(); ++i) std::cout << print_generated(prompts[i], outs[i].str()) << "\n";
+}
+
+void run_generate(const GenerateFlags& flags) {
+  const Place place = this_place();
   const ZooJob job(configuration(flags.job), place);
   if (printed_config(flags.job, job.config())) return;
   check(flags, job.model());
@@ -168,7 +210,22 @@ void run_generate(const GenerateFlags& flags) {
   if (weights.empty()) throw InvalidArgument("[generate] --load is required, got no weights, expected --load FILE");
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(flags, weights, job.model().rows.classes);
   Model model(job, place);
-  write_text(flags, model, job.data().format(), *tokenizer, job.config().training.seed);
+  const auto write = flags.prompts.empty() ? write_text : write_texts;
+  write(flags, model, *tokenizer, job.config().training.seed);
+}
+
+/// Whether an option of a job has a meaning for a generation.
+bool takes_option(const JobOption& option) {
+  switch (option.section) {
+    case OptionSection::plan:  // a step runs all texts as a whole
+      return option.name != "micro_batches" && option.name != "order" && option.name != "interleave" &&
+             option.name != "recompute" && option.name != "recompute_layers" && !option.name.starts_with("zero");
+    case OptionSection::ranks: return true;
+    case OptionSection::training: return option.name == "seed" || option.name == "dtype" || rounds_values(option);
+    case OptionSection::files:
+      return option.name.starts_with("load") || option.name == "adapters" || option.name == "log_dir";
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -176,12 +233,16 @@ void run_generate(const GenerateFlags& flags) {
 void add_generate(CLI::App& app) {
   const auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = add_command(app, "generate", "Write text with a trained language model", flags, run_generate);
-  add_job_flags(*command, flags->job, [](const JobOption& option) {
-    return option.key() == "files.load" || option.key() == "files.adapters" || option.key() == "training.seed" ||
-           option.key() == "ranks.threads" || option.key() == "ranks.device" || option.key() == "ranks.deterministic" ||
-           option.key() == "training.dtype" || rounds_values(option);
-  });
-  command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();
+  add_job_flags(*command, flags->job, takes_option);
+  CLI::Option* prompt = command->add_option("--prompt", flags->prompt, "Text to continue")->capture_default_str();
+  command
+      ->add_option(
+          "--prompts", flags->prompts,
+          "A text to continue in each line; of a .jsonl file in its \"prompt\". Writes a line of JSON for each")
+      ->type_name("FILE")
+      ->excludes(prompt);
+  command->add_flag("--no-cache", flags->without_cache,
+                    "Compute the whole text for each token, without a cache of keys and values");
   command->add_option("--length", flags->length, "Tokens to write, at most")->capture_default_str();
   command
       ->add_option("--tokenizer", flags->tokenizer,

@@ -9,6 +9,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/execute/interpreter.h"
 #include "runtime/execute/shard_copy.h"
+#include "training/made_outputs.h"
 
 namespace partita {
 namespace {
@@ -43,28 +44,6 @@ Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   Array part(type);
   copy_part(labels, own, part.data());
   return part;
-}
-
-/// Returns this rank's executor of the first stage with a node that makes the output `name`. Returns null if this rank
-/// does not run that stage or no stage has such a node.
-const StageExecutor* stage_that_makes(const Program& program, const Executor& executor, std::string_view name) {
-  const auto makes = [&](const Graph& graph) {
-    return std::ranges::any_of(graph.outputs, [&](const Output& output) {
-      return output.name == name && graph.values[static_cast<size_t>(output.value)].producer >= 0;
-    });
-  };
-  for (const StageProgram& stage : program.stages) {
-    if (!makes(stage.graph)) continue;
-    const auto own = std::find_if(executor.stages().begin(), executor.stages().end(),
-                                  [&](const auto& one) { return &one->local() == &stage.local; });
-    return own == executor.stages().end() ? nullptr : own->get();
-  }
-  return nullptr;
-}
-
-/// Whether this rank is the first of its stage: the one that passes on results that all ranks of the stage have.
-bool is_first(const StageExecutor& stage) {
-  return std::all_of(stage.coordinates().begin(), stage.coordinates().end(), [](int64_t at) { return at == 0; });
 }
 
 /// Returns the output of a program by which rows are counted: kLabelPlace, or "logits" where the host compares.

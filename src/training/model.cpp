@@ -220,4 +220,12 @@ Predictor Model::predictor(const std::vector<Column>& columns, int64_t rows) {
   return make_predictor(job_, states_, resume_.is_set(), columns, rows);
 }
 
+void Model::generate(const GenerateRequest& request, const ChooseToken& choose) {
+  if (rows_ == nullptr) {
+    throw InvalidArgument("[Model] no rows to know tokens from, got a network alone, expected a model of the zoo");
+  }
+  warn_of_oversubscription(job_.config, job_.place, job_.warn);
+  generate_tokens(job_, states_, resume_.is_set(), rows_->columns(), request, choose);
+}
+
 }  // namespace partita

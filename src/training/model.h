@@ -2,6 +2,7 @@
 // A network under a configuration that can be trained, evaluated and saved, on any number of ranks.
 
 #include "training/fit_options.h"
+#include "training/generation/generator.h"
 #include "training/model_states.h"
 #include "training/predictor.h"
 #include "training/resume_point.h"
@@ -92,6 +93,10 @@ class Model {
   /// keep the states, or OMP_THREAD_LIMIT is below the threads, RuntimeFailure(out_of_memory) as `train` does, and what
   /// `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
+
+  /// Lengthens texts of tokens under the plan of the configuration (training/generation/generator.h), with the weights
+  /// of `eval`. Throws as `generate_tokens` does, and InvalidArgument if the configuration names no rows.
+  void generate(const GenerateRequest& request, const ChooseToken& choose);
 
   /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
   /// model has states, the weights are checked and take effect at once, else in the next call that creates states.

@@ -23,14 +23,16 @@ LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, co
     // Each rank may name its own device of the same kind.
     fingerprint.emplace_back(option.key(), option.key() == "ranks.device" ? std::string(device_kind(text)) : text);
   }
+  if (rows != nullptr) {
+    fingerprint.emplace_back("rows", fmt::format("{}", rows->size()));
+    fingerprint.emplace_back("first rows", print_digest(digest_of_rows(rows, job.config.training.batch)));
+  }
   fingerprint.insert(
       fingerprint.end(),
       {{"graph", print_digest(digest_of(print(program.graph)))},
        {"plan", digest_of_stages([](const StageProgram& stage) { return print(stage.plan, stage.graph, all_ops()); })},
        {"local graph", digest_of_stages([](const StageProgram& stage) { return print(stage.local, all_ops()); })},
        {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
-       {"rows", fmt::format("{}", rows->size())},
-       {"first rows", print_digest(digest_of_rows(rows, job.config.training.batch))},
        {"weights", print_digest(digest_of(states))},
        {"program file", print_digest(digest_of_executable())}});
   return fingerprint;

@@ -11,7 +11,8 @@ struct TrainingRun;
 
 /// Returns the fingerprint of a program on `rows` that begins with `states`: the job's options except those of the
 /// console (and ranks.threads, unless `needs_equal_threads`), the number of rows, and digests of the program, the
-/// states, the first batch of rows and the executable file. Throws InvalidArgument if there are no rows, and what
+/// states, the first batch of rows and the executable file. `rows` null: it reads none. Throws InvalidArgument for rows
+/// of which there are none, and what
 /// reading rows throws (InvalidFile or InvalidArgument for an id that `checked_ids` refuses, or what a function that
 /// makes rows throws).
 LaunchFingerprint fingerprint_of(const ModelJob& job, const Program& program, const DatasetPtr& rows,

@@ -7,15 +7,14 @@
 #include "base/checksum.h"
 #include "base/same_file.h"
 #include "ir/ops/registry.h"
-#include "ir/optimizers/averages.h"
 #include "job/process.h"
 #include "job/program.h"
 #include "planner/plan_file/plan_file.h"
 #include "runtime/checkpoint/kinds.h"
 #include "runtime/checkpoint/weights.h"
-#include "runtime/execute/shard_copy.h"
 #include "runtime/launch/run_process.h"
 #include "training/configuration.h"
+#include "training/fill_states.h"
 #include "training/length_notes.h"
 #include "training/measures.h"
 #include "training/model_fingerprint.h"
@@ -131,28 +130,6 @@ TrainingPosition fresh_position(const ModelJob& job, const FitOptions& fit, bool
   run.info.training_loss = measures.training_loss;
   run.info.validation_loss = measures.validation_loss;
   return fresh;
-}
-
-/// Fills states with what the source has, if there is one, else with their initial values. An average begins as its
-/// parameter. The arguments outlive it.
-FillState fresh_states(const Graph& graph, uint64_t seed, const WeightSource* source) {
-  std::map<std::string, std::string> owners;  // by the name of an average
-  for (const State& state : graph.states) {
-    if (is_average(graph, state)) owners.emplace(graph.name_of(state), state.owner);
-  }
-  return [&graph, seed, source, owners](const std::string& name, const Box& box, DType dtype, void* to) {
-    const auto owner = owners.find(name);
-    const std::string& read = owner == owners.end() ? name : owner->second;
-    if (source != nullptr && source->has(read)) return source->read(read, box, dtype, to);
-    fill_initial(graph, seed, name, box, dtype, to);
-  };
-}
-
-/// Fills states with parts of whole ones, which outlive it.
-FillState states_from(const States& states) {
-  return [&states](const std::string& name, const Box& box, DType, void* to) {
-    copy_part(states.at(name).tensor(), box, to);
-  };
 }
 
 /// Returns the plan that the program runs, as a text for checkpoints; "" if it has none.

@@ -17,7 +17,8 @@ class TokenDecoder : public Layer {
 
   Value construct(Context& context, Value tokens) override {
     const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
-    if (seq != sizes_.seq) {
+    const bool is_part = context.places() && context.places()->cache > 0;  // of longer texts
+    if (is_part ? seq < 1 : seq != sizes_.seq) {
       throw InvalidArgument("[{}] wrong tokens, got {}, expected [batch,{}]", sizes_.model, print(tokens.type()),
                             sizes_.seq);
     }
@@ -26,6 +27,7 @@ class TokenDecoder : public Layer {
     Value positions;
     if (sizes_.has_positions) {
       positions = position_rows(context, "wpe.weight", sizes_.positions, {sizes_.seq, sizes_.hidden}, init);
+      if (context.places()) positions = apply("embedding", {positions, context.places()->positions});
     }
     Value x = apply("embedding", {table, tokens});
     if (positions) x = x + positions;

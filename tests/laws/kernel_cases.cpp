@@ -118,6 +118,21 @@ void add_norms(Cases& cases) {
   }
 }
 
+/// Adds attention whose queries see ranges of keys, some of them empty, in several blocks of queries.
+void add_attention_within(Cases& cases) {
+  const Attrs attrs(AttentionAttrs{.heads = 6, .kv_heads = 3});
+  for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>{300, 200}, {1, 70}, {130, 260}}) {
+    const Case forward(all_ops().at("attention_within"),
+                       Sample{{sample_of({2, queries, 48}), sample_of({2, keys, 24}), sample_of({2, keys, 15}),
+                               ids_of({2, queries}, keys), ids_of({2, queries}, keys + 20)},
+                              attrs});
+    cases.add_filled("attention_within", attrs, forward.inputs);
+    cases.add_filled("attention_within_grad", attrs,
+                     {forward.inputs[0], forward.inputs[1], forward.inputs[2], forward.outputs[0], forward.outputs[1],
+                      fill(sample_of(forward.outputs[0].shape()), 7), forward.inputs[3], forward.inputs[4]});
+  }
+}
+
 void add_transformers(Cases& cases) {
   for (const Shape& x : {Shape{300, 130}, Shape{7, 3, 33}}) {
     const SampleInput gamma = sample_of({x.back()});
@@ -151,7 +166,10 @@ void add_transformers(Cases& cases) {
     cases.add("attention_sums", attrs, {q, k, v, row});
     cases.add("attention_grad", attrs, {q, k, v, y, row, y});
   }
+  add_attention_within(cases);
   cases.add("rotary", Attrs(RotaryAttrs{.begin = 3}), {sample_of({2, 3, 17, 34})});
+  cases.add("rotary", Attrs(RotaryAttrs{.heads = 2}), {sample_of({3, 17, 68}), ids_of({3, 17}, 30)});
+  cases.add("write_rows", Attrs(), {sample_of({3, 40, 9}), sample_of({3, 7, 9}), ids_of({3, 7}, 45)});
   cases.add("rotary", Attrs(RotaryAttrs{.inverse = true, .heads = 5}), {sample_of({3, 40, 160})});
 }
 

@@ -118,6 +118,7 @@ const std::map<std::string, std::string>& without_gradient() {
       {"orthogonalize", "an update of an optimizer"},
       {"round", "mixed precision adds it after the graph is differentiated"},
       {"running_statistics", "states are no part of a loss"},
+      {"write_rows", "states are no part of a loss"},
   };
   return reasons;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/network/functions.h"
+#include "ir/ops/constant.h"
 
 namespace partita {
 namespace {
@@ -46,6 +47,15 @@ NamedValues build_losses(const Network& network, Context& context, Columns& colu
   return losses;
 }
 
+/// Returns the places of tokens whose texts begin in caches of `rows` rows: each sees the tokens up to its own.
+TokenPlaces places_in_cache(Columns& columns, int64_t rows) {
+  const Value positions = columns.as_given(kPositionColumn);
+  return {.positions = positions,
+          .first = constant(columns.builder(), 0, positions.type()),
+          .last = positions,
+          .cache = rows};
+}
+
 }  // namespace
 
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
@@ -55,11 +65,13 @@ Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& 
   Context context(builder, {.dtype = options.dtype,
                             .training = options.purpose == Purpose::training,
                             .statistics_groups = options.statistics_groups,
+                            .generates = options.purpose == Purpose::generation,
                             .seed = options.seed});
   builder.source = network.where();
   builder.scope = "net";
+  if (options.cache > 0) context.place(places_in_cache(columns, options.cache));
   const NamedValues outputs = network.forward()(context, columns);
-  if (options.purpose != Purpose::prediction) {
+  if (options.purpose == Purpose::training || options.purpose == Purpose::evaluation) {
     builder.scope = "loss";
     builder.source = network.where();
     for (const auto& [name, value] : build_losses(network, context, columns, outputs)) builder.output(name, value);

@@ -6,9 +6,10 @@
 namespace partita {
 
 /// Purpose of a graph. training: dropout, statistics of the batch, and a loss. evaluation: also a loss. prediction:
-/// only the outputs of the network.
-enum class Purpose { training, evaluation, prediction };
-constexpr auto value_names(Purpose) { return names("training", "evaluation", "prediction"); }
+/// only the outputs of the network. generation: the outputs for texts that grow, where no token changes what an earlier
+/// one gives: experts have room for every token.
+enum class Purpose { training, evaluation, prediction, generation };
+constexpr auto value_names(Purpose) { return names("training", "evaluation", "prediction", "generation"); }
 
 struct BuildOptions {
   int64_t batch = 32;           // rows of the global batch
@@ -17,7 +18,13 @@ struct BuildOptions {
   Purpose purpose = Purpose::training;
   int64_t statistics_groups = 1;  // groups of rows with separate statistics
   uint64_t seed = 1;
+  /// For a generation: rows of the caches of keys and values, states that the graph reads and writes. A column
+  /// kPositionColumn has the position of each token in its text. 0: no caches, rows are whole texts.
+  int64_t cache = 0;
 };
+
+/// Name of a column i32[s] with the positions of tokens.
+inline constexpr std::string_view kPositionColumn = "position";
 
 /// Returns the forward graph. It has an input [batch, ..row] per column that the network reads. Its outputs are, except
 /// for a prediction, the scalars of the network's loss function in its order, then the losses that layers added; then

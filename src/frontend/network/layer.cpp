@@ -203,6 +203,15 @@ void Context::update_statistic(const std::string& name, Value next) {
   throw unknown_name("[layer] unknown statistic", scoped(name), "one that statistic() has returned", names);
 }
 
+Value Context::cached(const std::string& name, Value rows) {
+  const Type& type = rows.type();
+  const Value entry = builder_.state(scoped(name), Type{type.dtype, {type.shape[0], places_->cache, type.shape[2]}},
+                                     {.kind = StateKind::cache, .requires_grad = false});
+  const Value written = builder_.apply("write_rows", {entry, rows, places_->positions});
+  builder_.store(entry, written);
+  return written;
+}
+
 void Context::add_loss(const std::string& name, Value mean, double weight) {
   if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
     throw InvalidArgument("[loss] '{}' is not a mean over the batch, got {}, expected a scalar float", name,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "base/call_location.h"
@@ -22,6 +23,13 @@ struct AddedLoss {
   Value weighted;  // with the losses' weights; empty unless a training is built
 };
 
+/// Where the tokens of a batch stand, if their order in a row does not say it alone.
+struct TokenPlaces {
+  Value positions;    // i32[b, s]: within the token's text
+  Value first, last;  // i32[b, s]: the keys that it sees, by their place in the row or in the cache
+  int64_t cache = 0;  // rows of the caches of keys and values; 0: they are those of the row
+};
+
 /// Precisions of the products in scopes, as the option `training.precision_of` has them: {"net/fc1", "bf16"}. A scope
 /// may have no nodes.
 using ScopePrecisions = std::vector<std::pair<std::string, std::string>>;
@@ -33,6 +41,7 @@ class Context {
     DType dtype = DType::f32;
     bool training = true;
     int64_t statistics_groups = 1;  // groups of rows with separate statistics
+    bool generates = false;         // texts grow: no token may change what an earlier one gives
     uint64_t seed = 1;              // seed of dropout
   };
 
@@ -97,6 +106,14 @@ class Context {
   bool states_are_frozen() const { return states_are_frozen_; }
   /// Returns the values that statistics will have after the step, of those that were updated.
   std::vector<Value> updated_statistics() const;
+  /// Sets the places of the tokens. Called before the network is built.
+  void place(const TokenPlaces& places) { places_ = places; }
+  /// Returns the places of the tokens; none if they are 0, 1, .. of their row.
+  const std::optional<TokenPlaces>& places() const { return places_; }
+  /// Returns the cache `scoped(name)` of the layer that is being built, [b, places()->cache, d], after `rows`[b, s, d]
+  /// were written to the positions of the tokens. It is a state: the next step reads what this one has written. Throws
+  /// InvalidArgument for a layer that is called twice, and if an input or another state has this name.
+  Value cached(const std::string& name, Value rows);
   /// Returns the number of the step, an i64 scalar: the state "step", which the training counts. Throws InvalidArgument
   /// if an input or a parameter is called "step".
   Value step();
@@ -136,6 +153,7 @@ class Context {
   std::vector<AddedLoss> added_losses_;
   ScopePrecisions precisions_;
   std::vector<std::pair<ValueId, ValueId>> given_;  // (value, input in its place)
+  std::optional<TokenPlaces> places_;
   bool states_are_frozen_ = false;
   std::shared_ptr<const AdapterOptions> adapters_;
   std::set<std::string> used_patterns_;  // each after the word of its list

@@ -10,7 +10,7 @@ std::string_view name_of(Phase phase) {
 }
 
 std::string_view name_of(StateKind kind) {
-  constexpr std::string_view names[] = {"parameter", "statistic", "optimizer", "counter"};
+  constexpr std::string_view names[] = {"parameter", "statistic", "optimizer", "counter", "cache"};
   return names[static_cast<int>(kind)];
 }
 

@@ -67,9 +67,9 @@ struct Input {
 };
 
 /// Role of a state. parameter: trained. statistic: running values of a norm. optimizer: what an optimizer keeps per
-/// parameter. counter: the step.
-enum class StateKind { parameter, statistic, optimizer, counter };
-/// Returns "parameter", "statistic", "optimizer" or "counter".
+/// parameter. counter: the step. cache: what a generation keeps of earlier tokens.
+enum class StateKind { parameter, statistic, optimizer, counter, cache };
+/// Returns "parameter", "statistic", "optimizer", "counter" or "cache".
 std::string_view name_of(StateKind kind);
 
 /// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),

@@ -153,7 +153,8 @@ State read_state(Scanner& text, const Type& type) {
   const std::string kind = text.word();
   bool known = kind == kOptimizerBefore;
   if (known) state.kind = StateKind::optimizer;
-  for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::optimizer, StateKind::counter}) {
+  for (StateKind candidate :
+       {StateKind::parameter, StateKind::statistic, StateKind::optimizer, StateKind::counter, StateKind::cache}) {
     if (name_of(candidate) != kind) continue;
     state.kind = candidate;
     known = true;

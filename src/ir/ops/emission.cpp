@@ -109,21 +109,39 @@ Hlo hlo_rows(const EmitCall& call, const Hlo& table, const Hlo& numbers) {
   return call.select(call.broadcast_in(is_row, dims, result.shape), found, zeros);
 }
 
+namespace {
+
+/// Returns rows[count, z] scattered into `x` by number. `combine`: lines of StableHLO that return an
+/// element from %a, the one there, and %b, the new one.
+Hlo scattered(const EmitCall& call, const Hlo& x, const Hlo& numbers, const Hlo& rows, const std::string& combine) {
+  const Type one{x.type.dtype, {}};
+  return call.body.add(
+      fmt::format("\"stablehlo.scatter\"({0}, {1}, {2}) ({{\n    ^bb0(%a: {3}, %b: {3}):\n{7}"
+                  "    }}) {{scatter_dimension_numbers = "
+                  "#stablehlo.scatter<update_window_dims = [{4}], inserted_window_dims = [0], "
+                  "scatter_dims_to_operand_dims = [0], index_vector_dim = {4}>, indices_are_sorted = false, "
+                  "unique_indices = false}} : {5} -> {6}",
+                  x.name, numbers.name, rows.name, hlo_type(one), rows.type.rank() - 1, hlo_types({x, numbers, rows}),
+                  hlo_type(x.type), combine),
+      x.type);
+}
+
+}  // namespace
+
 Hlo hlo_add_rows(const EmitCall& call, int64_t count, const Hlo& numbers, const Hlo& updates) {
   const DType wide = wide_type(updates.type.dtype);
   const Hlo rows = call.convert(updates, wide), start = call.splat(0, {wide, {count, updates.type.shape.back()}});
   if (start.type.elements() == 0) return call.convert(start, updates.type.dtype);
-  const int64_t last = updates.type.rank() - 1;
-  const Hlo sums = call.body.add(
-      fmt::format("\"stablehlo.scatter\"({0}, {1}, {2}) ({{\n    ^bb0(%a: {3}, %b: {3}):\n      %sum = stablehlo.add "
-                  "%a, %b : {3}\n      stablehlo.return %sum : {3}\n    }}) {{scatter_dimension_numbers = "
-                  "#stablehlo.scatter<update_window_dims = [{4}], inserted_window_dims = [0], "
-                  "scatter_dims_to_operand_dims = [0], index_vector_dim = {4}>, indices_are_sorted = false, "
-                  "unique_indices = false}} : {5} -> {6}",
-                  start.name, numbers.name, rows.name, hlo_type({wide, {}}), last, hlo_types({start, numbers, rows}),
-                  hlo_type(start.type)),
-      start.type);
+  const std::string type = hlo_type({wide, {}});
+  const Hlo sums =
+      scattered(call, start, numbers, rows,
+                fmt::format("      %sum = stablehlo.add %a, %b : {0}\n      stablehlo.return %sum : {0}\n", type));
   return call.convert(sums, updates.type.dtype);
+}
+
+Hlo hlo_set_rows(const EmitCall& call, const Hlo& x, const Hlo& numbers, const Hlo& rows) {
+  return scattered(call, x, numbers, rows,
+                   fmt::format("      stablehlo.return %b : {}\n", hlo_type({x.type.dtype, {}})));
 }
 
 Hlo hlo_rows_of_groups(const EmitCall& call, const Hlo& ids, int64_t groups, int64_t begin, int64_t rows) {

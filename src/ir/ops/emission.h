@@ -36,6 +36,10 @@ Hlo hlo_rows(const EmitCall& call, const Hlo& table, const Hlo& numbers);
 /// outside of the table are left out. The order of the sum is not fixed.
 Hlo hlo_add_rows(const EmitCall& call, int64_t count, const Hlo& numbers, const Hlo& updates);
 
+/// Returns x[count, z] with rows[n, z] in place of its rows numbers[n]. Numbers outside of x are left out; of equal
+/// ones the last row counts on a CPU, any of them on other devices.
+Hlo hlo_set_rows(const EmitCall& call, const Hlo& x, const Hlo& numbers, const Hlo& rows);
+
 /// Returns a number of a row of [groups * rows, z] for each of `ids`, in `groups` groups of equal size one after
 /// another: that of row id - begin of its group, or -1 if the group has no such row.
 Hlo hlo_rows_of_groups(const EmitCall& call, const Hlo& ids, int64_t groups, int64_t begin, int64_t rows);

@@ -22,7 +22,8 @@ TEST(OpTraits, BelongToTheseOps) {
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.is_sum; }), "add");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.moves_elements; }),
             "broadcast_to cast concat reshape reverse transpose");
-  EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.is_selected_for_recompute; }), "attention");
+  EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.is_selected_for_recompute; }),
+            "attention attention_within");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.degree != nullptr; }),
             "add broadcast_to cast div equal maximum mul neg reduce reshape scale select shared_maximum sub");
   EXPECT_EQ(names_of([](const OpTraits& traits) { return traits.share_of_mean != nullptr; }), "reduce");

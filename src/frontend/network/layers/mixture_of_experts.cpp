@@ -9,6 +9,12 @@
 namespace partita {
 namespace {
 
+/// Returns the slots of each expert for a group of tokens. In a generation they do not depend on the tokens that come
+/// together.
+int64_t slots_of(const Context& context, const MixtureOfExpertsOptions& options, int64_t tokens) {
+  return context.options().generates ? tokens : expert_capacity(options, tokens);
+}
+
 /// Routes x[b, s, width]: returns two values [b, s, top_k]: the slots that each token's experts gave it, and the
 /// weights of these experts. Adds the balance loss if its weight is above 0.
 class Router : public Layer {
@@ -24,7 +30,7 @@ class Router : public Layer {
     if (options_.balance > 0) {
       context.add_loss("balance", balance(probabilities, experts), options_.balance);
     }
-    const AssignSlotsAttrs slots{.experts = options_.experts, .capacity = expert_capacity(options_, x.shape()[1])};
+    const AssignSlotsAttrs slots{.experts = options_.experts, .capacity = slots_of(context, options_, x.shape()[1])};
     // With one choice the probability itself; divided by itself it would give the router no gradient.
     const Value weights = options_.top_k == 1 ? chosen : chosen / reduce_sum(chosen, {-1}, /*keep_dims=*/true);
     return {apply("assign_slots", {experts}, slots), weights};
@@ -131,7 +137,7 @@ Value MixtureOfExperts::construct(Context& context, Value x) {
     throw InvalidArgument("[experts] wrong operand, got {}, expected [batch, tokens, width]", print(x.type()));
   }
   const int64_t batch = x.shape()[0], tokens = x.shape()[1], width = x.shape()[2];
-  const int64_t experts = options_.experts, capacity = expert_capacity(options_, tokens);
+  const int64_t experts = options_.experts, capacity = slots_of(context, options_, tokens);
   const std::vector<Value> routes = context.call("router", *router_, std::vector<Value>{x});
   // [b, experts * slots, width], and [experts, b * slots, width] for the products of each expert.
   const Value sent = apply("dispatch", {x, routes[0]}, DispatchAttrs{.size = experts * capacity});

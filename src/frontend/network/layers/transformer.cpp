@@ -65,9 +65,16 @@ void MultiHeadAttention::check(const std::vector<Value>& inputs) const {
 }
 
 Value MultiHeadAttention::mixed(Context& context, Value q, Value k, Value v) const {
-  const AttentionAttrs attrs{
+  AttentionAttrs attrs{
       .heads = heads_, .causal = options_.causal, .scale = options_.scale, .kv_heads = options_.kv_heads};
-  return context.builder().apply_all("attention", {q, k, v}, attrs)[0];
+  if (!context.places()) return context.builder().apply_all("attention", {q, k, v}, attrs)[0];
+  attrs.causal = false;  // the places say it
+  const TokenPlaces& places = *context.places();
+  if (places.cache > 0) {
+    k = context.cached("keys", k);
+    v = context.cached("values", v);
+  }
+  return context.builder().apply_all("attention_within", {q, k, v, places.first, places.last}, attrs)[0];
 }
 
 Value MultiHeadAttention::mixed(Value q, Value k, Value v, Value bias) const {
@@ -92,7 +99,9 @@ Value MultiHeadAttention::placed(Context& context, const char* norm, Value x, in
   }
   if (options_.rotary_base == 0) return x;
   const auto& [factor, low, high, trained] = options_.rotary_scaling;
-  return apply("rotary", {x},
+  std::vector<Value> operands{x};
+  if (context.places()) operands.push_back(context.places()->positions);
+  return apply("rotary", operands,
                RotaryAttrs{.base = options_.rotary_base,
                            .heads = heads,
                            .factor = factor,
@@ -103,6 +112,12 @@ Value MultiHeadAttention::placed(Context& context, const char* norm, Value x, in
 
 std::vector<Value> MultiHeadAttention::construct_all(Context& context, const std::vector<Value>& inputs) {
   check(inputs);
+  if (context.places() && (!options_.causal || inputs.size() > 1)) {
+    throw InvalidArgument(
+        "[attention] places of tokens are for causal attention of x to itself, got causal={} and {} inputs, expected "
+        "true and 1",
+        options_.causal, inputs.size());
+  }
   const Value x = inputs[0], memory = inputs.size() > 1 ? inputs[1] : x;
   const int64_t width = x.shape()[2], kv_heads = options_.kv_heads > 0 ? options_.kv_heads : heads_;
   const int64_t head_width = options_.head_width > 0 ? options_.head_width : width / heads_;

@@ -35,9 +35,11 @@ struct AttentionOptions {
 /// be used with it. By default k has no bias: without rotary positions it would shift all scores of a query equally,
 /// which softmax ignores, and an optimizer that divides by the gradient's size would turn the rounding errors of its
 /// zero gradient into steps. With `head_norm`, q_norm and k_norm are RMS norms of each head before the rotation.
+/// Where the context has places of tokens, causal attention obeys them, and keeps keys and values in the caches "keys"
+/// and "values" if it is to.
 /// `construct_all` throws InvalidArgument for no input or more than three, if x does not have three dimensions, the
 /// heads do not divide the width (with `head_width` 0), those of k and v do not divide the heads, or a third input
-/// comes with `causal` or `kv_heads`.
+/// comes with `causal` or `kv_heads`, and for places of tokens without `causal`, with a second input or with a third.
 class MultiHeadAttention : public Layer {
  public:
   explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},

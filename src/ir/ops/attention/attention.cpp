@@ -1,10 +1,9 @@
 // Scaled dot-product attention (Vaswani et al., 2017). Heads are a factor of the last dimension. So projections need no
 // transpose, and cutting a projection's columns cuts the heads.
 
-#include "ir/ops/attention/attention.h"
-
 #include <cmath>
-#include <limits>
+
+#include "ir/ops/attention/attention_loops.h"
 
 namespace partita {
 namespace {
@@ -69,6 +68,25 @@ Type lse_type(const AttentionSizes& sizes, DType dtype) {
   return {wide_type(dtype), {sizes.batch, sizes.heads, sizes.queries}};
 }
 
+std::vector<Type> attention_types(std::string_view op, const OpCall& call) {
+  require_attention(op, call, call.inputs[2]);
+  const Type &q = call.inputs[0], &v = call.inputs[2];
+  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
+  return {Type{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse_type(sizes, q.dtype)};
+}
+
+std::vector<Type> attention_grad_types(std::string_view op, const OpCall& call) {
+  require_attention(op, call, call.inputs[2]);
+  const Type &q = call.inputs[0], &v = call.inputs[2];
+  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
+  const Type y{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse = lse_type(sizes, q.dtype);
+  if (call.inputs[3] != y || call.inputs[4] != lse || call.inputs[5] != y) {
+    reject(op, "operands do not fit q, k and v", print(call.inputs),
+           fmt::format("y and d_y {}, lse {}", print(y), print(lse)));
+  }
+  return {q, call.inputs[1], v};
+}
+
 AttentionHead AttentionSizes::head(int64_t pair) const {
   const int64_t b = pair / heads, h = pair % heads, kv = h / group();
   return {b * queries * q_row() + h * width, b * keys * k_row() + kv * width, b * keys * v_row() + kv * value_width,
@@ -96,14 +114,12 @@ namespace {
 constexpr auto kAttention = "attention";
 
 std::vector<Type> infer_attention(const OpCall& call) {
-  require_attention(kAttention, call, call.inputs[2]);
+  std::vector<Type> types = attention_types(kAttention, call);
   const int64_t begin = call.attrs.as<AttentionAttrs>().begin;
   if (begin < 0) {
     reject(kAttention, "the first query sees no key", fmt::format("begin {}", begin), "0 or more");
   }
-  const Type &q = call.inputs[0], &v = call.inputs[2];
-  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
-  return {Type{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse_type(sizes, q.dtype)};
+  return types;
 }
 
 std::vector<Value> grad_attention(const GradCall& call) {
@@ -123,32 +139,7 @@ std::vector<Value> grad_attention(const GradCall& call) {
 
 constexpr auto run_attention = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
-  const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
-  const double scale = sizes.scale(attrs);
-  std::vector<double> scores(sizes.keys), sums(sizes.value_width);
-  for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
-    const AttentionHead at = sizes.head(pair);
-    const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
-    T* y = out[0].as<T>() + at.y;
-    auto* lse = out[1].as<T>() + at.lse;
-    for (int64_t i = 0; i < sizes.queries; ++i) {
-      const int64_t seen = sizes.seen(attrs, i);
-      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-      for (int64_t j = 0; j < seen; ++j) {
-        scores[j] = 0;
-        for (int64_t d = 0; d < sizes.width; ++d) scores[j] += double(q[i * q_row + d]) * double(k[j * k_row + d]);
-        scores[j] *= scale;
-        largest = std::max(largest, scores[j]);
-      }
-      for (int64_t j = 0; j < seen; ++j) sum += scores[j] = std::exp(scores[j] - largest);
-      lse[i] = static_cast<T>(largest + std::log(sum));
-      std::ranges::fill(sums, 0);
-      for (int64_t j = 0; j < seen; ++j) {
-        for (int64_t e = 0; e < sizes.value_width; ++e) sums[e] += scores[j] / sum * double(v[j * v_row + e]);
-      }
-      for (int64_t e = 0; e < sizes.value_width; ++e) y[i * y_row + e] = T(sums[e]);
-    }
-  }
+  attend<T>(sizes, sizes.scale(attrs), SeenKeys(attrs, sizes), in, out);
 };
 
 OpDef attention_op() {
@@ -177,62 +168,11 @@ OpDef attention_op() {
 
 constexpr auto kAttentionGrad = "attention_grad";
 
-std::vector<Type> infer_attention_grad(const OpCall& call) {
-  require_attention(kAttentionGrad, call, call.inputs[2]);
-  const Type &q = call.inputs[0], &v = call.inputs[2];
-  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
-  const Type y{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse = lse_type(sizes, q.dtype);
-  if (call.inputs[3] != y || call.inputs[4] != lse || call.inputs[5] != y) {
-    reject(kAttentionGrad, "operands do not fit q, k and v", print(call.inputs),
-           fmt::format("y and d_y {}, lse {}", print(y), print(lse)));
-  }
-  return {q, call.inputs[1], v};
-}
+std::vector<Type> infer_attention_grad(const OpCall& call) { return attention_grad_types(kAttentionGrad, call); }
 
-/// Computes, with p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
-/// d_k = scale d_scores^T q.
 constexpr auto run_attention_grad = []<class T>(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
-  const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
-  const double scale = sizes.scale(attrs);
-  std::vector<double> d_k(sizes.keys * sizes.width), d_v(sizes.keys * sizes.value_width), d_q(sizes.width);
-  for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
-    const AttentionHead at = sizes.head(pair);
-    const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
-    const T *y = in[3].as<T>() + at.y, *d_y = in[5].as<T>() + at.y;
-    const auto* lse = in[4].as<T>() + at.lse;
-    if (pair % sizes.group() == 0) {  // the first head with this k and v
-      std::ranges::fill(d_k, 0);
-      std::ranges::fill(d_v, 0);
-    }
-    for (int64_t i = 0; i < sizes.queries; ++i) {
-      std::ranges::fill(d_q, 0);
-      double shared = 0;
-      for (int64_t e = 0; e < sizes.value_width; ++e) shared += double(d_y[i * y_row + e]) * double(y[i * y_row + e]);
-      for (int64_t j = 0; j < sizes.seen(attrs, i); ++j) {
-        double score = 0, d_p = 0;
-        for (int64_t d = 0; d < sizes.width; ++d) score += double(q[i * q_row + d]) * double(k[j * k_row + d]);
-        const double p = std::exp(score * scale - double(lse[i]));
-        for (int64_t e = 0; e < sizes.value_width; ++e) {
-          d_p += double(d_y[i * y_row + e]) * double(v[j * v_row + e]);
-          d_v[j * sizes.value_width + e] += p * double(d_y[i * y_row + e]);
-        }
-        const double d_score = p * (d_p - shared) * scale;
-        for (int64_t d = 0; d < sizes.width; ++d) {
-          d_q[d] += d_score * double(k[j * k_row + d]);
-          d_k[j * sizes.width + d] += d_score * double(q[i * q_row + d]);
-        }
-      }
-      for (int64_t d = 0; d < sizes.width; ++d) out[0].as<T>()[at.q + i * q_row + d] = T(d_q[d]);
-    }
-    if ((pair + 1) % sizes.group() != 0) continue;
-    for (int64_t j = 0; j < sizes.keys; ++j) {
-      for (int64_t d = 0; d < sizes.width; ++d) out[1].as<T>()[at.k + j * k_row + d] = T(d_k[j * sizes.width + d]);
-      for (int64_t e = 0; e < sizes.value_width; ++e) {
-        out[2].as<T>()[at.v + j * v_row + e] = T(d_v[j * sizes.value_width + e]);
-      }
-    }
-  }
+  attend_back<T>(sizes, sizes.scale(attrs), SeenKeys(attrs, sizes), in, out);
 };
 
 OpDef attention_grad_op() {

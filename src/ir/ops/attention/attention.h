@@ -81,7 +81,7 @@ struct AttentionSizes {
   /// Returns the offsets of pair `batch row * heads + head of q`.
   AttentionHead head(int64_t pair) const;
 
-  /// Returns how many keys, from the first on, the local query `i` sees.
+  /// Returns how many keys, from the first on, the local query `i` sees by the attributes.
   int64_t seen(const AttentionAttrs& attrs, int64_t i) const {
     return attrs.causal ? std::clamp<int64_t>(attrs.begin + i + 1, 0, keys) : keys;
   }
@@ -91,10 +91,41 @@ struct AttentionSizes {
 /// Returns the sizes of a call that passed `require_attention`.
 AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v);
 
+/// Keys from `begin` to before `end`.
+struct KeyRange {
+  int64_t begin = 0, end = 0;
+  int64_t count() const { return end - begin; }
+};
+
+/// The keys that each query sees: those that the attributes say, or, with `first` and `last`[b, q], the keys from the
+/// one to the other, both included. A query whose last key is before its first, or whose keys do not exist, sees none.
+class SeenKeys {
+ public:
+  SeenKeys(const AttentionAttrs& attrs, const AttentionSizes& sizes, const int32_t* first = nullptr,
+           const int32_t* last = nullptr)
+      : attrs_(attrs), sizes_(sizes), first_(first), last_(last) {}
+
+  KeyRange of(int64_t batch_row, int64_t query) const {
+    if (first_ == nullptr) return {0, sizes_.seen(attrs_, query)};
+    const int64_t at = batch_row * sizes_.queries + query;
+    const int64_t end = std::clamp<int64_t>(int64_t{last_[at]} + 1, 0, sizes_.keys);
+    return {std::clamp<int64_t>(first_[at], 0, end), end};
+  }
+
+ private:
+  AttentionAttrs attrs_;
+  AttentionSizes sizes_;
+  const int32_t *first_, *last_;
+};
+
 /// Returns an op of attention with `operands` operands, which begin with q and k.
 OpDef attention_part(const char* name, const char* summary, size_t operands);
 /// Checks that q and k, operands 0 and 1, and v fit each other and the attributes. Throws InvalidArgument otherwise.
 void require_attention(std::string_view op, const OpCall& call, const Type& v);
+/// Return the types of the results of attention and of its gradient. Throw InvalidArgument, in the name of `op`, for
+/// operands that do not fit each other or the attributes.
+std::vector<Type> attention_types(std::string_view op, const OpCall& call);
+std::vector<Type> attention_grad_types(std::string_view op, const OpCall& call);
 /// Returns the type of lse[b, heads, q]: the logarithm of the sum of the exponentials of each query's scores.
 Type lse_type(const AttentionSizes& sizes, DType dtype);
 /// Returns the rule of an op on q, k and v from its shorthand `text`, with h heads of k and v and g heads of q for
@@ -106,6 +137,9 @@ Attrs localize_attention(const Attrs& given, const Shard& shard);
 /// Write attention and its gradient as StableHLO.
 std::vector<Hlo> emit_attention(const EmitCall& call);
 std::vector<Hlo> emit_attention_grad(const EmitCall& call);
+/// Write attention with the ranges of keys that queries see, and its gradient, as StableHLO.
+std::vector<Hlo> emit_attention_within(const EmitCall& call);
+std::vector<Hlo> emit_attention_within_grad(const EmitCall& call);
 /// Say how cuDNN computes attention and its gradient: in one kernel each, without the scores in memory.
 CudnnCall cudnn_attention();
 CudnnCall cudnn_attention_grad();
@@ -113,9 +147,10 @@ CudnnCall cudnn_attention_grad();
 std::vector<Hlo> emit_attention_max(const EmitCall& call);
 std::vector<Hlo> emit_attention_sums(const EmitCall& call);
 std::vector<Hlo> emit_attention_finish(const EmitCall& call);
-/// Builds attention_grad from ops that have gradients.
+/// Build attention_grad and attention_within_grad from ops that have gradients.
 std::vector<Value> attention_grad_formula(const ExpandCall& call);
-/// Returns the gradients of q and k through lse, result 1 of attention, whose gradient has arrived.
+std::vector<Value> attention_within_grad_formula(const ExpandCall& call);
+/// Returns the gradients of q and k through lse, result 1 of attention or attention_within, whose gradient has arrived.
 std::pair<Value, Value> gradients_of_lse(const GradCall& call);
 /// Builds attention from ops that allow its keys to be cut. Returns y and lse, the results of attention.
 std::vector<Value> expand_attention(const ExpandCall& call);

@@ -16,8 +16,10 @@ constexpr double kHidden = -1e30;  // a score whose exponential is 0
 /// its group, follow each other in `positions`.
 class Heads {
  public:
-  Heads(const BuildCall& call, Value q, Value k, Value v)
+  /// `ranges`: the operand with the first key that each query sees, which the last keys follow; 0 = none.
+  Heads(const BuildCall& call, Value q, Value k, Value v, size_t ranges)
       : call_(call),
+        ranges_(ranges),
         attrs_(call.attrs.as<AttentionAttrs>()),
         sizes_(attention_sizes(attrs_, q.type(), k.type(), v.type())),
         wide_(wide_type(q.dtype())),
@@ -56,14 +58,14 @@ class Heads {
   Value probabilities(Value lse) const {
     const Value scores = scaled(product(q_, k_, false, true));
     Value rest = call_.apply("sub", {scores, of_lse(lse)});
-    if (attrs_.causal) {
-      const Shape line{sizes_.queries, 1}, keys{1, sizes_.keys};
-      const Value last = call_.apply("iota", {}, IotaAttrs{.axis = 0, .begin = attrs_.begin, .shape = line});
-      const Value key = call_.apply("iota", {}, IotaAttrs{.axis = 1, .shape = keys});
-      const Shape apart{sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries, sizes_.keys};
-      const Value hidden = constant(call_.builder, kHidden, Type{wide_, {}});
-      const Value seen = call_.apply("select", {call_.apply("greater", {key, last}), hidden, reshape(rest, apart)});
-      rest = reshape(seen, by_head(rows(), sizes_.keys));
+    if (ranges_ > 0) {
+      const Shape line{sizes_.batch, 1, 1, sizes_.queries, 1};
+      const auto bound = [&](size_t operand) { return reshape(call_.inputs[operand], line); };
+      rest = hidden(hidden(rest, "greater", bound(ranges_ + 1)), "less", bound(ranges_));
+    } else if (attrs_.causal) {
+      const Shape line{sizes_.queries, 1};
+      rest =
+          hidden(rest, "greater", call_.apply("iota", {}, IotaAttrs{.axis = 0, .begin = attrs_.begin, .shape = line}));
     }
     return call_.apply("exp", {rest});
   }
@@ -71,6 +73,15 @@ class Heads {
   const AttentionSizes& sizes() const { return sizes_; }
 
  private:
+  /// Returns scores with kHidden for keys whose number has the relation `is` to `bound`.
+  Value hidden(Value scores, const char* is, Value bound) const {
+    const DType numbers = bound.dtype();
+    const Value key = call_.apply("iota", {}, IotaAttrs{.axis = 1, .dtype = numbers, .shape = {1, sizes_.keys}});
+    const Shape apart{sizes_.batch, sizes_.kv_heads, sizes_.group(), sizes_.queries, sizes_.keys};
+    const Value least = constant(call_.builder, kHidden, Type{wide_, {}});
+    const Value kept = call_.apply("select", {call_.apply(is, {key, bound}), least, reshape(scores, apart)});
+    return reshape(kept, by_head(rows(), sizes_.keys));
+  }
   int64_t rows() const { return sizes_.group() * sizes_.queries; }
   Shape by_head(int64_t positions, int64_t width) const { return {sizes_.batch, sizes_.kv_heads, positions, width}; }
   Value reshape(Value value, const Shape& shape) const {
@@ -81,16 +92,15 @@ class Heads {
   }
 
   const BuildCall& call_;
+  size_t ranges_;
   AttentionAttrs attrs_;
   AttentionSizes sizes_;
   DType wide_, narrow_;
   Value q_, k_;
 };
 
-}  // namespace
-
-std::vector<Value> attention_grad_formula(const ExpandCall& call) {
-  const Heads heads(call, call.inputs[0], call.inputs[1], call.inputs[2]);
+std::vector<Value> gradients_of(const ExpandCall& call, size_t ranges) {
+  const Heads heads(call, call.inputs[0], call.inputs[1], call.inputs[2], ranges);
   const int64_t width = heads.sizes().width, value_width = heads.sizes().value_width;
   const Value v = heads.of_keys(call.inputs[2], value_width), y = heads.of_queries(call.inputs[3], value_width);
   const Value d_y = heads.of_queries(call.inputs[5], value_width), p = heads.probabilities(call.inputs[4]);
@@ -103,8 +113,14 @@ std::vector<Value> attention_grad_formula(const ExpandCall& call) {
           heads.to_keys(heads.product(p, d_y, true, false), value_width)};
 }
 
+}  // namespace
+
+std::vector<Value> attention_grad_formula(const ExpandCall& call) { return gradients_of(call, /*ranges=*/0); }
+
+std::vector<Value> attention_within_grad_formula(const ExpandCall& call) { return gradients_of(call, /*ranges=*/6); }
+
 std::pair<Value, Value> gradients_of_lse(const GradCall& call) {
-  const Heads heads(call, call.inputs[0], call.inputs[1], call.inputs[2]);
+  const Heads heads(call, call.inputs[0], call.inputs[1], call.inputs[2], call.inputs.size() > 3 ? 3 : 0);
   const int64_t width = heads.sizes().width;
   const Value p = heads.probabilities(call.outputs[1]);
   const Value d_scores = heads.scaled(call.apply("mul", {p, heads.of_lse(call.d_outputs[1])}));

@@ -14,8 +14,10 @@ namespace {
 
 class AttentionEmitter {
  public:
-  explicit AttentionEmitter(const EmitCall& call)
+  /// `ranges`: the operand with the first key that each query sees, which the last keys follow; 0 = none.
+  explicit AttentionEmitter(const EmitCall& call, size_t ranges = 0)
       : call_(call),
+        ranges_(ranges),
         attrs_(call.attrs.as<AttentionAttrs>()),
         sizes_(attention_sizes(attrs_, call.inputs[0].type, call.inputs[1].type,
                                call.inputs[std::min<size_t>(2, call.inputs.size() - 1)].type)),
@@ -26,10 +28,10 @@ class AttentionEmitter {
   std::vector<Hlo> forward() const {
     const Hlo scores = this->scores();
     const Type row{wide_, {}};
-    const Hlo largest = call_.reduce(scores, "maximum", call_.splat(-kInfinity, row), {4});
+    const Hlo largest = of_blind(call_.reduce(scores, "maximum", call_.splat(-kInfinity, row), {4}), -kInfinity, 0);
     const Traced shifted = Traced(call_, scores) - Traced(call_, spread(largest));
     const Hlo powers = exp_of(shifted).as(call_, scores.type);
-    const Hlo sum = call_.reduce(powers, "add", call_.splat(0, row), {4});
+    const Hlo sum = of_blind(call_.reduce(powers, "add", call_.splat(0, row), {4}), 0, 1);
     const Hlo shares = call_.body.add_same("stablehlo.divide", {powers, spread(sum)});
     const Hlo y = dot(shares, values(), "[0, 1] x [0, 2]", "[4] x [1]",
                       {sizes_.batch, sizes_.kv_heads, sizes_.queries, sizes_.group(), sizes_.value_width});
@@ -107,12 +109,28 @@ class AttentionEmitter {
   Hlo scores() const {
     const Hlo products = dot(queries(), keys(), "[0, 2] x [0, 2]", "[4] x [3]", pairs_);
     const Hlo scaled = (Traced(call_, products) * sizes_.scale(attrs_)).as(call_, products.type);
+    if (ranges_ > 0) {
+      const Type numbers{DType::i32, pairs_};
+      const Hlo key = hlo_iota(call_, 4, numbers);
+      const Hlo from = call_.broadcast_in(call_.inputs[ranges_], {0, 2}, pairs_),
+                to = call_.broadcast_in(call_.inputs[ranges_ + 1], {0, 2}, pairs_);
+      const Hlo seen =
+          call_.body.add_same("stablehlo.and", {call_.compare("GE", key, from), call_.compare("LE", key, to)});
+      return call_.select(seen, scaled, call_.splat(-kInfinity, scaled.type));
+    }
     if (!attrs_.causal) return scaled;
     const Type positions{DType::i64, pairs_};
     const Hlo own = call_.body.add_same("stablehlo.add",
                                         {hlo_iota(call_, 2, positions), call_.splat_integer(attrs_.begin, positions)});
     return call_.select(call_.compare("LE", hlo_iota(call_, 4, positions), own), scaled,
                         call_.splat(-kInfinity, scaled.type));
+  }
+
+  /// Returns a reduction of scores with `other` for queries that see no key, whose reduction is `none`.
+  Hlo of_blind(const Hlo& reduced, double none, double other) const {
+    if (ranges_ == 0) return reduced;
+    return call_.select(call_.compare("EQ", reduced, call_.splat(none, reduced.type)), call_.splat(other, reduced.type),
+                        reduced);
   }
 
   /// Returns one number for each query repeated for all keys.
@@ -138,6 +156,7 @@ class AttentionEmitter {
   Hlo back(const Hlo& x, const Type& type) const { return call_.convert(call_.reshape(x, type.shape), type.dtype); }
 
   const EmitCall& call_;
+  const size_t ranges_;
   const AttentionAttrs& attrs_;
   const AttentionSizes sizes_;
   const DType wide_;
@@ -149,6 +168,10 @@ class AttentionEmitter {
 std::vector<Hlo> emit_attention(const EmitCall& call) { return AttentionEmitter(call).forward(); }
 
 std::vector<Hlo> emit_attention_grad(const EmitCall& call) { return AttentionEmitter(call).backward(); }
+
+std::vector<Hlo> emit_attention_within(const EmitCall& call) { return AttentionEmitter(call, 3).forward(); }
+
+std::vector<Hlo> emit_attention_within_grad(const EmitCall& call) { return AttentionEmitter(call, 6).backward(); }
 
 std::vector<Hlo> emit_attention_max(const EmitCall& call) { return AttentionEmitter(call).largest(); }
 

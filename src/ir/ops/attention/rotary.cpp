@@ -33,6 +33,12 @@ std::vector<Type> infer_rotary(const OpCall& call) {
   if (attrs.begin < 0 || attrs.begin > std::numeric_limits<int64_t>::max() - x.shape[x.rank() - 2]) {
     reject("rotary", "bad begin", fmt::format("{}", attrs.begin), "at least 0, with positions that an i64 holds");
   }
+  if (call.inputs.size() == 1) return {x};
+  const Type positions{DType::i32, Shape(x.shape.begin(), x.shape.end() - 1)};
+  if (call.inputs[1] != positions) {
+    reject("rotary", "positions do not fit x", print(call.inputs[1]), print(positions));
+  }
+  if (attrs.begin != 0) reject("rotary", "positions are data", fmt::format("begin {}", attrs.begin), "begin 0");
   return {x};
 }
 
@@ -43,10 +49,14 @@ constexpr auto run_rotary = []<class T>(const RotaryAttrs& attrs, Inputs in, Out
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
   const int64_t pairs = type.shape.back() / attrs.heads / 2;
-  const Rotations<T> rotations(attrs, positions, pairs);
+  const int32_t* given = in.size() > 1 ? in[1].as<int32_t>() : nullptr;
+  const Rotations<T> rotations(attrs, given == nullptr ? positions : 0, pairs);
+  std::vector<T> own(static_cast<size_t>(2 * pairs));
   for (int64_t head = 0; head < total / (2 * pairs); ++head, x += 2 * pairs, y += 2 * pairs) {
-    const int64_t position = head / attrs.heads % positions;
-    const T *cosine = rotations.cosine(position), *sine = rotations.sine(position);
+    const int64_t row = head / attrs.heads, position = row % positions;
+    if (given != nullptr) rotations.turn(given[row], own.data(), own.data() + pairs);
+    const T* cosine = given != nullptr ? own.data() : rotations.cosine(position);
+    const T* sine = given != nullptr ? own.data() + pairs : rotations.sine(position);
     for (int64_t i = 0; i < pairs; ++i) {
       const T first = x[i], second = x[pairs + i];
       y[i] = first * cosine[i] - second * sine[i];
@@ -66,14 +76,18 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
   for (int64_t pair = 0; pair < pairs; ++pair) {
     frequencies.push_back(rotary_frequency(attrs, pair, pairs));
   }
-  const Type table{DType::f64, {positions, pairs}}, place{DType::i64, table.shape};
-  const Hlo own =
-      call.body.add_same("stablehlo.add", {hlo_iota(call, 0, place), call.splat_integer(attrs.begin, place)});
+  const bool are_given = call.inputs.size() > 1;
+  const int64_t rows = are_given ? result.elements() / result.shape.back() : positions;
+  const Type table{DType::f64, {rows, pairs}}, place{DType::i64, table.shape};
+  const auto counted = [&] {
+    return call.body.add_same("stablehlo.add", {hlo_iota(call, 0, place), call.splat_integer(attrs.begin, place)});
+  };
+  const Hlo own = are_given ? call.broadcast_in(call.reshape(call.inputs[1], {rows}), {0}, table.shape) : counted();
   const Hlo angle = call.body.add_same(
       "stablehlo.multiply",
       {call.convert(own, DType::f64), call.broadcast_in(hlo_list(call, frequencies), {1}, table.shape)});
-  const Shape all{result.elements() / (positions * attrs.heads * 2 * pairs), positions, attrs.heads, 2, pairs},
-      half{all[0], positions, attrs.heads, 1, pairs};
+  const Shape all{result.elements() / (rows * attrs.heads * 2 * pairs), rows, attrs.heads, 2, pairs},
+      half{all[0], rows, attrs.heads, 1, pairs};
   const auto spread = [&](const char* op) {
     return Traced(call, call.broadcast_in(call.convert(call.body.add_same(op, {angle}), wide), {1, 4}, half));
   };
@@ -96,21 +110,25 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
 
 std::vector<OpDef> rotary_ops() {
   OpDef op = new_op(
-      "rotary", "x[.., s, d] with the pairs (i, i + d/2) of each head turned by (begin + s) * base^(-2i/d) / factor",
-      {.count = 1, .floats = {0}}, RotaryAttrs{}, kFollowsHalves);
+      "rotary",
+      "x[.., s, d] with the pairs (i, i + d/2) of each head turned by (begin + s) * base^(-2i/d) / factor, or by "
+      "positions[.., s] in place of begin + s",
+      {.count = 1, .optional = 1, .floats = {0}}, RotaryAttrs{}, kFollowsHalves);
   op.infer = infer_rotary;
   op.rule = [](const OpCall& call) {
-    return einsum("..s(hd)->..s(hd) | d:whole", call, {{'h', call.attrs.as<RotaryAttrs>().heads}}).linear_in({0});
+    const char* text = call.inputs.size() > 1 ? "..s(hd),..s->..s(hd) | d:whole" : "..s(hd)->..s(hd) | d:whole";
+    return einsum(text, call, {{'h', call.attrs.as<RotaryAttrs>().heads}}).linear_in({0});
   };
   op.localize = localized<RotaryAttrs>([](RotaryAttrs& attrs, const Shard& shard) {
     const Box& ranges = shard.outputs[0];
-    attrs.begin += ranges[ranges.size() - 2].begin;
+    if (shard.inputs.size() == 1) attrs.begin += ranges[ranges.size() - 2].begin;
     if (ranges.back().size > 0) attrs.heads = attrs.heads * ranges.back().count() / ranges.back().size;
   });
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     RotaryAttrs back = call.attrs.as<RotaryAttrs>();
     back.inverse = !back.inverse;
-    return {call.apply("rotary", {call.d_outputs[0]}, Attrs(back))};
+    if (call.inputs.size() == 1) return {call.apply("rotary", {call.d_outputs[0]}, Attrs(back))};
+    return {call.apply("rotary", {call.d_outputs[0], call.inputs[1]}, Attrs(back)), Value()};
   };
   op.emit = emit_rotary;
   op.flops_per_point = 3;
@@ -120,7 +138,8 @@ std::vector<OpDef> rotary_ops() {
                 {{sample_of({4, 5, 2})}, RotaryAttrs{10000, 0, true}},
                 {{sample_of({2, 5, 12})}, RotaryAttrs{.base = 50, .begin = 1, .heads = 3}},
                 {{sample_of({3, 8})}, RotaryAttrs{.base = 100, .factor = 8, .low = 0.5, .high = 2, .trained = 16}},
-                {{sample_of({4, 4})}, RotaryAttrs{.base = 100, .factor = 2}}};
+                {{sample_of({4, 4})}, RotaryAttrs{.base = 100, .factor = 2}},
+                {{sample_of({2, 3, 8}), ids_of({2, 3}, 50)}, RotaryAttrs{.base = 100, .heads = 2}}};
   return {op};
 }
 

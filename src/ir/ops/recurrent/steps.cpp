@@ -2,6 +2,7 @@
 
 #include "ir/ops/matmul/matmul.h"
 #include "ir/ops/shape/attrs.h"
+#include "ir/ops/wide.h"
 
 namespace partita {
 

@@ -44,6 +44,7 @@ class Attention {
     HeadOperand<T> q, k, v;
     HeadOperand<T> y = {}, d_y = {};  // for the gradient
     const T* lse = nullptr;
+    const int32_t *first = nullptr, *last = nullptr;  // the keys that each query sees; null: the attributes say so
   };
   struct Results {
     HeadResult<T> y;
@@ -60,14 +61,14 @@ class Attention {
 
   void forward(const Operands& in, const Results& out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, const Room& room) {
-      forward_head(sizes_.head(pair), in, out, product, room);
+      forward_head(pair, in, out, product, room);
     });
   }
   /// Computes a part of attention with sharded keys: each query's largest score among the keys of this shard, the
   /// lowest number if it sees none. Throws what `Product` throws.
   void largest(const Operands& in, T* out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, const Room& room) {
-      largest_of_head(sizes_.head(pair), in, out, product, room);
+      largest_of_head(pair, in, out, product, room);
     });
   }
   /// Computes a part of attention with sharded keys: for each query, the sum of exp(score - largest score of all
@@ -75,7 +76,7 @@ class Attention {
   /// Throws what `Product` throws.
   void sums(const Operands& in, const Sums& out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, const Room& room) {
-      sums_of_head(sizes_.head(pair), in, out, product, room);
+      sums_of_head(pair, in, out, product, room);
     });
   }
   void backward(const Operands& in, const Gradients& d, void* scratch) const {
@@ -85,7 +86,7 @@ class Attention {
       const Keys keys{in.k.read(first.k, sizes_.keys, room.operands.k), in.v.read(first.v, sizes_.keys, room_v)};
       d.k.clear(first.k, sizes_.keys, room.gradients.k);
       d.v.clear(first.v, sizes_.keys, room.gradients.v);
-      for (int64_t i = 0; i < sizes_.group(); ++i) backward_head(sizes_.head(pair + i), in, keys, d, product, room);
+      for (int64_t i = 0; i < sizes_.group(); ++i) backward_head(pair + i, in, keys, d, product, room);
       d.k.store(first.k, sizes_.keys, room.gradients.k);
       d.v.store(first.v, sizes_.keys, room.gradients.v);
     });
@@ -142,13 +143,39 @@ class Attention {
     failure.rethrow();
   }
 
-  /// Calls fn(first query, number of queries, keys that the last of them sees) for all blocks of queries, in order.
+  SeenKeys seen_keys(const Operands& in) const { return SeenKeys(attrs_, sizes_, in.first, in.last); }
+
+  /// Returns the keys from the first to the last one that a query of [first, first + count) sees; none if there is
+  /// none.
+  static KeyRange keys_of_block(const SeenKeys& seen, int64_t batch_row, int64_t first, int64_t count) {
+    KeyRange all;
+    for (int64_t i = first; i < first + count; ++i) {
+      const KeyRange own = seen.of(batch_row, i);
+      if (own.count() <= 0) continue;
+      all = all.count() == 0 ? own : KeyRange{std::min(all.begin, own.begin), std::max(all.end, own.end)};
+    }
+    return all;
+  }
+
+  /// Calls fn(first query, number of queries, their keys by `keys_of_block`) for all blocks of queries, in order.
   template <class Fn>
-  void for_blocks(const Fn& fn) const {
+  void for_blocks(const SeenKeys& seen, int64_t pair, const Fn& fn) const {
     for (int64_t first = 0; first < sizes_.queries; first += kBlock) {
       const int64_t count = std::min(kBlock, sizes_.queries - first);
-      fn(first, count, sizes_.seen(attrs_, first + count - 1));
+      fn(first, count, keys_of_block(seen, pair / sizes_.heads, first, count));
     }
+  }
+  /// Returns the keys that query `i` sees as places in the scores of `keys`.
+  KeyRange place_in(const KeyRange& keys, const SeenKeys& seen, int64_t pair, int64_t i) const {
+    const KeyRange own = seen.of(pair / sizes_.heads, i);
+    return own.count() <= 0 ? KeyRange{} : KeyRange{own.begin - keys.begin, own.end - keys.begin};
+  }
+  /// Returns rows from number `begin` on.
+  template <class E>
+  static HeadRows<E> rows_from(HeadRows<E> rows, int64_t begin) {
+    if (rows.data != nullptr) rows.data += begin * rows.stride;
+    if (rows.halves != nullptr) rows.halves += begin * rows.halves_stride;
+    return rows;
   }
 
   /// Whether `multiply_rows` reads rows of both operands as they are stored, not widened.
@@ -176,103 +203,126 @@ class Attention {
   }
 
   /// Returns the keys of a head, widened unless `score` reads them as they are stored.
-  HeadRows<const T> keys_to_score(const AttentionHead& at, const Operands& in, const Room& room) const {
-    return in.k.read(at.k, sizes_.keys, multiplies_halves(in.q, in.k) ? nullptr : room.operands.k);
+  HeadRows<const T> keys_to_score(const AttentionHead& at, int64_t keys, const Operands& in, const Room& room) const {
+    return in.k.read(at.k, keys, multiplies_halves(in.q, in.k) ? nullptr : room.operands.k);
   }
-  /// Computes the scaled scores of `count` queries from `first` on against the first `keys` keys: [count, keys]. Throws
-  /// what `product` throws.
+  /// Computes the scaled scores of `count` queries from `first` on against some keys: [count, keys]. Throws what
+  /// `product` throws.
   void score(const AttentionHead& at, const Operands& in, const HeadRows<const T>& k, const Product& product,
-             int64_t first, int64_t count, int64_t keys, const Room& room) const {
+             int64_t first, int64_t count, const KeyRange& keys, const Room& room) const {
     T* room_q = multiplies_halves(in.q, in.k) ? nullptr : room.operands.q;
     const HeadRows<const T> q = in.q.read(at.q + first * sizes_.q_row(), count, room_q);
-    multiply_rows(product, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)), q, k, room.scores);
+    multiply_rows(product, count, keys.count(), sizes_.width, static_cast<T>(sizes_.scale(attrs_)), q,
+                  rows_from(k, keys.begin), room.scores);
   }
 
-  void forward_head(const AttentionHead& at, const Operands& in, const Results& out, const Product& product,
+  void forward_head(int64_t pair, const Operands& in, const Results& out, const Product& product,
                     const Room& room) const {
-    const HeadRows<const T> k = keys_to_score(at, in, room);
-    const HeadRows<const T> v = in.v.read(at.v, sizes_.keys, room.operands.v);
-    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+    const AttentionHead at = sizes_.head(pair);
+    const SeenKeys seen = seen_keys(in);
+    const int64_t end = keys_of_block(seen, pair / sizes_.heads, 0, sizes_.queries).end;
+    const HeadRows<const T> k = keys_to_score(at, end, in, room);
+    const HeadRows<const T> v = in.v.read(at.v, end, room.operands.v);
+    for_blocks(seen, pair, [&](int64_t first, int64_t count, const KeyRange& keys) {
+      const int64_t y = at.y + first * sizes_.y_row();
+      if (keys.count() == 0) {
+        std::fill_n(out.lse + at.lse + first, count, T{});
+        out.y.clear(y, count, room.operands.y);
+        return out.y.store(y, count, room.operands.y);
+      }
       score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t seen = sizes_.seen(attrs_, first + i);
-        out.lse[at.lse + first + i] = softmax_row(room.scores + i * keys, seen, keys);
+        const KeyRange own = place_in(keys, seen, pair, first + i);
+        out.lse[at.lse + first + i] = softmax_row(room.scores + i * keys.count(), own, keys.count());
       }
-      const int64_t y = at.y + first * sizes_.y_row();
-      sum_values(product, count, keys, room.scores, v, out.y.place(y, room.operands.y));
+      sum_values(product, count, keys.count(), room.scores, rows_from(v, keys.begin), out.y.place(y, room.operands.y));
       out.y.store(y, count, room.operands.y);
     });
   }
 
-  void largest_of_head(const AttentionHead& at, const Operands& in, T* out, const Product& product,
-                       const Room& room) const {
-    const HeadRows<const T> k = keys_to_score(at, in, room);
-    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      if (keys > 0) score(at, in, k, product, first, count, keys, room);
+  void largest_of_head(int64_t pair, const Operands& in, T* out, const Product& product, const Room& room) const {
+    const AttentionHead at = sizes_.head(pair);
+    const SeenKeys seen = seen_keys(in);
+    const HeadRows<const T> k = keys_to_score(at, sizes_.keys, in, room);
+    for_blocks(seen, pair, [&](int64_t first, int64_t count, const KeyRange& keys) {
+      if (keys.count() > 0) score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t seen = sizes_.seen(attrs_, first + i);
+        const KeyRange own = place_in(keys, seen, pair, first + i);
+        const T* row = room.scores + i * keys.count();
         T largest = std::numeric_limits<T>::lowest();
 #pragma omp simd reduction(max : largest)
-        for (int64_t j = 0; j < seen; ++j) largest = larger(room.scores[i * keys + j], largest);
+        for (int64_t j = own.begin; j < own.end; ++j) largest = larger(row[j], largest);
         out[at.lse + first + i] = largest;
       }
     });
   }
 
-  void sums_of_head(const AttentionHead& at, const Operands& in, const Sums& out, const Product& product,
-                    const Room& room) const {
-    const HeadRows<const T> k = keys_to_score(at, in, room);
+  void sums_of_head(int64_t pair, const Operands& in, const Sums& out, const Product& product, const Room& room) const {
+    const AttentionHead at = sizes_.head(pair);
+    const SeenKeys seen = seen_keys(in);
+    const HeadRows<const T> k = keys_to_score(at, sizes_.keys, in, room);
     const HeadRows<const T> v = in.v.read(at.v, sizes_.keys, room.operands.v);
-    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      if (keys > 0) score(at, in, k, product, first, count, keys, room);
+    for_blocks(seen, pair, [&](int64_t first, int64_t count, const KeyRange& keys) {
+      if (keys.count() > 0) score(at, in, k, product, first, count, keys, room);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t seen = sizes_.seen(attrs_, first + i);
+        const KeyRange own = place_in(keys, seen, pair, first + i);
         const T largest = out.largest[at.lse + first + i];
-        T *row = room.scores + i * keys, sum = 0;
+        T *row = room.scores + i * keys.count(), sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t j = 0; j < seen; ++j) {
+        for (int64_t j = own.begin; j < own.end; ++j) {
           row[j] = exp_of(row[j] - largest);
           sum += row[j];
         }
-        std::fill(row + seen, row + keys, T{});
+        clear_others(row, own, keys.count());
         out.sums[at.lse + first + i] = sum;
       }
       const int64_t y = at.y + first * sizes_.y_row();
-      if (keys == 0) {
+      if (keys.count() == 0) {
         out.weighted.clear(y, count, room.operands.y);
       } else {
-        sum_values(product, count, keys, room.scores, v, out.weighted.place(y, room.operands.y));
+        sum_values(product, count, keys.count(), room.scores, rows_from(v, keys.begin),
+                   out.weighted.place(y, room.operands.y));
       }
       out.weighted.store(y, count, room.operands.y);
     });
   }
 
-  /// Computes the softmax of the first `seen` scores, at least one, in place, and sets the rest up to `keys` to 0.
-  /// Returns lse, the logarithm of the sum of their exponentials.
-  static T softmax_row(T* scores, int64_t seen, int64_t keys) {
-    T largest = scores[0];
+  /// Sets the scores of keys outside `own` to 0.
+  static void clear_others(T* scores, const KeyRange& own, int64_t keys) {
+    std::fill(scores, scores + own.begin, T{});
+    std::fill(scores + own.end, scores + keys, T{});
+  }
+
+  /// Computes the softmax of the scores of the keys `own`, in place, and sets the rest of `keys` to 0. Returns lse, the
+  /// logarithm of the sum of their exponentials, 0 without keys.
+  static T softmax_row(T* scores, const KeyRange& own, int64_t keys) {
+    clear_others(scores, own, keys);
+    if (own.count() == 0) return T{};
+    T largest = scores[own.begin];
 #pragma omp simd reduction(max : largest)
-    for (int64_t j = 1; j < seen; ++j) largest = larger(scores[j], largest);
+    for (int64_t j = own.begin + 1; j < own.end; ++j) largest = larger(scores[j], largest);
     T sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < seen; ++j) {
+    for (int64_t j = own.begin; j < own.end; ++j) {
       scores[j] = exp_of(scores[j] - largest);
       sum += scores[j];
     }
     const T share = 1 / sum;
 #pragma omp simd
-    for (int64_t j = 0; j < seen; ++j) scores[j] *= share;
-    std::fill(scores + seen, scores + keys, T{});
+    for (int64_t j = own.begin; j < own.end; ++j) scores[j] *= share;
     return largest + std::log(sum);
   }
 
   /// Computes d_q of a head and adds to d_k and d_v, which several heads of q may share. Throws what `product` throws.
-  void backward_head(const AttentionHead& at, const Operands& in, const Keys& of, const Gradients& d,
-                     const Product& product, const Room& room) const {
+  void backward_head(int64_t pair, const Operands& in, const Keys& of, const Gradients& d, const Product& product,
+                     const Room& room) const {
+    const AttentionHead at = sizes_.head(pair);
+    const SeenKeys seen = seen_keys(in);
     T *p = room.scores, *d_scores = room.d_scores;
     const auto scale = static_cast<T>(sizes_.scale(attrs_));
     const HeadRows<T> d_k = d.k.place(at.k, room.gradients.k), d_v = d.v.place(at.v, room.gradients.v);
-    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+    for_blocks(seen, pair, [&](int64_t first, int64_t count, const KeyRange& range) {
+      const int64_t keys = range.count();
       const int64_t q_at = at.q + first * sizes_.q_row(), y_at = at.y + first * sizes_.y_row();
       if (keys == 0) {
         d.q.clear(q_at, count, room.gradients.q);
@@ -281,37 +331,39 @@ class Attention {
       const HeadRows<const T> q = in.q.read(q_at, count, room.operands.q);
       const HeadRows<const T> y = in.y.read(y_at, count, room.operands.y);
       const HeadRows<const T> d_y = in.d_y.read(y_at, count, room.gradients.y);
-      multiply_rows(product, count, keys, sizes_.width, scale, q, of.k, p);
-      multiply_rows(product, count, keys, sizes_.value_width, T{1}, d_y, of.v, d_scores);
+      const Keys own{rows_from(of.k, range.begin), rows_from(of.v, range.begin)};
+      const HeadRows<T> d_own_k = rows_from(d_k, range.begin), d_own_v = rows_from(d_v, range.begin);
+      multiply_rows(product, count, keys, sizes_.width, scale, q, own.k, p);
+      multiply_rows(product, count, keys, sizes_.value_width, T{1}, d_y, own.v, d_scores);
       for (int64_t i = 0; i < count; ++i) {
         const T *d_y_row = d_y.row(i), *y_row = y.row(i);
         T shared = 0;
 #pragma omp simd reduction(+ : shared)
         for (int64_t e = 0; e < sizes_.value_width; ++e) shared += d_y_row[e] * y_row[e];
-        differentiate_row(p + i * keys, d_scores + i * keys, sizes_.seen(attrs_, first + i), keys,
+        differentiate_row(p + i * keys, d_scores + i * keys, place_in(range, seen, pair, first + i), keys,
                           in.lse[at.lse + first + i], shared);
       }
       const HeadRows<T> d_q = d.q.place(q_at, room.gradients.q);
-      product(false, false, count, sizes_.width, keys, scale, d_scores, keys, of.k.data, of.k.stride, false, d_q.data,
+      product(false, false, count, sizes_.width, keys, scale, d_scores, keys, own.k.data, own.k.stride, false, d_q.data,
               d_q.stride);
       d.q.store(q_at, count, room.gradients.q);
-      product(true, false, keys, sizes_.width, count, scale, d_scores, keys, q.data, q.stride, true, d_k.data,
-              d_k.stride);
-      product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y.data, d_y.stride, true, d_v.data,
-              d_v.stride);
+      product(true, false, keys, sizes_.width, count, scale, d_scores, keys, q.data, q.stride, true, d_own_k.data,
+              d_own_k.stride);
+      product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y.data, d_y.stride, true, d_own_v.data,
+              d_own_v.stride);
     });
   }
 
   /// Turns scores into probabilities and d_p into d_scores, in place. Both are 0 for keys that are not seen. `shared`
   /// is the dot product of the query's d_y and y.
-  static void differentiate_row(T* p, T* d_scores, int64_t seen, int64_t keys, T lse, T shared) {
+  static void differentiate_row(T* p, T* d_scores, const KeyRange& own, int64_t keys, T lse, T shared) {
 #pragma omp simd
-    for (int64_t j = 0; j < seen; ++j) {
+    for (int64_t j = own.begin; j < own.end; ++j) {
       p[j] = exp_of(p[j] - lse);
       d_scores[j] = p[j] * (d_scores[j] - shared);
     }
-    std::fill(p + seen, p + keys, T{});
-    std::fill(d_scores + seen, d_scores + keys, T{});
+    clear_others(p, own, keys);
+    clear_others(d_scores, own, keys);
   }
 
   AttentionAttrs attrs_;
@@ -347,17 +399,23 @@ class AttentionKernel final : public Kernel {
     };
     const auto in = [&](size_t i) { return static_cast<const T*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<T*>(outputs[i]); };
-    if (op_ == "attention_grad") {
-      attention_.backward({q(0), k(1), v(2), y(3), y(5), in(4)},
-                          {result(0, sizes.q_row(), sizes.width), result(1, sizes.k_row(), sizes.width),
-                           result(2, sizes.v_row(), sizes.value_width)},
-                          scratch);
+    const auto bound = [&](size_t i) { return static_cast<const int32_t*>(inputs[i]); };
+    if (op_ == "attention_grad" || op_ == "attention_within_grad") {
+      const bool within = op_ == "attention_within_grad";
+      attention_.backward(
+          {q(0), k(1), v(2), y(3), y(5), in(4), within ? bound(6) : nullptr, within ? bound(7) : nullptr},
+          {result(0, sizes.q_row(), sizes.width), result(1, sizes.k_row(), sizes.width),
+           result(2, sizes.v_row(), sizes.value_width)},
+          scratch);
     } else if (op_ == "attention_max") {
       attention_.largest({q(0), k(1), {}}, out(0), scratch);
     } else if (op_ == "attention_sums") {
       attention_.sums({q(0), k(1), v(2)}, {in(3), result(0, sizes.y_row(), sizes.value_width), out(1)}, scratch);
     } else {
-      attention_.forward({q(0), k(1), v(2)}, {result(0, sizes.y_row(), sizes.value_width), out(1)}, scratch);
+      const bool within = op_ == "attention_within";
+      attention_.forward(
+          {.q = q(0), .k = k(1), .v = v(2), .first = within ? bound(3) : nullptr, .last = within ? bound(4) : nullptr},
+          {result(0, sizes.y_row(), sizes.value_width), out(1)}, scratch);
     }
   }
 
@@ -365,7 +423,7 @@ class AttentionKernel final : public Kernel {
   static Attention<T, Product> describe(const KernelQuery& query) {
     const auto& attrs = query.attrs.as<AttentionAttrs>();
     const Type& v = query.inputs[query.op == "attention_max" ? 1 : 2];
-    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], v), query.op == "attention_grad" ? 2 : 1,
+    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], v), query.op.ends_with("_grad") ? 2 : 1,
             has_halves(query)};
   }
 

@@ -1,7 +1,5 @@
 // Attention of f64 with the matrix products of gemm.h.
 
-#include <numeric>
-
 #include "runtime/device/cpu/loops/attention.h"
 #include "runtime/device/cpu/loops/gemm.h"
 #include "runtime/device/cpu/loops/loop_support.h"
@@ -54,19 +52,22 @@ KernelChoice propose_attention_f64(const KernelQuery& query) {
 std::unique_ptr<Kernel> make_attention_f64(const KernelQuery& query, const KernelChoice& choice) {
   auto fast = std::make_unique<DgemmAttention>(query, choice);
   // Keys that a query does not see have probability 0, and 0 times infinity or NaN would be NaN.
-  if (!query.attrs.as<AttentionAttrs>().causal) return fast;
-  std::vector<size_t> operands(query.inputs.size());
-  std::iota(operands.begin(), operands.end(), size_t{0});
+  if (!query.attrs.as<AttentionAttrs>().causal && !query.op.starts_with("attention_within")) return fast;
+  std::vector<size_t> operands;
+  for (size_t i = 0; i < query.inputs.size(); ++i) {
+    if (is_float(query.inputs[i].dtype)) operands.push_back(i);
+  }
   return unless_infinite(std::move(fast), query, std::move(operands));
 }
 
 }  // namespace
 
 std::vector<KernelDef> attention_f64_kernels() {
-  return {{kAttentionF64,
-           {"attention", "attention_grad", "attention_max", "attention_sums"},
-           propose_attention_f64,
-           make_attention_f64}};
+  return {
+      {kAttentionF64,
+       {"attention", "attention_grad", "attention_max", "attention_sums", "attention_within", "attention_within_grad"},
+       propose_attention_f64,
+       make_attention_f64}};
 }
 
 }  // namespace partita

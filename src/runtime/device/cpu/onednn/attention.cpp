@@ -50,7 +50,7 @@ void widen(Type& type) {
 
 /// Operands and results that may have 16 bits: all but lse and the sums of scores.
 HalfValues halves_of_attention(const std::string& op) {
-  if (op == "attention_grad") return {.operands = {0, 1, 2, 3, 5}, .results = {0, 1, 2}};
+  if (op.ends_with("_grad")) return {.operands = {0, 1, 2, 3, 5}, .results = {0, 1, 2}};
   if (op == "attention_max") return {.operands = {0, 1}, .results = {}};
   return {.operands = {0, 1, 2}, .results = {0}};
 }
@@ -58,6 +58,7 @@ HalfValues halves_of_attention(const std::string& op) {
 KernelChoice propose_attention_onednn(const KernelQuery& query) {
   const HalfValues halves = halves_of_attention(query.op);
   KernelQuery wide = query;
+  std::erase_if(wide.inputs, [](const Type& type) { return type.dtype == DType::i32; });  // the keys that are seen
   for (const size_t i : halves.operands) widen(wide.inputs[i]);
   for (const size_t k : halves.results) widen(wide.outputs[k]);
   if (std::string reason = unsupported_by_onednn(wide); !reason.empty()) return refuse(reason);
@@ -74,11 +75,12 @@ std::unique_ptr<Kernel> make_attention_onednn(const KernelQuery& query, const Ke
 }  // namespace
 
 std::vector<KernelDef> attention_kernels() {
-  return {{kAttentionOnednn,
-           {"attention", "attention_grad", "attention_max", "attention_sums"},
-           propose_attention_onednn,
-           make_attention_onednn,
-           /*mixes_halves=*/true}};
+  return {
+      {kAttentionOnednn,
+       {"attention", "attention_grad", "attention_max", "attention_sums", "attention_within", "attention_within_grad"},
+       propose_attention_onednn,
+       make_attention_onednn,
+       /*mixes_halves=*/true}};
 }
 
 }  // namespace partita
