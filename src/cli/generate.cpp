@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include "base/philox.h"
 #include "cli/command_line.h"
@@ -14,6 +13,7 @@
 #include "cli/sampling.h"
 #include "cli/tokenizers/tokenizer.h"
 #include "cli/tokenizers/unicode_text.h"
+#include "training/generator.h"
 #include "training/model.h"
 #include "zoo/hugging_face/folder.h"
 
@@ -91,11 +91,14 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
   check_number("--repetition-penalty", flags.sampling.repetition_penalty, 0.01, 100);
 }
 
-/// Writes a text as it grows, up to a text that ends it.
+/// Takes what is new of a text.
+using TakeText = std::function<void(std::string_view)>;
+
+/// Passes a text on as it grows, up to a text that ends it.
 class StoppedText {
  public:
-  /// Both arguments outlive this object.
-  StoppedText(const std::vector<std::string>& stops, std::ostream& out) : stops_(stops), out_(out) {}
+  /// `stops` outlives this object.
+  StoppedText(const std::vector<std::string>& stops, TakeText take) : stops_(stops), write_(std::move(take)) {}
 
   /// Takes the whole text so far and writes what is new of it, but for what may be the begin of a text that ends it.
   /// Returns whether it has ended.
@@ -121,23 +124,22 @@ class StoppedText {
  private:
   void write(const std::string& text, size_t end) {
     if (end <= written_) return;
-    out_ << std::string_view(text).substr(written_, end - written_) << std::flush;
+    write_(std::string_view(text).substr(written_, end - written_));
     written_ = end;
   }
 
   const std::vector<std::string>& stops_;
-  std::ostream& out_;
+  TakeText write_;
   size_t written_ = 0;
 };
 
 /// A text that grows from a prompt.
 class GrowingText {
  public:
-  /// Throws InvalidArgument for a prompt that the tokenizer does not take or that has no tokens. All arguments but the
-  /// prompt outlive this object.
-  GrowingText(const std::string& prompt, const GenerateFlags& flags, Tokenizer& tokenizer, uint64_t key,
-              std::ostream& out)
-      : flags_(flags), tokenizer_(tokenizer), key_(key), out_(flags.stop, out) {
+  /// Begins with a prompt. `flags` and `tokenizer` outlive this object. Throws InvalidArgument for a prompt that the
+  /// tokenizer does not take or that has no tokens.
+  GrowingText(const std::string& prompt, const GenerateFlags& flags, Tokenizer& tokenizer, uint64_t key, TakeText take)
+      : flags_(flags), tokenizer_(tokenizer), key_(key), out_(flags.stop, std::move(take)) {
     if (const std::optional<size_t> at = find_invalid_utf8(prompt); at && !tokenizer.takes_any_bytes()) {
       throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
     }
@@ -182,7 +184,8 @@ void grow_all(const GenerateFlags& flags, Model& model, std::vector<GrowingText>
 /// Writes the text of one prompt as it grows.
 void write_text(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, uint64_t seed) {
   std::vector<GrowingText> texts;
-  texts.emplace_back(flags.prompt, flags, tokenizer, random_key(seed, "generate"), std::cout);
+  texts.emplace_back(flags.prompt, flags, tokenizer, random_key(seed, "generate"),
+                     [](std::string_view text) { std::cout << text << std::flush; });
   std::cout << flags.prompt;
   grow_all(flags, model, texts);
   std::cout << "\n";
@@ -191,14 +194,15 @@ void write_text(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, 
 /// Writes a line of JSON for each prompt of the file, when all texts have ended.
 void write_texts(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, uint64_t seed) {
   const std::vector<std::string> prompts = read_prompts(flags.prompts);
-  std::vector<std::ostringstream> outs(prompts.size());
+  std::vector<std::string> written(prompts.size());
   std::vector<GrowingText> texts;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const std::string stream = i == 0 ? "generate" : fmt::format("generate {}", i);  // the first as alone
-    texts.emplace_back(prompts[i], flags, tokenizer, random_key(seed, stream), outs[i]);
+    texts.emplace_back(prompts[i], flags, tokenizer, random_key(seed, stream),
+                       [&to = written[i]](std::string_view text) { to += text; });
   }
   grow_all(flags, model, texts);
-  for (size_t i = 0; i < prompts.size(); ++i) std::cout << print_generated(prompts[i], outs[i].str()) << "\n";
+  for (size_t i = 0; i < prompts.size(); ++i) std::cout << print_generated(prompts[i], written[i]) << "\n";
 }
 
 void run_generate(const GenerateFlags& flags) {

@@ -8,6 +8,7 @@
 #include "runtime/launch/run_process.h"
 #include "runtime/launch/warn.h"
 #include "training/configuration.h"
+#include "training/generator.h"
 #include "training/model_fingerprint.h"
 #include "training/training_session.h"
 #include "zoo/merged_adapters.h"

@@ -2,13 +2,13 @@
 // A network under a configuration that can be trained, evaluated and saved, on any number of ranks.
 
 #include "training/fit_options.h"
-#include "training/generation/generator.h"
 #include "training/model_states.h"
 #include "training/predictor.h"
 #include "training/resume_point.h"
 
 namespace partita {
 
+struct GenerateRequest;
 class JobProcess;
 class JobRows;
 class TrainingSession;
@@ -94,9 +94,10 @@ class Model {
   /// `load` throws for weights that wait.
   Predictor predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Lengthens texts of tokens under the plan of the configuration (training/generation/generator.h), with the weights
+  /// Lengthens texts of tokens under the plan of the configuration (training/generator.h), with the weights
   /// of `eval`. Throws as `generate_tokens` does, and InvalidArgument if the configuration names no rows.
-  void generate(const GenerateRequest& request, const ChooseToken& choose);
+  void generate(const GenerateRequest& request,
+                const std::function<std::optional<int32_t>(size_t text, std::span<const float> logits)>& choose);
 
   /// Loads weights from a safetensors file, the folder of a checkpoint, or the newest checkpoint of a folder. If the
   /// model has states, the weights are checked and take effect at once, else in the next call that creates states.

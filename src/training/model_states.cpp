@@ -142,7 +142,7 @@ void ModelStates::assign(States values) {
 }
 
 void ModelStates::require_some() const {
-  if (!known_.states.empty() && states_.empty()) {
+  if (!known_.states.empty() && states_.empty() && loaded_path_.empty()) {
     throw InvalidArgument(
         "[save] the ranks of a training hold the states, got a call while it runs, expected one after it or "
         "TrainControl::save_checkpoint");
@@ -192,10 +192,9 @@ void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bo
   for (const auto& [name, kind] : kinds_of(graph)) kinds_[name] = kind;
   weight_names_ = weight_names(graph);
   if (!makes_them) return loaded_path_.clear();
+  if (!loaded_path_.empty()) take_loaded(graph, loaded_path_);  // first, so that nothing is drawn in vain
   add_initial_states(states_, graph, seed);
   require_types(states_, graph);
-  if (loaded_path_.empty()) return;
-  take_loaded(graph, loaded_path_);
   loaded_path_.clear();
 }
 

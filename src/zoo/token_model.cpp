@@ -17,7 +17,7 @@ class TokenDecoder : public Layer {
 
   Value construct(Context& context, Value tokens) override {
     const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
-    const bool is_part = context.places() && context.places()->cache > 0;  // of longer texts
+    const bool is_part = context.places() && context.places()->cache > 0;  // a part of longer texts
     if (is_part ? seq < 1 : seq != sizes_.seq) {
       throw InvalidArgument("[{}] wrong tokens, got {}, expected [batch,{}]", sizes_.model, print(tokens.type()),
                             sizes_.seq);

@@ -34,6 +34,18 @@ std::map<std::string, Cuttable> rows_of_recurrences() {
   return {{"lstm", gates}, {"lstm_grad", gates}, {"gru", gates}, {"gru_grad", gates}, {"rnn", one}, {"rnn_grad", one}};
 }
 
+/// Heads and queries are cut as they are, keys by an expansion, or not where the keys that are seen are data.
+std::map<std::string, Cuttable> rows_of_attention() {
+  return {{"attention", {"bhgq", "k", "de"}},
+          {"attention_grad", {"bhgqk", "", "de"}},
+          {"attention_max", {"bhgqk", "", "d"}},
+          {"attention_sums", {"bhgqk", "", "de"}},
+          {"attention_finish", {"bhq", "", "e"}},
+          {"attention_within", {"bghq", "", "dek"}},
+          {"attention_within_grad", {"bghq", "", "dek"}},
+          {"rotary", {".sh", "", "d"}}};
+}
+
 /// Ops that are not here must be cuttable in every factor, as they are.
 const std::map<std::string, Cuttable>& table() {
   static const std::map<std::string, Cuttable> all = [] {
@@ -61,16 +73,8 @@ const std::map<std::string, Cuttable>& table() {
         {"dispatch", {"vnkz."}},
         {"combine", {"vnkz."}},
         {"combine_grad_weights", {"vnkz."}},
-        {"rotary", {".sh", "", "d"}},
         {"first_equal", {"z."}},
         {"argmax", {".", "z"}},
-        {"attention", {"bhgq", "k", "de"}},
-        {"attention_grad", {"bhgqk", "", "de"}},
-        {"attention_max", {"bhgqk", "", "d"}},
-        {"attention_sums", {"bhgqk", "", "de"}},
-        {"attention_finish", {"bhq", "", "e"}},
-        {"attention_within", {"bghq", "", "dek"}},
-        {"attention_within_grad", {"bghq", "", "dek"}},
         {"write_rows", {"bd", "", "ns"}},
         {"layer_norm", {".", "z"}},
         {"layer_norm_grad", {".", "z"}},
@@ -94,6 +98,7 @@ const std::map<std::string, Cuttable>& table() {
     };
     rows.merge(rows_of_moving_boundaries());
     rows.merge(rows_of_recurrences());
+    rows.merge(rows_of_attention());
     return rows;
   }();
   return all;

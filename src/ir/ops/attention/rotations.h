@@ -49,7 +49,7 @@ class Rotations {
  private:
   int64_t pairs_;
   double sign_;
-  std::vector<double> frequencies_;  // of each pair
+  std::vector<double> frequencies_;  // one per pair
   std::vector<T> cosine_, sine_;
 };
 

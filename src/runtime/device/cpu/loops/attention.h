@@ -13,6 +13,7 @@
 #include "base/first_error.h"
 #include "base/vector_math.h"
 #include "ir/ops/attention/attention.h"
+#include "runtime/device/cpu/loops/attention_rows.h"
 #include "runtime/device/cpu/loops/head_rows.h"
 #include "runtime/device/cpu/loops/loop_support.h"
 #include "runtime/device/kernel.h"
@@ -145,18 +146,6 @@ class Attention {
 
   SeenKeys seen_keys(const Operands& in) const { return SeenKeys(attrs_, sizes_, in.first, in.last); }
 
-  /// Returns the keys from the first to the last one that a query of [first, first + count) sees; none if there is
-  /// none.
-  static KeyRange keys_of_block(const SeenKeys& seen, int64_t batch_row, int64_t first, int64_t count) {
-    KeyRange all;
-    for (int64_t i = first; i < first + count; ++i) {
-      const KeyRange own = seen.of(batch_row, i);
-      if (own.count() <= 0) continue;
-      all = all.count() == 0 ? own : KeyRange{std::min(all.begin, own.begin), std::max(all.end, own.end)};
-    }
-    return all;
-  }
-
   /// Calls fn(first query, number of queries, their keys by `keys_of_block`) for all blocks of queries, in order.
   template <class Fn>
   void for_blocks(const SeenKeys& seen, int64_t pair, const Fn& fn) const {
@@ -170,14 +159,6 @@ class Attention {
     const KeyRange own = seen.of(pair / sizes_.heads, i);
     return own.count() <= 0 ? KeyRange{} : KeyRange{own.begin - keys.begin, own.end - keys.begin};
   }
-  /// Returns rows from number `begin` on.
-  template <class E>
-  static HeadRows<E> rows_from(HeadRows<E> rows, int64_t begin) {
-    if (rows.data != nullptr) rows.data += begin * rows.stride;
-    if (rows.halves != nullptr) rows.halves += begin * rows.halves_stride;
-    return rows;
-  }
-
   /// Whether `multiply_rows` reads rows of both operands as they are stored, not widened.
   static bool multiplies_halves(const HeadOperand<T>& a, const HeadOperand<T>& b) {
     if constexpr (std::is_same_v<T, float>) {
@@ -287,32 +268,6 @@ class Attention {
     });
   }
 
-  /// Sets the scores of keys outside `own` to 0.
-  static void clear_others(T* scores, const KeyRange& own, int64_t keys) {
-    std::fill(scores, scores + own.begin, T{});
-    std::fill(scores + own.end, scores + keys, T{});
-  }
-
-  /// Computes the softmax of the scores of the keys `own`, in place, and sets the rest of `keys` to 0. Returns lse, the
-  /// logarithm of the sum of their exponentials, 0 without keys.
-  static T softmax_row(T* scores, const KeyRange& own, int64_t keys) {
-    clear_others(scores, own, keys);
-    if (own.count() == 0) return T{};
-    T largest = scores[own.begin];
-#pragma omp simd reduction(max : largest)
-    for (int64_t j = own.begin + 1; j < own.end; ++j) largest = larger(scores[j], largest);
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = own.begin; j < own.end; ++j) {
-      scores[j] = exp_of(scores[j] - largest);
-      sum += scores[j];
-    }
-    const T share = 1 / sum;
-#pragma omp simd
-    for (int64_t j = own.begin; j < own.end; ++j) scores[j] *= share;
-    return largest + std::log(sum);
-  }
-
   /// Computes d_q of a head and adds to d_k and d_v, which several heads of q may share. Throws what `product` throws.
   void backward_head(int64_t pair, const Operands& in, const Keys& of, const Gradients& d, const Product& product,
                      const Room& room) const {
@@ -352,18 +307,6 @@ class Attention {
       product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y.data, d_y.stride, true, d_own_v.data,
               d_own_v.stride);
     });
-  }
-
-  /// Turns scores into probabilities and d_p into d_scores, in place. Both are 0 for keys that are not seen. `shared`
-  /// is the dot product of the query's d_y and y.
-  static void differentiate_row(T* p, T* d_scores, const KeyRange& own, int64_t keys, T lse, T shared) {
-#pragma omp simd
-    for (int64_t j = own.begin; j < own.end; ++j) {
-      p[j] = exp_of(p[j] - lse);
-      d_scores[j] = p[j] * (d_scores[j] - shared);
-    }
-    clear_others(p, own, keys);
-    clear_others(d_scores, own, keys);
   }
 
   AttentionAttrs attrs_;

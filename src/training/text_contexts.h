@@ -26,7 +26,7 @@ class Contexts {
 
   /// Returns the largest number of tokens that a text has and its cache has not. Those of a text that has ended do not
   /// count.
-  int64_t most_missing() const;
+  int64_t missing_at_most() const;
   /// Returns the next `size` tokens that the caches lack, but leaves the last of each text, and counts them as there. A
   /// text with fewer repeats the last one, which changes nothing in its cache.
   TokenRows take(int64_t size);

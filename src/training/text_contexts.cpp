@@ -1,4 +1,4 @@
-#include "training/generation/context.h"
+#include "training/text_contexts.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ void Contexts::add(size_t text, std::optional<int32_t> token) {
   own.cached = 0;
 }
 
-int64_t Contexts::most_missing() const {
+int64_t Contexts::missing_at_most() const {
   int64_t most = 0;
   for (size_t text = 0; text < count(); ++text) {
     if (!has_ended(text)) most = std::max(most, length(text) - texts_[text].cached);

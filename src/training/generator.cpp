@@ -1,4 +1,4 @@
-#include "training/generation/generator.h"
+#include "training/generator.h"
 
 #include <algorithm>
 
@@ -10,10 +10,10 @@
 #include "runtime/launch/refusal.h"
 #include "runtime/launch/run_process.h"
 #include "training/fill_states.h"
-#include "training/generation/context.h"
 #include "training/made_outputs.h"
 #include "training/memory.h"
 #include "training/model_fingerprint.h"
+#include "training/text_contexts.h"
 
 namespace partita {
 namespace {
@@ -139,11 +139,11 @@ class RankGenerator {
 
   /// Takes all tokens but the last of each text into the caches.
   void fill_caches(Contexts& contexts) {
-    if (contexts.most_missing() <= 1) return;
+    if (contexts.missing_at_most() <= 1) return;
     const bool is_new = !chunk_;
     if (is_new) chunk_.emplace(*programs_.chunk, step_);
     if (!is_new) copy_caches(step_, *chunk_);  // a new one has taken them
-    while (contexts.most_missing() > 1) run(*chunk_, contexts.take(programs_.chunk_size), programs_.chunk_size);
+    while (contexts.missing_at_most() > 1) run(*chunk_, contexts.take(programs_.chunk_size), programs_.chunk_size);
     copy_caches(*chunk_, step_);
   }
 
