@@ -47,7 +47,10 @@ class JsonTokenizer : public Tokenizer {
   explicit JsonTokenizer(JsonTokenizerParts parts) : parts_(std::move(parts)), pairs_(std::move(parts_.vocabulary)) {}
 
   void encode(std::string_view text, std::vector<int32_t>& ids) override {
-    const auto take = [&](int32_t id) { ids.push_back(id); };
+    const auto take = [&](int32_t id) {
+      ids.push_back(id);
+      is_continued_ = false;
+    };
     parts_.raw.split(
         text,
         [&](std::string_view rest) {
@@ -56,7 +59,13 @@ class JsonTokenizer : public Tokenizer {
               parts_.forms.empty() ? rest : form, [&](std::string_view words) { split(words, 0, ids); }, take);
         },
         take);
+    is_continued_ = false;
   }
+  void encode_continued(std::string_view text, std::vector<int32_t>& ids) override {
+    is_continued_ = true;
+    encode(text, ids);
+  }
+  bool finds_special_tokens() const override { return true; }
   std::string decode(const std::vector<int32_t>& ids) const override {
     std::string text;
     for (const int32_t id : ids) {
@@ -77,7 +86,8 @@ class JsonTokenizer : public Tokenizer {
     if (step == parts_.steps.size()) return pairs_.encode(text, ids);
     const SplitStep& now = parts_.steps[step];
     std::string longer;
-    if (now.adds_space && !text.starts_with(' ')) text = longer = fmt::format(" {}", text);
+    const bool adds_space = now.adds_space && !std::exchange(is_continued_, false);
+    if (adds_space && !text.starts_with(' ')) text = longer = fmt::format(" {}", text);
     if (now.pattern == nullptr) return split(text, step + 1, ids);
     size_t done = 0;
     now.pattern->for_each(text, [&](size_t begin, size_t end) {
@@ -90,6 +100,7 @@ class JsonTokenizer : public Tokenizer {
 
   JsonTokenizerParts parts_;
   BytePairs pairs_;
+  bool is_continued_ = false;  // whether the next part goes on with another text
 };
 
 /// Reads the parts of one file. Its functions throw InvalidFile, naming the file.
