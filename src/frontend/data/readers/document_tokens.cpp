@@ -49,7 +49,8 @@ int64_t DocumentTokens::start_of(size_t document) const {
   return std::accumulate(block, lengths_.begin() + static_cast<std::ptrdiff_t>(document), starts_[document / kBlock]);
 }
 
-void DocumentTokens::copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const {
+void DocumentTokens::for_each_part(int64_t epoch, int64_t first, int64_t count,
+                                   const std::function<void(int64_t, int64_t)>& take) const {
   const std::shared_ptr<const Order> order = this->order(epoch);
   const auto after = std::ranges::upper_bound(order->tokens_before, first);
   int64_t start = *(after - 1);
@@ -60,11 +61,24 @@ void DocumentTokens::copy(int64_t epoch, int64_t first, int64_t count, int32_t* 
     start += length;
     if (skipped >= length) continue;
     const int64_t now = std::min(count, length - skipped);
-    file_.copy(epoch, start_of(document) + skipped, now, to);
+    take(start_of(document) + skipped, now);
     first += now;
-    to += now;
     count -= now;
   }
+}
+
+void DocumentTokens::copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const {
+  for_each_part(epoch, first, count, [&](int64_t position, int64_t now) {
+    file_.copy(epoch, position, now, to);
+    to += now;
+  });
+}
+
+void DocumentTokens::copy_mask(int64_t epoch, int64_t first, int64_t count, bool* to) const {
+  for_each_part(epoch, first, count, [&](int64_t position, int64_t now) {
+    file_.copy_mask(epoch, position, now, to);
+    to += now;
+  });
 }
 
 }  // namespace partita
