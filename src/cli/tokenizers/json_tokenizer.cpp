@@ -1,6 +1,7 @@
 // Reads the file tokenizer.json of Hugging Face's library tokenizers, as far as it is byte-level BPE.
 
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
@@ -30,6 +31,7 @@ struct JsonTokenizerParts {
   std::vector<UnicodeForm> forms{};
   std::vector<SplitStep> steps{};
   AddedTokens raw{}, normalized{};  // found before and after normalization
+  std::unordered_set<int32_t> added{};
   ByteVocabulary vocabulary{};
   std::unordered_map<std::string, int32_t> ids{};
   std::unordered_map<int32_t, std::string> texts{};  // by id, in bytes
@@ -62,7 +64,7 @@ class JsonTokenizer : public Tokenizer {
     is_continued_ = false;
   }
   void encode_continued(std::string_view text, std::vector<int32_t>& ids) override {
-    is_continued_ = true;
+    is_continued_ = ids.empty() || !parts_.added.contains(ids.back());
     encode(text, ids);
   }
   bool finds_special_tokens() const override { return true; }
@@ -292,6 +294,7 @@ class JsonTokenizerReader {
       if (flag(one, "single_word", false)) refuse("single_word not supported", "true", "false");
       add_id(token.text, token.id);
       parts_.texts[token.id] = token.text;
+      parts_.added.insert(token.id);
       const bool is_normalized = flag(one, "normalized", true);
       if (is_normalized) token.text = in_form(token.text, parts_.forms);
       (is_normalized ? parts_.normalized : parts_.raw).add(std::move(token));

@@ -93,6 +93,11 @@ TEST(JsonTokenizer, TextsThatGoOnGetNoSpace) {
   ids.clear();
   tokenizer->encode_continued("the<|end|>the", ids);
   EXPECT_EQ(ids, (TokenIds{262, 300, 258}));
+  tokenizer->encode_continued("the", ids);
+  EXPECT_EQ(ids, (TokenIds{262, 300, 258, 262}));
+  ids = {300};
+  tokenizer->encode_continued("the", ids);
+  EXPECT_EQ(ids, (TokenIds{300, 258}));
   ids.clear();
   tokenizer->encode_continued("<|end|>", ids);
   tokenizer->encode("the", ids);

@@ -22,7 +22,8 @@ class SpecialTokens : public Tokenizer {
 
   void encode(std::string_view text, std::vector<int32_t>& ids) override { split(text, /*is_continued=*/false, ids); }
   void encode_continued(std::string_view text, std::vector<int32_t>& ids) override {
-    split(text, /*is_continued=*/true, ids);
+    const bool follows_token = !ids.empty() && texts_.contains(ids.back());
+    split(text, /*is_continued=*/!(follows_token && begins_anew_), ids);
   }
   std::string decode(const std::vector<int32_t>& ids) const override {
     std::string text;

@@ -35,9 +35,15 @@ TEST(SpecialTokens, AreFoundInTexts) {
   const auto anew = with_special_tokens(std::make_unique<SpacedBytes>(), tokens, /*begins_anew=*/true);
   EXPECT_EQ(ids_in(*anew, "<s>a<end> \nb"), (Ids{1, ' ', 'a', 131, ' ', 'b'}));
   EXPECT_EQ(ids_in(*anew, "a<s>b", /*is_continued=*/true), (Ids{'a', 1, ' ', 'b'}));
+  Ids after_token{'a', 131};
+  anew->encode_continued("b", after_token);
+  EXPECT_EQ(after_token, (Ids{'a', 131, ' ', 'b'}));
   const auto going_on = with_special_tokens(std::make_unique<SpacedBytes>(), tokens, /*begins_anew=*/false);
   EXPECT_EQ(ids_in(*going_on, "a<s>b<end>c"), (Ids{' ', 'a', 1, 'b', 131, 'c'}));
   EXPECT_EQ(ids_in(*going_on, "<s>b"), (Ids{1, 'b'}));
+  after_token = {'a', 131};
+  going_on->encode_continued("b", after_token);
+  EXPECT_EQ(after_token, (Ids{'a', 131, 'b'}));
   EXPECT_EQ(going_on->vocabulary(), 132);
   EXPECT_EQ(going_on->id_of("<end>"), 131);
   EXPECT_EQ(going_on->id_of("<none>"), std::nullopt);

@@ -17,7 +17,8 @@ class Tokenizer {
   /// Appends the ids of a text, which is valid UTF-8 unless `takes_any_bytes`, to `ids`. Throws InvalidFile if the text
   /// cannot be split by the tokenizer's patterns.
   virtual void encode(std::string_view text, std::vector<int32_t>& ids) = 0;
-  /// Appends the ids of a text that goes on with another one, before which no space is put. Throws as `encode` does.
+  /// Appends the ids of a text that goes on with the text of `ids`: no space is put before it, unless the last id is a
+  /// special token after which `encode` puts one. Throws as `encode` does.
   virtual void encode_continued(std::string_view text, std::vector<int32_t>& ids) { encode(text, ids); }
   /// Returns the text of ids, each of which is one of the tokenizer's or has no text. It may end within a character.
   virtual std::string decode(const std::vector<int32_t>& ids) const = 0;
