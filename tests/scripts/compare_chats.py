@@ -134,8 +134,9 @@ def compare_model(partita, folder, pieces, begins_anew, words, where) -> list[st
         [{"role": ["user", "assistant"][k % 2], "content": content()} for k in range(rng.choice([2, 4]))]
         for _ in range(60)
     ]
-    (folder / "conversations.jsonl").write_text("".join(json.dumps({"messages": conversation}) + "\n" for conversation in conversations))
-    command = [partita, "tokenize", str(folder / "conversations.jsonl"), "--tokenizer", str(folder / "tokenizer.model")]
+    lines = [json.dumps({"messages": conversation}) + "\n" for conversation in conversations]
+    (folder / "lines.jsonl").write_text("".join(lines))
+    command = [partita, "tokenize", str(folder / "lines.jsonl"), "--tokenizer", str(folder / "tokenizer.model")]
     subprocess.run([*command, "--out", str(folder / "out")], check=True, stdout=subprocess.DEVNULL)
     return [
         f"{where}: got {got}, expected {ids_of(pieces, conversation, begins_anew)}"
