@@ -18,7 +18,7 @@ RUN cmake --preset release -DPARTITA_TESTS=OFF -DPARTITA_BENCH=OFF -DPARTITA_PYT
 
 FROM debian:12-slim
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends \
-    libfmt9 libdnnl2 libtomlplusplus3 libgomp1 zlib1g liblzma5 libzip4 libturbojpeg0 libpng16-16 libprotobuf-lite32 libpcre2-8-0 libutf8proc2 libsentencepiece0 openmpi-bin openssh-client python3 python3-numpy \
+    libfmt9 libdnnl2 libtomlplusplus3 libgomp1 zlib1g liblzma5 libzip4 libturbojpeg0 libpng16-16 libprotobuf-lite32 libpcre2-8-0 libutf8proc2 libsentencepiece0 openmpi-bin openssh-client python3 python3-numpy python3-jinja2 \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/partita /opt/partita
 ENV PATH=/opt/partita/bin:$PATH PYTHONPATH=/opt/partita/python

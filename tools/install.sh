@@ -12,7 +12,7 @@ case ${1:-build} in
   python) packages+=("${python[@]}" python3-venv) ;;
   test | all)
     packages+=("${python[@]}" procps libgtest-dev)
-    tests=(python3-torch dpkg-dev file iproute2 clang-format coinor-cbc g++-aarch64-linux-gnu)
+    tests=(python3-torch python3-jinja2 dpkg-dev file iproute2 clang-format coinor-cbc g++-aarch64-linux-gnu)
     ;;
   *)
     echo "usage: tools/install.sh [build|python|test|all]" >&2

@@ -103,25 +103,53 @@ std::vector<NamedType> saved_types(const std::vector<NamedType>& weights, const 
 /// Whether it is a matrix of an addition, and no state of an optimizer.
 bool is_addition(const SavedState& entry) { return entry.kind == StateKind::parameter && is_adapter(entry.name); }
 
-/// Copies the tokenizer and the like of the folder --like, or of the base, to the exported folder. Throws
-/// RuntimeFailure(cannot_write) if one cannot be copied.
-void copy_texts(const ExchangeFlags& flags) {
+constexpr int64_t kMaxCopiedBytes = int64_t{1} << 30;
+
+std::string text_of_file(const std::filesystem::path& path) {
+  return read_text_file(path.string(), {"export", "a file to copy", kMaxCopiedBytes, /*may_be_pipe=*/false});
+}
+
+/// A file of another folder, and the path of its copy.
+struct CopiedFile {
+  std::filesystem::path from, to;
+};
+
+/// Returns the tokenizer and the like of the folder --like, or of the base, which the exported folder gets. Files that
+/// it has already, with the same contents, are left out. Throws MissingFile if there is no such folder,
+/// InvalidArgument if the exported folder has another file and --replace is not given, RuntimeFailure(cannot_write) for
+/// a link.
+std::vector<CopiedFile> files_to_copy(const ExchangeFlags& flags) {
   namespace fs = std::filesystem;
   std::string from = !flags.like.empty()                                  ? flags.like
                      : !flags.base.empty() && is_hugging_face(flags.base) ? flags.base
                                                                           : "";
   from = hugging_face_folder(from);
-  if (from.empty()) return;
+  std::vector<CopiedFile> files;
+  if (from.empty()) return files;
+  if (!is_folder(from)) throw MissingFile("[export] no folder '{}', expected that of --like", from);
   for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
                            "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "chat_template.jinja",
                            "generation_config.json", "preprocessor_config.json"}) {
     std::error_code failure;
-    const fs::path source = fs::path(from) / name, target = fs::path(flags.out) / name;
-    if (!fs::is_regular_file(source, failure) || fs::equivalent(source, target, failure)) continue;
-    failure.clear();
-    fs::copy_file(source, target, fs::copy_options::overwrite_existing, failure);
-    if (failure) throw_cannot_write("export", target.string(), failure.message());
+    const CopiedFile file{fs::path(from) / name, fs::path(flags.out) / name};
+    if (!fs::is_regular_file(file.from, failure) || fs::equivalent(file.from, file.to, failure)) continue;
+    if (fs::is_symlink(file.to, failure)) throw_cannot_write("export", file.to.string(), "a link to another file");
+    if (fs::exists(file.to, failure)) {
+      if (fs::is_regular_file(file.to, failure) && text_of_file(file.to) == text_of_file(file.from)) continue;
+      if (!flags.replaces) {
+        throw InvalidArgument(
+            "[export] {}: it is there already, got another one in {} and no --replace, expected that or another folder",
+            file.to.string(), from);
+      }
+    }
+    files.push_back(file);
   }
+  return files;
+}
+
+/// Writes the copies. Throws RuntimeFailure(cannot_write).
+void copy_files(const std::vector<CopiedFile>& files) {
+  for (const CopiedFile& file : files) save_text(file.to.string(), text_of_file(file.from));
 }
 
 /// Writes the weights of --base with the additions in the file merged into them.
@@ -159,9 +187,10 @@ void export_merged(const ExchangeFlags& flags, SavedStates& states, const std::s
     }
   }
   base = [base, own, moved](const std::string& name) { return moved.contains(name) ? own(name) : base(name); };
+  files_to_copy(flags);  // refuses before anything is written
   export_hugging_face(make_model(without_adapters(spec)), exported, merged(make_model(spec), names, own, base),
                       flags.out, flags.replaces);
-  copy_texts(flags);
+  copy_files(files_to_copy(flags));
   std::cout << fmt::format("{}: {} weights of {}, with {} additions\n", flags.out, exported.size(),
                            without_adapters(spec), adapters.size() / 2);
 }
@@ -189,10 +218,11 @@ void run_export(const ExchangeFlags& flags) {
   }
   if (has_adapters) return export_merged(flags, states, spec);
   const std::vector<NamedType> exported = saved_types(weights_of(graph_of(job_of(spec))), states, spec);
+  files_to_copy(flags);  // refuses before anything is written
   export_hugging_face(
       make_model(spec), exported, [&](const std::string& name) { return states.read(name); }, flags.out,
       flags.replaces);
-  copy_texts(flags);
+  copy_files(files_to_copy(flags));
   std::cout << fmt::format("{}: {} weights of {}\n", flags.out, exported.size(), spec);
 }
 
@@ -220,7 +250,7 @@ void add_exchange(CLI::App& app) {
   out->add_option("--like", flags->like,
                   "Copy the tokenizer and the like of this folder; default: --base, if it is one")
       ->type_name("DIR");
-  out->add_flag("--replace", flags->replaces, "Replace weights that the folder has");
+  out->add_flag("--replace", flags->replaces, "Replace files that the folder has");
   out->add_option("--base", flags->base, "Weights that the additions (lora) in PATH are merged into")
       ->type_name("PATH");
   out->footer("Example: partita export run --out folder");

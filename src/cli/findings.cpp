@@ -120,12 +120,13 @@ void check_launch(const MachineFacts& facts, Findings& found) {
 
 void check_python(const MachineFacts& facts, Findings& found) {
   if (facts.python.empty()) {
-    found.note("Python", "not in PATH, got no python3", "install python3 to use the package; the command needs none");
+    found.note("Python", "not in PATH, got no python3", "install python3 to use the package, and for chat templates");
     return;
   }
   for (const std::string& name : facts.missing_python_packages) {
     const std::string use = name == "numpy"      ? "the package needs it"
                             : name == "networkx" ? "only program.graph.to_networkx() needs it"
+                            : name == "jinja2"   ? "only chat templates need it"
                                                  : "only parameters through DLPack and comparisons need it";
     found.note("Python", fmt::format("{} is not installed", name), fmt::format("pip install {}; {}", name, use));
   }

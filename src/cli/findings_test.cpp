@@ -109,6 +109,8 @@ TEST(Findings, OfPython) {
   expect_finding(false, "Python", "not in PATH, got no python3", [](MachineFacts& facts) { facts.python = ""; });
   expect_finding(false, "Python", "networkx is not installed",
                  [](MachineFacts& facts) { facts.missing_python_packages = {"networkx"}; });
+  expect_finding(false, "Python", "jinja2 is not installed",
+                 [](MachineFacts& facts) { facts.missing_python_packages = {"jinja2"}; });
 }
 
 TEST(Findings, BrokenOnesComeFirst) {

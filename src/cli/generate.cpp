@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "base/philox.h"
+#include "cli/chat/chat_prompt.h"
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
@@ -29,6 +31,7 @@ struct GenerateFlags {
   bool without_cache = false;
   Sampling sampling;
   std::vector<std::string> stop;
+  ChatFlags chat;
 };
 
 /// Returns the name of the tokenizer in a folder of Hugging Face whose weights are loaded; "" if there is none.
@@ -133,20 +136,29 @@ class StoppedText {
   size_t written_ = 0;
 };
 
+/// Returns the tokens of a prompt. Throws InvalidArgument for one that the tokenizer does not take or that has none.
+ChatPrompt encoded_prompt(const std::string& prompt, Tokenizer& tokenizer) {
+  if (const std::optional<size_t> at = find_invalid_utf8(prompt); at && !tokenizer.takes_any_bytes()) {
+    throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
+  }
+  ChatPrompt encoded;
+  tokenizer.encode(prompt, encoded.ids);
+  if (encoded.ids.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", prompt);
+  return encoded;
+}
+
 /// A text that grows from a prompt.
 class GrowingText {
  public:
-  /// Begins with a prompt. `flags` and `tokenizer` outlive this object. Throws InvalidArgument for a prompt that the
-  /// tokenizer does not take or that has no tokens.
-  GrowingText(const std::string& prompt, const GenerateFlags& flags, Tokenizer& tokenizer, uint64_t key, TakeText take)
-      : flags_(flags), tokenizer_(tokenizer), key_(key), out_(flags.stop, std::move(take)) {
-    if (const std::optional<size_t> at = find_invalid_utf8(prompt); at && !tokenizer.takes_any_bytes()) {
-      throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
-    }
-    tokenizer.encode(prompt, tokens_);
-    if (tokens_.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", prompt);
-    begin_ = tokenizer.decode(tokens_).size();
-  }
+  /// Begins with a prompt. `flags` and `tokenizer` outlive this object.
+  GrowingText(ChatPrompt prompt, const GenerateFlags& flags, Tokenizer& tokenizer, uint64_t key, TakeText take)
+      : flags_(flags),
+        tokenizer_(tokenizer),
+        key_(key),
+        out_(flags.stop, std::move(take)),
+        tokens_(std::move(prompt.ids)),
+        ends_(std::move(prompt.ends)),
+        begin_(tokenizer.decode(tokens_).size()) {}
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
   /// Draws the next token and writes what is new of the text. Returns nothing if it has ended.
@@ -154,6 +166,10 @@ class GrowingText {
     const auto known = static_cast<size_t>(tokenizer_.vocabulary());
     const int32_t next = draw_token(logits.first(std::min(logits.size(), known)), tokens_, flags_.sampling, key_,
                                     static_cast<uint64_t>(steps_++));
+    if (ends_.contains(next)) {
+      out_.finish(written());
+      return std::nullopt;
+    }
     tokens_.push_back(next);
     if (out_.take(written())) return std::nullopt;
     if (steps_ < flags_.length) return next;
@@ -170,7 +186,8 @@ class GrowingText {
   uint64_t key_;
   StoppedText out_;
   std::vector<int32_t> tokens_;
-  size_t begin_ = 0;
+  std::set<int32_t> ends_;
+  size_t begin_;
   int64_t steps_ = 0;
 };
 
@@ -181,12 +198,13 @@ void grow_all(const GenerateFlags& flags, Model& model, std::vector<GrowingText>
   model.generate(request, [&](size_t text, std::span<const float> logits) { return texts[text].grow(logits); });
 }
 
-/// Writes the text of one prompt as it grows.
-void write_text(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, uint64_t seed) {
+/// Writes the text of one prompt as it grows, or an answer in a conversation.
+void write_text(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, const std::optional<ChatPrompt>& chat,
+                uint64_t seed) {
   std::vector<GrowingText> texts;
-  texts.emplace_back(flags.prompt, flags, tokenizer, random_key(seed, "generate"),
-                     [](std::string_view text) { std::cout << text << std::flush; });
-  std::cout << flags.prompt;
+  texts.emplace_back(chat ? *chat : encoded_prompt(flags.prompt, tokenizer), flags, tokenizer,
+                     random_key(seed, "generate"), [](std::string_view text) { std::cout << text << std::flush; });
+  if (!chat) std::cout << flags.prompt;
   grow_all(flags, model, texts);
   std::cout << "\n";
 }
@@ -198,7 +216,7 @@ void write_texts(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer,
   std::vector<GrowingText> texts;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const std::string stream = i == 0 ? "generate" : fmt::format("generate {}", i);  // the first as alone
-    texts.emplace_back(prompts[i], flags, tokenizer, random_key(seed, stream),
+    texts.emplace_back(encoded_prompt(prompts[i], tokenizer), flags, tokenizer, random_key(seed, stream),
                        [&to = written[i]](std::string_view text) { to += text; });
   }
   grow_all(flags, model, texts);
@@ -212,10 +230,14 @@ void run_generate(const GenerateFlags& flags) {
   check(flags, job.model());
   const std::string& weights = job.config().files.load;
   if (weights.empty()) throw InvalidArgument("[generate] --load is required, got no weights, expected --load FILE");
-  const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(flags, weights, job.model().rows.classes);
+  const int64_t vocabulary = job.model().rows.classes;
+  const uint64_t seed = job.config().training.seed;
+  std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(flags, weights, vocabulary);
+  const std::optional<ChatPrompt> chat =
+      chat_prompt(flags.chat, {weights, flags.job.model, flags.tokenizer}, tokenizer, vocabulary);
   Model model(job, place);
-  const auto write = flags.prompts.empty() ? write_text : write_texts;
-  write(flags, model, *tokenizer, job.config().training.seed);
+  if (flags.prompts.empty()) return write_text(flags, model, *tokenizer, chat, seed);
+  write_texts(flags, model, *tokenizer, seed);
 }
 
 /// Whether an option of a job has a meaning for a generation.
@@ -245,6 +267,7 @@ void add_generate(CLI::App& app) {
           "A text to continue in each line; of a .jsonl file in its \"prompt\". Writes a line of JSON for each")
       ->type_name("FILE")
       ->excludes(prompt);
+  add_chat_flags(*command, flags->chat);
   command->add_flag("--no-cache", flags->without_cache,
                     "Compute the whole text for each token, without a cache of keys and values");
   command->add_option("--length", flags->length, "Tokens to write, at most")->capture_default_str();

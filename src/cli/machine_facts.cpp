@@ -110,7 +110,8 @@ void read_python(MachineFacts& facts) {
   if (facts.python.empty()) return;
   constexpr const char* kAsk =
       "python3 -c 'import importlib.util as u; "
-      "print(*[n + (\"\" if u.find_spec(n) else \"!\") for n in (\"numpy\", \"networkx\", \"torch\")])' 2>/dev/null";
+      "print(*[n + (\"\" if u.find_spec(n) else \"!\") for n in (\"numpy\", \"networkx\", \"torch\", \"jinja2\")])' "
+      "2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> answer(::popen(kAsk, "r"), ::pclose);
   if (answer == nullptr) return;
   std::array<char, 256> text{};

@@ -20,6 +20,14 @@ void refuse_data(const ZooModel& model, const DataConfig& data) {
   if (data.augment) refuse("--augment", "reads no images", "--augment");
 }
 
+/// Returns the configuration with a label for tokens that are no targets, if the data has such.
+JobConfig with_masked_label(JobConfig config) {
+  constexpr int64_t kMasked = -1;
+  const bool has_masked = config.data.source && has_masked_tokens(*config.data.source);
+  if (has_masked && !config.training.ignore_index) config.training.ignore_index = kMasked;
+  return config;
+}
+
 RowFormat format_of(const ZooModel& model, const JobConfig& config) {
   RowFormat format = model.rows;
   format.labels_are_classes = config.training.loss == Loss::sparse || config.training.loss == Loss::expanded;
@@ -42,7 +50,7 @@ JobConfig configured(const std::string& model, const std::vector<Assignment>& as
 
 ZooJob::ZooJob(const JobConfig& config, const Place& place)
     : model_(make_model(config.model)),
-      config_(completed(config, place)),
+      config_(completed(with_masked_label(config), place)),
       network_(model_.network(config_.training.loss, {.ignore_index = config_.training.ignore_index})),
       rows_(config_, format_of(model_, config_), model_.name, model_.own_rows) {
   refuse_data(model_, config_.data);

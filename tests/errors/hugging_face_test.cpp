@@ -335,5 +335,51 @@ TEST(HuggingFaceErrors, PlansTakeFolders) {
   expect_runs({"plan", "hf:" + folder.path, "--cluster", "a100-80:8", "--batch", "8"});  // its sizes are enough
 }
 
+TEST(HuggingFaceErrors, CopiesReplaceNothingUnasked) {
+  const TempDir folder;
+  const std::string weights = (folder.path() / "w.safetensors").string(), out = (folder.path() / "out").string(),
+                    like = (folder.path() / "like").string();
+  expect_runs({"train", "gpt:hidden=8,layers=1,heads=2,seq=8,vocab=40", "--steps", "1", "--batch", "2", "--threads",
+               "1", "--no-eval", "--save", weights});
+  fs::create_directories(like);
+  fs::create_directories(out);
+  write_text(like + "/tokenizer.json", "theirs");
+  write_text(like + "/chat_template.jinja", "a template");
+  write_text(out + "/tokenizer.json", "the user's");
+  write_text(out + "/chat_template.jinja", "a template");
+  const std::vector<std::string> words{"export", weights, "--like", like, "--out", out};
+  std::vector<std::string> replacing = words;
+  replacing.emplace_back("--replace");
+  const std::string target = out + "/tokenizer.json";
+  expect_refusal(words, ExitCode::usage,
+                 {"[export] " + target + ": it is there already, got another one in " + like +
+                  " and no --replace, expected that or another folder"});
+  EXPECT_EQ(read_text(target), "the user's");
+  EXPECT_FALSE(fs::exists(out + "/model.safetensors"));
+  // A link is not followed, even if files may be replaced.
+  const std::string kept = (folder.path() / "kept").string();
+  fs::rename(target, kept);
+  fs::create_symlink(kept, target);
+  for (const auto& command : {words, replacing}) {
+    expect_refusal(command, ExitCode::cannot_write, {"[export] cannot write " + target + ": a link to another file"});
+  }
+  fs::remove(kept);  // the link leads to nothing
+  expect_refusal(words, ExitCode::cannot_write, {"[export] cannot write " + target + ": a link to another file"});
+  EXPECT_FALSE(fs::exists(kept));
+  EXPECT_FALSE(fs::exists(out + "/model.safetensors"));
+  fs::remove(target);
+  write_text(target, "the user's");
+  expect_runs(replacing);
+  EXPECT_EQ(read_text(target), "theirs");
+  // The files of --like may be links.
+  fs::rename(like + "/tokenizer.json", kept);
+  fs::create_symlink(kept, like + "/tokenizer.json");
+  expect_runs({"export", weights, "--like", like, "--out", out + "2"});
+  EXPECT_EQ(read_text(out + "2/tokenizer.json"), "theirs");
+  EXPECT_FALSE(fs::is_symlink(out + "2/tokenizer.json"));
+  expect_refusal({"export", weights, "--like", like + "3", "--out", out + "3"}, ExitCode::missing_file,
+                 {"[export] no folder '" + like + "3', expected that of --like"});
+}
+
 }  // namespace
 }  // namespace partita

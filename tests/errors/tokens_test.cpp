@@ -57,6 +57,28 @@ TEST(TokenErrors, AnotherSize) {
                  {"m.bin' is not the file of '" + index, "got 998 bytes, expected 1000 for 500 ids of u16"});
 }
 
+TEST(TokenErrors, MasksAreThoseOfTheirFiles) {
+  const TempDir folder;
+  const std::string index = write_indexed<uint16_t>(folder, "m", {some_ids(300), some_ids(200)});
+  std::vector<bool> mask(500, true);
+  mask[7] = false;
+  for (const std::string ranks : {"1", "2", "3"}) {
+    folder.write("m.mask", mask_bytes(mask));
+    std::vector<std::string> words = training_on("tokens:" + index, ranks);
+    words[3] = "6";  // rows of a batch
+    EXPECT_EQ(run_program(words).exit_code, 0) << ranks;
+    folder.write("m.mask", mask_bytes(std::vector<bool>(499, true)));
+    expect_refusal(words, ExitCode::bad_input,
+                   {"[tokens] '", "m.mask' is the mask of another file, got 499 ids, expected 500"});
+    folder.write("m.mask", Bytes(80, 'x'));
+    expect_refusal(words, ExitCode::bad_input, {"m.mask' is no mask of ids, got another file of 80 bytes"});
+  }
+  folder.write("m.mask", mask_bytes(mask));
+  expect_refusal({"train", "t5:seq=16,target=8,layers=1,hidden=8,heads=1,vocab=100", "--data", "tokens:" + index,
+                  "--batch", "2", "--steps", "1", "--threads", "1"},
+                 ExitCode::usage, {"m.idx' has a mask, got a model that reads its labels, too"});
+}
+
 TEST(TokenErrors, WrongMagic) {
   const TempDir folder;
   folder.write("m.bin", Bytes(100));

@@ -1,6 +1,7 @@
 // Reads the file tokenizer.json of Hugging Face's library tokenizers, as far as it is byte-level BPE.
 
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
@@ -30,6 +31,7 @@ struct JsonTokenizerParts {
   std::vector<UnicodeForm> forms{};
   std::vector<SplitStep> steps{};
   AddedTokens raw{}, normalized{};  // found before and after normalization
+  std::unordered_set<int32_t> added{};
   ByteVocabulary vocabulary{};
   std::unordered_map<std::string, int32_t> ids{};
   std::unordered_map<int32_t, std::string> texts{};  // by id, in bytes
@@ -47,7 +49,10 @@ class JsonTokenizer : public Tokenizer {
   explicit JsonTokenizer(JsonTokenizerParts parts) : parts_(std::move(parts)), pairs_(std::move(parts_.vocabulary)) {}
 
   void encode(std::string_view text, std::vector<int32_t>& ids) override {
-    const auto take = [&](int32_t id) { ids.push_back(id); };
+    const auto take = [&](int32_t id) {
+      ids.push_back(id);
+      is_continued_ = false;
+    };
     parts_.raw.split(
         text,
         [&](std::string_view rest) {
@@ -56,7 +61,13 @@ class JsonTokenizer : public Tokenizer {
               parts_.forms.empty() ? rest : form, [&](std::string_view words) { split(words, 0, ids); }, take);
         },
         take);
+    is_continued_ = false;
   }
+  void encode_continued(std::string_view text, std::vector<int32_t>& ids) override {
+    is_continued_ = ids.empty() || !parts_.added.contains(ids.back());
+    encode(text, ids);
+  }
+  bool finds_special_tokens() const override { return true; }
   std::string decode(const std::vector<int32_t>& ids) const override {
     std::string text;
     for (const int32_t id : ids) {
@@ -77,7 +88,8 @@ class JsonTokenizer : public Tokenizer {
     if (step == parts_.steps.size()) return pairs_.encode(text, ids);
     const SplitStep& now = parts_.steps[step];
     std::string longer;
-    if (now.adds_space && !text.starts_with(' ')) text = longer = fmt::format(" {}", text);
+    const bool adds_space = now.adds_space && !std::exchange(is_continued_, false);
+    if (adds_space && !text.starts_with(' ')) text = longer = fmt::format(" {}", text);
     if (now.pattern == nullptr) return split(text, step + 1, ids);
     size_t done = 0;
     now.pattern->for_each(text, [&](size_t begin, size_t end) {
@@ -90,6 +102,7 @@ class JsonTokenizer : public Tokenizer {
 
   JsonTokenizerParts parts_;
   BytePairs pairs_;
+  bool is_continued_ = false;  // whether the next part goes on with another text
 };
 
 /// Reads the parts of one file. Its functions throw InvalidFile, naming the file.
@@ -281,6 +294,7 @@ class JsonTokenizerReader {
       if (flag(one, "single_word", false)) refuse("single_word not supported", "true", "false");
       add_id(token.text, token.id);
       parts_.texts[token.id] = token.text;
+      parts_.added.insert(token.id);
       const bool is_normalized = flag(one, "normalized", true);
       if (is_normalized) token.text = in_form(token.text, parts_.forms);
       (is_normalized ? parts_.normalized : parts_.raw).add(std::move(token));

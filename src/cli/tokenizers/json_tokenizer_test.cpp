@@ -83,6 +83,27 @@ TEST(JsonTokenizer, StepsAreThoseOfTheFile) {
   EXPECT_EQ(encoded(small, "xyz|xyzz"), (TokenIds{299, 'x', 'y', 'z', 'z'}));
 }
 
+TEST(JsonTokenizer, TextsThatGoOnGetNoSpace) {
+  Json small = small_tokenizer();
+  small["pre_tokenizer"]["add_prefix_space"] = true;
+  const auto tokenizer = parse_json_tokenizer(small.dump(), "t.json");
+  TokenIds ids;
+  tokenizer->encode_continued("the the", ids);
+  EXPECT_EQ(ids, (TokenIds{262, 258}));
+  ids.clear();
+  tokenizer->encode_continued("the<|end|>the", ids);
+  EXPECT_EQ(ids, (TokenIds{262, 300, 258}));
+  tokenizer->encode_continued("the", ids);
+  EXPECT_EQ(ids, (TokenIds{262, 300, 258, 262}));
+  ids = {300};
+  tokenizer->encode_continued("the", ids);
+  EXPECT_EQ(ids, (TokenIds{300, 258}));
+  ids.clear();
+  tokenizer->encode_continued("<|end|>", ids);
+  tokenizer->encode("the", ids);
+  EXPECT_EQ(ids, (TokenIds{300, 258}));
+}
+
 // 200,000 letters are one word, which is not merged in quadratic time.
 TEST(JsonTokenizer, LongWordsAreFast) {
   std::string word;

@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "base/error.h"
 #include "cli/sentencepiece/pieces_api.h"
@@ -38,6 +40,21 @@ class SentencePieces : public Tokenizer {
     const auto add = [](void* to, int32_t id) { static_cast<std::vector<int32_t>*>(to)->push_back(id); };
     if (api_.encode(pieces_.get(), text.data(), text.size(), add, &ids)) return;
     throw InvalidFile("[tokenizer] SentencePiece cannot encode a text, got one of {} bytes, expected ids", text.size());
+  }
+  /// A model puts a space before a text, and may strip others. So the text is encoded after one whose ids stay the
+  /// same.
+  void encode_continued(std::string_view text, std::vector<int32_t>& ids) override {
+    for (const std::string before : {"\n", "<unk>", "."}) {
+      std::vector<int32_t> first, both;
+      encode(before, first);
+      encode(before + std::string(text), both);
+      if (first.empty() || !std::ranges::equal(first, std::span(both).first(std::min(first.size(), both.size())))) {
+        continue;
+      }
+      ids.insert(ids.end(), both.begin() + std::ssize(first), both.end());
+      return;
+    }
+    encode(text, ids);
   }
   std::string decode(const std::vector<int32_t>& ids) const override {
     std::string text;

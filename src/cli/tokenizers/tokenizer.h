@@ -17,6 +17,9 @@ class Tokenizer {
   /// Appends the ids of a text, which is valid UTF-8 unless `takes_any_bytes`, to `ids`. Throws InvalidFile if the text
   /// cannot be split by the tokenizer's patterns.
   virtual void encode(std::string_view text, std::vector<int32_t>& ids) = 0;
+  /// Appends the ids of a text that goes on with the text of `ids`: no space is put before it, unless the last id is a
+  /// special token after which `encode` puts one. Throws as `encode` does.
+  virtual void encode_continued(std::string_view text, std::vector<int32_t>& ids) { encode(text, ids); }
   /// Returns the text of ids, each of which is one of the tokenizer's or has no text. It may end within a character.
   virtual std::string decode(const std::vector<int32_t>& ids) const = 0;
   /// Returns the smallest number that is above all ids.
@@ -24,6 +27,8 @@ class Tokenizer {
   /// Returns the id of a whole token, if there is one that is called so.
   virtual std::optional<int32_t> id_of(const std::string& token) const = 0;
   virtual bool takes_any_bytes() const { return false; }
+  /// Whether special tokens in a text, such as <s>, become their ids.
+  virtual bool finds_special_tokens() const { return false; }
 };
 
 /// Returns the tokenizer that `name` stands for: "bytes", a file of Hugging Face's tokenizers (.json), or a model of

@@ -125,6 +125,7 @@ DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& for
   TextFormat text = format.text;
   text.seed = format.seed;
   text.vocabulary = format.classes;
+  if (format.ignored_label) text.masked_label = static_cast<int32_t>(*format.ignored_label);
   if (source.kind == DataKind::tokens) return open_tokens(source, split, text);
   const bool is_file = source.kind == DataKind::text;
   const DatasetPtr rows = is_file ? read_text(source.paths[0], split, text)
@@ -206,6 +207,11 @@ bool has_rows(const DataSource& source, Split split) {
     case DataKind::synthetic: return true;
   }
   return false;
+}
+
+bool has_masked_tokens(const DataSource& source) {
+  return source.kind == DataKind::tokens &&
+         std::ranges::any_of(source.paths, [](const std::string& path) { return has_mask(path); });
 }
 
 std::vector<Column> columns_of(const DataSource& source, const RowFormat& format) {

@@ -25,7 +25,7 @@ struct RowFormat {
   DType dtype = DType::f32;         // element type of inputs that are floats
   uint64_t seed = 1;                // seed of the order of training rows and their augmentation
   bool labels_are_classes = false;  // integer labels of NumPy files must be in [0, classes)
-  std::optional<int64_t> ignored_label = std::nullopt;  // or equal to this one
+  std::optional<int64_t> ignored_label = std::nullopt;  // or equal to this one, the label of masked tokens, too
 
   bool is_text() const { return text.tokens > 0; }
   bool is_records() const { return records.ids > 0; }
@@ -45,6 +45,9 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
 /// .npz is opened to see if it has test rows. tokens: a file is named. text, synthetic: always true, without a look at
 /// files. Throws MissingFile or InvalidFile if that .npz cannot be opened or is damaged.
 bool has_rows(const DataSource& source, Split split);
+
+/// Whether the source is token ids, and a mask of one of its files says that some are no targets.
+bool has_masked_tokens(const DataSource& source);
 
 /// Opens a dataset with the columns "image" and "label" of images, those of texts (`token_columns`) or of records
 /// (`record_columns`); for NumPy files the first is `input`, and there may be more under their own names. Bytes of

@@ -35,20 +35,22 @@ std::string little_endian(std::initializer_list<uint64_t> numbers, int width) {
   return bytes;
 }
 
-/// An index of three documents in Megatron's format, and their ids, u16 or i32.
+/// An index of three documents in Megatron's format, their ids, u16 or i32, and a mask.
 std::string some_documents(bool is_u16) {
   const uint64_t width = is_u16 ? 2 : 4;
   const std::string index = std::string("MMIDIDX\0\0", 9) + little_endian({1}, 8) +
                             little_endian({is_u16 ? 8U : 4U}, 1) + little_endian({3, 4}, 8) +
                             little_endian({5, 0, 7}, 4) + little_endian({0, 5 * width, 5 * width}, 8) +
                             little_endian({0, 1, 2, 3}, 8);
-  return joined({index, std::string(12 * width, '\1')});
+  const std::string mask = "PARTMASK" + little_endian({1, 12}, 8) + "\x0f\x05";
+  return joined({index, std::string(12 * width, '\1'), mask});
 }
 
 void read_documents(const std::string& input) {
-  const std::vector<std::string> parts = split_parts(input, 2);
+  const std::vector<std::string> parts = split_parts(input, 3);
   const std::filesystem::path path = input_folder().write("documents.idx", parts[0]);
   input_folder().write("documents.bin", parts[1]);
+  input_folder().write("documents.mask", parts[2]);
   for (const Split split : {Split::train, Split::test}) {
     const DatasetPtr rows = read_tokens({path}, split, {.tokens = 4});
     require(rows->size() * 4 <= static_cast<int64_t>(parts[1].size()), "more rows than the file has");
@@ -114,7 +116,7 @@ std::vector<FuzzTarget> tokens_targets() {
                  return std::vector{some_documents(true), some_documents(false)};
                },
            .read = read_documents,
-           .words = {"MMIDIDX"}},
+           .words = {"MMIDIDX", "PARTMASK"}},
           {.name = "tokens",
            .seeds =
                [] {

@@ -49,7 +49,8 @@ int64_t DocumentTokens::start_of(size_t document) const {
   return std::accumulate(block, lengths_.begin() + static_cast<std::ptrdiff_t>(document), starts_[document / kBlock]);
 }
 
-void DocumentTokens::copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const {
+void DocumentTokens::for_each_part(int64_t epoch, int64_t first, int64_t count,
+                                   const std::function<void(const Part&)>& take) const {
   const std::shared_ptr<const Order> order = this->order(epoch);
   const auto after = std::ranges::upper_bound(order->tokens_before, first);
   int64_t start = *(after - 1);
@@ -60,11 +61,32 @@ void DocumentTokens::copy(int64_t epoch, int64_t first, int64_t count, int32_t* 
     start += length;
     if (skipped >= length) continue;
     const int64_t now = std::min(count, length - skipped);
-    file_.copy(epoch, start_of(document) + skipped, now, to);
+    take({.position = start_of(document) + skipped, .count = now, .is_begin = skipped == 0});
     first += now;
-    to += now;
     count -= now;
   }
+}
+
+void DocumentTokens::copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const {
+  for_each_part(epoch, first, count, [&](const Part& part) {
+    file_.copy(epoch, part.position, part.count, to);
+    to += part.count;
+  });
+}
+
+void DocumentTokens::copy_mask(int64_t epoch, int64_t first, int64_t count, bool* to) const {
+  for_each_part(epoch, first, count, [&](const Part& part) {
+    file_.copy_mask(epoch, part.position, part.count, to);
+    to += part.count;
+  });
+}
+
+void DocumentTokens::copy_starts(int64_t epoch, int64_t first, int64_t count, bool* to) const {
+  for_each_part(epoch, first, count, [&](const Part& part) {
+    std::fill_n(to, part.count, false);
+    *to = part.is_begin;
+    to += part.count;
+  });
 }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 // Documents in an order of their own in each epoch, joined to one sequence of tokens.
 
 #include <array>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -19,6 +20,10 @@ class DocumentTokens : public TokenSource {
 
   int64_t size() const override { return file_.size(); }
   void copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const override;
+  bool has_mask() const override { return file_.has_mask(); }
+  void copy_mask(int64_t epoch, int64_t first, int64_t count, bool* to) const override;
+  bool has_documents() const override { return true; }
+  void copy_starts(int64_t epoch, int64_t first, int64_t count, bool* to) const override;
 
  private:
   /// The order of an epoch: the documents, and the tokens before each block of kBlock documents in that order.
@@ -30,6 +35,13 @@ class DocumentTokens : public TokenSource {
 
   /// Returns the order of an epoch, which it keeps for two epochs, since prefetching workers may read both.
   std::shared_ptr<const Order> order(int64_t epoch) const;
+  /// Tokens of one document, one after the other in the file.
+  struct Part {
+    int64_t position = 0, count = 0;  // the first one in the file, and their number
+    bool is_begin = false;            // whether the first one is that of the document
+  };
+  /// Calls `take` for the parts of the `count` tokens from `first` on.
+  void for_each_part(int64_t epoch, int64_t first, int64_t count, const std::function<void(const Part&)>& take) const;
   /// Returns the position in the file of the first id of a document.
   int64_t start_of(size_t document) const;
 

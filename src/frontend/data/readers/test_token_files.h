@@ -43,6 +43,19 @@ std::filesystem::path write_indexed(const TempDir& dir, const std::string& name,
   return dir.write(name + ".idx", index);
 }
 
+/// Returns a mask as the bytes of its file.
+inline Bytes mask_bytes(const std::vector<bool>& is_target) {
+  Bytes bytes{'P', 'A', 'R', 'T', 'M', 'A', 'S', 'K', 1, 0, 0, 0, 0, 0, 0, 0};
+  const auto count = static_cast<uint64_t>(is_target.size());
+  const auto* number = reinterpret_cast<const uint8_t*>(&count);
+  bytes.insert(bytes.end(), number, number + sizeof count);
+  bytes.resize(bytes.size() + (is_target.size() + 7) / 8);
+  for (size_t i = 0; i < is_target.size(); ++i) {
+    if (is_target[i]) bytes[24 + i / 8] = static_cast<uint8_t>(bytes[24 + i / 8] | 1U << i % 8);
+  }
+  return bytes;
+}
+
 inline Bytes read_bytes(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};

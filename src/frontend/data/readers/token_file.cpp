@@ -31,6 +31,11 @@ void TokenFile::copy(int64_t, int64_t first, int64_t count, int32_t* to) const {
   for_token_type(range_.type, [&](auto zero) { copy_ids<decltype(zero)>(first, count, to); });
 }
 
+void TokenFile::copy_mask(int64_t epoch, int64_t first, int64_t count, bool* to) const {
+  if (!mask_) return TokenSource::copy_mask(epoch, first, count, to);
+  mask_->copy(first_ + first, count, to);
+}
+
 template <class Id>
 void TokenFile::copy_ids(int64_t first, int64_t count, int32_t* to) const {
   std::array<Id, kIdsAtOnce> ids;

@@ -2,6 +2,7 @@
 // Token ids in a file, read in place.
 
 #include "frontend/data/readers/random_access_file.h"
+#include "frontend/data/readers/token_mask.h"
 #include "frontend/data/readers/token_source.h"
 #include "frontend/data/token_type.h"
 
@@ -20,11 +21,15 @@ class TokenFile : public TokenSource {
   /// Reads the ids of `range`, which the file holds. Ids that are not in [0, vocabulary) are refused when they are
   /// read; 0 = only those that do not fit an i32.
   TokenFile(RandomAccessFile file, const TokenRange& range, int64_t vocabulary);
+  /// Sets the mask, which is that of the ids of `range`.
+  void set_mask(TokenMask mask) { mask_ = std::move(mask); }
 
   int64_t size() const override { return range_.tokens; }
   /// Checks the ids that it reads. Throws InvalidFile, with the position, for an id beyond the vocabulary and for a
   /// file that became shorter.
   void copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const override;
+  bool has_mask() const override { return mask_.has_value(); }
+  void copy_mask(int64_t epoch, int64_t first, int64_t count, bool* to) const override;
   /// Returns the same ids from `first` on, `count` of them.
   TokenFile part(int64_t first, int64_t count) const;
 
@@ -37,6 +42,7 @@ class TokenFile : public TokenSource {
   TokenRange range_;
   int64_t limit_;
   int64_t first_ = 0;  // position in the file of the first id
+  std::optional<TokenMask> mask_ = std::nullopt;
 };
 
 }  // namespace partita

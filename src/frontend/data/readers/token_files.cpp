@@ -4,6 +4,7 @@
 #include "frontend/data/readers/numpy_files.h"
 #include "frontend/data/readers/token_file.h"
 #include "frontend/data/readers/token_index.h"
+#include "frontend/data/readers/token_mask.h"
 
 namespace partita {
 namespace {
@@ -29,6 +30,12 @@ void require_type(const TokenPath& file, TokenType found) {
                     name_of(*file.type));
 }
 
+/// Gives the ids their mask if one lies next to their file. Throws InvalidFile if it is not theirs.
+TokenFile masked(TokenFile tokens, const fs::path& ids) {
+  if (has_mask(ids)) tokens.set_mask(TokenMask(mask_path(ids), tokens.size()));
+  return tokens;
+}
+
 TokenSourcePtr open_indexed(const TokenPath& file, const fs::path& path, Split split, const TextFormat& format) {
   TokenIndex index = read_token_index(path);
   require_type(file, index.type);
@@ -40,7 +47,7 @@ TokenSourcePtr open_indexed(const TokenPath& file, const fs::path& path, Split s
                       path.string(), opened.size(), bytes, index.tokens, name_of(index.type));
   }
   opened.expect_random_reads();
-  TokenFile tokens(opened, {.type = index.type, .tokens = index.tokens}, format.vocabulary);
+  TokenFile tokens = masked(TokenFile(opened, {.type = index.type, .tokens = index.tokens}, format.vocabulary), ids);
   if (split == Split::test) return std::make_shared<TokenFile>(std::move(tokens));
   return std::make_shared<DocumentTokens>(std::move(tokens), std::move(index.lengths), format.seed);
 }
@@ -70,7 +77,8 @@ TokenSourcePtr open_npy(const TokenPath& file, const TextFormat& format) {
                       opened.size(), bytes, tokens, name_of(type));
   }
   opened.expect_random_reads();
-  return std::make_shared<TokenFile>(opened, TokenRange{type, layout.first_byte, tokens}, format.vocabulary);
+  return std::make_shared<TokenFile>(
+      masked(TokenFile(opened, TokenRange{type, layout.first_byte, tokens}, format.vocabulary), file.path));
 }
 
 TokenSourcePtr open_flat(const TokenPath& file, const TextFormat& format) {
@@ -94,16 +102,28 @@ TokenSourcePtr open_flat(const TokenPath& file, const TextFormat& format) {
                       file.path.string(), opened.size(), width, name_of(*type));
   }
   opened.expect_random_reads();
-  return std::make_shared<TokenFile>(opened, TokenRange{*type, 0, opened.size() / width}, format.vocabulary);
+  return std::make_shared<TokenFile>(
+      masked(TokenFile(opened, TokenRange{*type, 0, opened.size() / width}, format.vocabulary), file.path));
 }
 
 }  // namespace
+
+bool has_mask(const fs::path& file) {
+  std::error_code code;
+  return fs::exists(mask_path(file), code);
+}
 
 DatasetPtr read_tokens(const TokenPath& file, Split split, const TextFormat& format) {
   const fs::path index = find_index(file.path);
   TokenSourcePtr tokens = !index.empty()                    ? open_indexed(file, index, split, format)
                           : file.path.extension() == ".npy" ? open_npy(file, format)
                                                             : open_flat(file, format);
+  if (tokens->has_mask() && format.task == TextTask::continuation) {
+    throw InvalidArgument(
+        "[tokens] '{}' has a mask, got a model that reads its labels, too, expected one that predicts the next token, "
+        "or no mask",
+        file.path.string());
+  }
   if (tokens->size() < format.window()) {
     throw InvalidFile("[tokens] '{}' is too short, got {} ids for {}, expected more than {}", file.path.string(),
                       tokens->size(), split == Split::train ? "training" : "testing", format.window() - 1);

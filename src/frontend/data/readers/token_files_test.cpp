@@ -279,5 +279,91 @@ TEST(ComputedShuffle, EveryRowIsThereOnceInAnOrderOfEachEpoch) {
   EXPECT_EQ(second, first);
 }
 
+/// Returns random bits. Most are runs, as of prompts and answers.
+std::vector<bool> random_mask(size_t size, std::mt19937& random) {
+  std::vector<bool> mask;
+  while (mask.size() < size) mask.insert(mask.end(), 1 + random() % 40, random() % 2 == 0);
+  mask.resize(size);
+  return mask;
+}
+
+// The ids are their positions in the file, so that each label says whether it is a target.
+TEST(TokenMasks, LabelsThatAreNoTargetsAreMasked) {
+  const TempDir dir;
+  std::mt19937 random(11);
+  std::vector<Ids> documents;
+  int32_t tokens = 0;
+  for (int d = 0; d < 300; ++d) {
+    documents.push_back(counted(static_cast<int32_t>(random() % 60), tokens));
+    tokens += static_cast<int32_t>(documents.back().size());
+  }
+  const std::vector<bool> mask = random_mask(static_cast<size_t>(tokens), random);
+  dir.write("m.mask", mask_bytes(mask));
+  dir.write("flat.mask", mask_bytes(mask));
+  const std::string index = write_indexed<uint16_t>(dir, "m", documents);
+  const std::string flat = dir.write("flat.u16", id_bytes<uint16_t>(counted(tokens)));
+  EXPECT_TRUE(has_mask(index));
+  EXPECT_TRUE(has_mask(dir.path() / "m"));
+  EXPECT_FALSE(has_mask(dir.path() / "n.bin"));
+  const TextFormat next{.tokens = 7, .masked_label = -5};
+  const TextFormat hidden{.tokens = 30, .task = TextTask::masked, .targets = 9, .mask = 1};
+  for (const TextFormat& format : {next, hidden}) {
+    for (const std::string& path : {index, flat, (dir.path() / "m").string()}) {
+      for (const Split split : {Split::train, Split::test}) {
+        const DatasetPtr rows = read_tokens({path}, split, format);
+        std::filesystem::rename(dir.path() / "m.mask", dir.path() / "away");
+        std::filesystem::rename(dir.path() / "flat.mask", dir.path() / "flat.away");
+        const DatasetPtr plain = read_tokens({path}, split, format);
+        std::filesystem::rename(dir.path() / "away", dir.path() / "m.mask");
+        std::filesystem::rename(dir.path() / "flat.away", dir.path() / "flat.mask");
+        for (const int64_t epoch : {0, 3}) {
+          for (int64_t i = 0; i < rows->size(); i += 5) {
+            const Row row = rows->row(epoch, i), whole = plain->row(epoch, i);
+            EXPECT_EQ(ids_in(row[0]), ids_in(whole[0]));
+            Ids expected = ids_in(whole[1]);
+            for (int32_t& label : expected) label = mask[static_cast<size_t>(label)] ? label : format.masked_label;
+            ASSERT_EQ(ids_in(row[1]), expected) << path << " epoch " << epoch << " row " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TokenMasks, OfOtherFiles) {
+  const TempDir dir;
+  const std::string index = write_indexed<uint16_t>(dir, "m", {counted(60), counted(40)});
+  const auto refuses = [&](const Bytes& bytes, const std::string& part) {
+    dir.write("m.mask", bytes);
+    expect_error<InvalidFile>([&] { read_tokens({index}, Split::train, {.tokens = 4}); }, part);
+  };
+  const Bytes good = mask_bytes(std::vector<bool>(100, true));
+  refuses({}, "m.mask' is no mask of ids, got another file of 0 bytes, expected one of version 1");
+  refuses(Bytes(100, 'x'), "m.mask' is no mask of ids, got another file of 100 bytes");
+  Bytes newer = good;
+  newer[8] = 2;
+  refuses(newer, "m.mask' is no mask of ids, got version 2, expected one of version 1");
+  refuses(mask_bytes(std::vector<bool>(99, true)), "m.mask' is the mask of another file, got 99 ids, expected 100");
+  Bytes shorter = good;
+  shorter.pop_back();
+  refuses(shorter, "[tokens] another size of '");
+  shorter.resize(good.size() + 1);
+  refuses(shorter, "m.mask', got 38 bytes, expected 37 for 100 ids");
+  dir.write("m.mask", good);
+  const DatasetPtr rows = read_tokens({index}, Split::train, {.tokens = 4});
+  std::filesystem::resize_file(dir.path() / "m.mask", 30);
+  expect_error<InvalidFile>(
+      [&] {
+        for (int64_t i = 0; i < rows->size(); ++i) rows->row(0, i);
+      },
+      "m.mask'");
+  expect_error<InvalidArgument>(
+      [&] {
+        dir.write("m.mask", good);
+        read_tokens({index}, Split::train, {.tokens = 4, .task = TextTask::continuation, .targets = 2});
+      },
+      "m.idx' has a mask, got a model that reads its labels, too, expected one that predicts the next token");
+}
+
 }  // namespace
 }  // namespace partita

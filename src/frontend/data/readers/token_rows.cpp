@@ -57,6 +57,7 @@ class TokenRows : public Dataset {
     int32_t* positions = format_.task == TextTask::masked ? out[2].as<int32_t>() : nullptr;
     const int64_t first_label = format_.task == TextTask::next ? 1 : format_.tokens;
     std::vector<int32_t> window(static_cast<size_t>(format_.window()));
+    const auto mask = std::make_unique<bool[]>(window.size());
     for (int64_t index : indices) {
       source_->copy(epoch, index * format_.stride(), format_.window(), window.data());
       std::copy_n(window.begin(), format_.tokens, tokens);
@@ -65,6 +66,13 @@ class TokenRows : public Dataset {
         positions += format_.targets;
       } else {
         std::copy_n(window.begin() + first_label, format_.labels(), labels);
+      }
+      if (source_->has_mask()) {
+        source_->copy_mask(epoch, index * format_.stride(), format_.window(), mask.get());
+        for (int64_t k = 0; k < format_.labels(); ++k) {
+          const int64_t at = positions != nullptr ? positions[k - format_.targets] : first_label + k;
+          if (!mask[static_cast<size_t>(at)]) labels[k] = format_.masked_label;
+        }
       }
       tokens += format_.tokens;
       labels += format_.labels();

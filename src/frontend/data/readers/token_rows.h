@@ -19,10 +19,11 @@ constexpr auto value_names(TextTask) { return names("next", "masked", "continuat
 struct TextFormat {
   int64_t tokens = 0;  // per row
   TextTask task = TextTask::next;
-  int64_t targets = 0;     // labels per row, 1 to `tokens` if masked; unused for next, which has one per token
-  int64_t mask = 0;        // the token that hides another
-  uint64_t seed = 1;       // seed of the masked positions and of the order of documents
-  int64_t vocabulary = 0;  // tokens read from a file in place must be below; 0 = any
+  int64_t targets = 0;        // labels per row, 1 to `tokens` if masked; unused for next, which has one per token
+  int64_t mask = 0;           // the token that hides another
+  uint64_t seed = 1;          // seed of the hidden positions and of the order of documents
+  int32_t masked_label = -1;  // label of tokens that are no targets (TokenSource::has_mask)
+  int64_t vocabulary = 0;     // tokens read from a file in place must be below; 0 = any
 
   /// Number of labels per row.
   int64_t labels() const { return task == TextTask::next ? tokens : targets; }
