@@ -58,6 +58,7 @@ struct DataConfig {
   std::optional<DataSource> source{};  // none: the model's own rows, or generated rows
   int64_t resize = 0;                  // side of the images after resizing; 0: not resized
   bool augment = false;                // random crops and flips of training images
+  bool separate_documents = false;     // attention and positions of tokens stop at the ends of documents
 };
 
 struct TrainingConfig {

@@ -10,6 +10,7 @@ namespace {
 RowFormat completed_format(RowFormat format, const JobConfig& config) {
   format.resize = config.data.resize;
   format.augment = config.data.augment;
+  format.text.separates_documents = config.data.separate_documents;
   format.dtype = config.training.dtype;
   format.seed = config.training.seed;
   format.ignored_label = config.training.ignore_index;

@@ -153,6 +153,8 @@ void add_data(List& list) {
            {0, 4096});
   list.add("augment", "augment", Effect::program, PARTITA_FIELD(data.augment),
            "Crop and flip training images at random");
+  list.add("separate_documents", "separate-documents", Effect::program, PARTITA_FIELD(data.separate_documents),
+           "Attention and positions stop at the ends of documents of tokens");
 }
 
 /// Adds the types of numbers, with what keeps small ones from being lost. Belongs to the options of the training.

@@ -382,8 +382,8 @@ std::vector<OptionCase> file_cases() {
 /// Options whose effect needs more to be seen; each has a test below, that of console.ranks in
 /// src/job/process_test.cpp, that of files.adapters in tests/dist/adapters_test.cpp.
 const std::set<std::string> kTested{
-    "force",         "plan.file",          "files.adapters", "files.resume_with", "files.checkpoint_errors",
-    "console.ranks", "ranks.deterministic"};
+    "data.separate_documents", "force",         "plan.file",          "files.adapters", "files.resume_with",
+    "files.checkpoint_errors", "console.ranks", "ranks.deterministic"};
 
 TEST_F(ObeyedOptions, EveryOneIsDecided) {
   std::set<std::string> decided = kTested;
@@ -577,6 +577,8 @@ TEST_F(ObeyedOptions, ThatACallDecidesAreRefusedByName) {
       "already";
   EXPECT_EQ(refused([](JobConfig& config) { config.data.resize = 4; }), "[Model] data.resize" + given);
   EXPECT_EQ(refused([](JobConfig& config) { config.data.augment = true; }), "[Model] data.augment" + given);
+  EXPECT_EQ(refused([](JobConfig& config) { config.data.separate_documents = true; }),
+            "[Model] data.separate_documents" + given);
   EXPECT_EQ(refused([](JobConfig& config) {
               config.data.source = DataSource{DataKind::mnist, {"none"}};
             }),

@@ -123,7 +123,7 @@ Program Model::training_program(const DatasetPtr& dataset) const { return partit
 
 TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   const IsSaid is_said = said_by(fit);
-  for (const char* key : {"data.source", "data.resize", "data.augment"}) {
+  for (const char* key : {"data.source", "data.resize", "data.augment", "data.separate_documents"}) {
     if (!is_said(key)) continue;
     refuse_option(OptionNames::fields, key,
                   "got rows as an argument of train, expected train without rows, or rows that are prepared already");

@@ -6,7 +6,8 @@ namespace partita {
 namespace {
 
 /// Checks that the model uses all options of `data`. Throws InvalidArgument for a source if it brings its own rows, for
-/// resizing if it does so or reads no images, and for augmentation if it reads no images.
+/// resizing if it does so or reads no images, for augmentation if it reads no images, and for separate documents if it
+/// does not predict the next token or the source is no token ids.
 void refuse_data(const ZooModel& model, const DataConfig& data) {
   const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
     throw InvalidArgument("[{}] {} {}, got {}, expected none", flag, model.name, why, got);
@@ -14,6 +15,13 @@ void refuse_data(const ZooModel& model, const DataConfig& data) {
   if (model.own_rows != nullptr) {
     if (data.source) refuse("--data", "has its own rows", print(*data.source));
     if (data.resize > 0) refuse("--resize", "has its own rows", fmt::format("{}", data.resize));
+  }
+  if (data.separate_documents && !model.predicts_next_token()) {
+    refuse("--separate-documents", "predicts no next token", "--separate-documents");
+  }
+  if (data.separate_documents && (!data.source || data.source->kind != DataKind::tokens)) {
+    throw InvalidArgument("[--separate-documents] no documents, got {}, expected tokens:FILE with an .idx",
+                          data.source ? print(*data.source) : "no --data");
   }
   if (model.rows.is_images()) return;
   if (data.resize > 0) refuse("--resize", "reads no images", fmt::format("{}", data.resize));
@@ -23,7 +31,8 @@ void refuse_data(const ZooModel& model, const DataConfig& data) {
 /// Returns the configuration with a label for tokens that are no targets, if the data has such.
 JobConfig with_masked_label(JobConfig config) {
   constexpr int64_t kMasked = -1;
-  const bool has_masked = config.data.source && has_masked_tokens(*config.data.source);
+  const bool has_masked =
+      config.data.separate_documents || (config.data.source && has_masked_tokens(*config.data.source));
   if (has_masked && !config.training.ignore_index) config.training.ignore_index = kMasked;
   return config;
 }

@@ -1,7 +1,7 @@
 // Answers in conversations, and conversations, templates and flags that are refused.
 
 #include "cli/chat/test_chat.h"
-#include "support/chat_folder.h"
+#include "errors/chat_folder.h"
 #include "support/program.h"
 
 namespace partita {

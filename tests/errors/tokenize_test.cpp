@@ -2,7 +2,7 @@
 
 #include "cli/chat/test_chat.h"
 #include "frontend/data/readers/test_token_files.h"
-#include "support/chat_folder.h"
+#include "errors/chat_folder.h"
 #include "support/program.h"
 
 namespace partita {

@@ -37,6 +37,26 @@ TEST(TokenErrors, MissingFiles) {
   expect_refusal(training_on("tokens:"), ExitCode::usage, {"[--data] wrong form, got 'tokens:'", "tokens:FILE"});
 }
 
+TEST(TokenErrors, SeparateDocumentsNeedDocuments) {
+  const TempDir folder;
+  const std::string flat = folder.write("ids.bin", id_bytes<uint16_t>(some_ids(500)));
+  const std::string index = write_indexed<int32_t>(folder, "m", {some_ids(300), some_ids(200)});
+  const auto refusal = [&](std::vector<std::string> words, const std::vector<std::string>& parts) {
+    words.push_back("--separate-documents");
+    expect_refusal(words, ExitCode::usage, parts);
+  };
+  refusal(training_on("tokens:u16:" + flat),
+          {"[--separate-documents] '" + flat + "' has no documents, got ids without an .idx, expected one"});
+  refusal(training_on("text:" + flat),
+          {"[--separate-documents] no documents, got text:" + flat + ", expected tokens:FILE with an .idx"});
+  refusal({"train", kTokenModel}, {"[--separate-documents] no documents, got no --data"});
+  refusal({"train", "bert", "--data", "tokens:" + index}, {"[--separate-documents] bert predicts no next token"});
+  refusal({"train", "lenet"}, {"[--separate-documents] lenet predicts no next token"});
+  std::vector<std::string> good = training_on("tokens:" + index + "," + index, "2");
+  good.push_back("--separate-documents");
+  EXPECT_EQ(run_program(good).exit_code, 0);
+}
+
 TEST(TokenErrors, TheTypeOfIdsIsNotGuessed) {
   const TempDir folder;
   const std::string path = folder.write("ids.bin", id_bytes<uint16_t>(some_ids(500)));

@@ -44,8 +44,8 @@ class Placer {
     return buffer;
   }
 
-  /// Gives the new value of each state that is written the state's own memory, if an instruction of the update makes
-  /// it, no later one reads the old value, and this one reads it in place if at all; else adds a copy at the end. Sets
+  /// Gives the new value of each state that is written the state's own memory, if an instruction of the update, or for a
+  /// cache any one, makes it, no later one reads the old value, and this one reads it in place if at all; else adds a copy at the end. Sets
   /// `makers_` and `last_readers_`.
   void overwrite_states() {
     const auto& list = schedule_.instructions;
@@ -58,7 +58,7 @@ class Placer {
     for (size_t s = 0; s < schedule_.entry.size(); ++s) {
       const int entry = schedule_.entry[s], exit = schedule_.exit[s];
       if (exit < 0 || exit == entry) continue;
-      if (can_overwrite(entry, exit)) {
+      if (can_overwrite(entry, exit, local_.graph.states[s].kind)) {
         owner_[exit] = entry;
       } else {
         last_readers_[find(exit)] = list.size();
@@ -67,10 +67,13 @@ class Placer {
     }
   }
 
-  bool can_overwrite(int entry, int exit) const {
+  bool can_overwrite(int entry, int exit, StateKind kind) const {
     if (find(exit) != exit) return false;
     const size_t maker = makers_[exit], reader = last_readers_[entry];
-    if (maker == SIZE_MAX || maker < schedule_.update()) return false;
+    const bool is_final = maker != SIZE_MAX && maker >= schedule_.update();
+    // No step with a cache is repeated, so that the forward pass may write it.
+    const bool is_cache = kind == StateKind::cache && maker != SIZE_MAX && local_.mesh.micro_batches() == 1;
+    if (!is_final && !is_cache) return false;
     if (reader == SIZE_MAX || reader < maker) return true;
     if (reader > maker) return false;
     const Instruction& instruction = schedule_.instructions[maker];

@@ -4,6 +4,7 @@
 
 #include "frontend/network/functions.h"
 #include "ir/ops/constant.h"
+#include "ir/ops/shape/attrs.h"
 
 namespace partita {
 namespace {
@@ -56,6 +57,18 @@ TokenPlaces places_in_cache(Columns& columns, int64_t rows) {
           .cache = rows};
 }
 
+/// Returns the places of tokens in rows of documents: each sees the tokens of its document up to its own.
+TokenPlaces places_in_documents(Columns& columns) {
+  const Value first = columns.as_given(kDocumentColumn);
+  if (first.dtype() != DType::i32 || first.type().rank() != 2) {
+    throw InvalidArgument("[graph] column '{}' has no place per token, got {}, expected i32[batch,s]", kDocumentColumn,
+                          print(first.type()));
+  }
+  const Value last =
+      columns.builder().apply("iota", {}, IotaAttrs{.axis = 1, .dtype = DType::i32, .shape = first.shape()});
+  return {.positions = sub(last, first), .first = first, .last = last};
+}
+
 }  // namespace
 
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
@@ -70,6 +83,7 @@ Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& 
   builder.source = network.where();
   builder.scope = "net";
   if (options.cache > 0) context.place(places_in_cache(columns, options.cache));
+  if (columns.contains(kDocumentColumn)) context.place(places_in_documents(columns));
   const NamedValues outputs = network.forward()(context, columns);
   if (options.purpose == Purpose::training || options.purpose == Purpose::evaluation) {
     builder.scope = "loss";

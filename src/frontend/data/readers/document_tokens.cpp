@@ -7,8 +7,9 @@
 
 namespace partita {
 
-DocumentTokens::DocumentTokens(TokenFile file, std::vector<uint32_t> lengths, uint64_t seed)
-    : file_(std::move(file)), lengths_(std::move(lengths)), key_(random_key(seed, "documents")) {
+DocumentTokens::DocumentTokens(TokenFile file, std::vector<uint32_t> lengths, std::optional<uint64_t> seed)
+    : file_(std::move(file)), lengths_(std::move(lengths)) {
+  if (seed) key_ = random_key(*seed, "documents");
   int64_t start = 0;
   for (size_t d = 0; d < lengths_.size(); ++d) {
     if (d % kBlock == 0) starts_.push_back(start);
@@ -18,17 +19,19 @@ DocumentTokens::DocumentTokens(TokenFile file, std::vector<uint32_t> lengths, ui
 }
 
 std::shared_ptr<const DocumentTokens::Order> DocumentTokens::order(int64_t epoch) const {
+  if (!key_) epoch = 0;
   const std::lock_guard lock(mutex_);
   auto& [kept_epoch, kept] = kept_[static_cast<size_t>(epoch % 2)];
   if (kept != nullptr && kept_epoch == epoch) return kept;
   const auto documents = static_cast<int64_t>(lengths_.size());
-  Order order{Permutation(documents, key_, static_cast<uint64_t>(epoch)), {}};
+  Order order;
+  if (key_) order.documents.emplace(documents, *key_, static_cast<uint64_t>(epoch));
   order.tokens_before.reserve(lengths_.size() / kBlock + 1);
   // Documents are computed a few blocks before their lengths are needed, since most of these are not in a cache.
   constexpr int64_t kAhead = 4 * kBlock;
   std::array<int64_t, kAhead> ahead{};
   const auto fetch = [&](int64_t number) {
-    const int64_t document = order.documents(number);
+    const int64_t document = order.document(number);
     __builtin_prefetch(&lengths_[static_cast<size_t>(document)]);
     ahead[static_cast<size_t>(number % kAhead)] = document;
   };
@@ -56,7 +59,7 @@ void DocumentTokens::for_each_part(int64_t epoch, int64_t first, int64_t count,
   int64_t start = *(after - 1);
   auto number = static_cast<int64_t>(kBlock) * (after - order->tokens_before.begin() - 1);
   while (count > 0) {
-    const auto document = static_cast<size_t>(order->documents(number++));
+    const auto document = static_cast<size_t>(order->document(number++));
     const int64_t length = lengths_[document], skipped = first - start;
     start += length;
     if (skipped >= length) continue;

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/permutation.h"
@@ -11,12 +12,12 @@
 
 namespace partita {
 
-/// The documents of a file, shuffled by seed and epoch and joined. An epoch has every document once. Needs 4 bytes of
-/// memory per document, and 8 more per 64 documents for each of two epochs.
+/// The documents of a file, shuffled by seed and epoch, or in their order, and joined. An epoch has every document
+/// once. Needs 4 bytes of memory per document, and 8 more per 64 documents for each of two epochs.
 class DocumentTokens : public TokenSource {
  public:
-  /// `lengths` are the ids per document of `file`, whose size is their sum.
-  DocumentTokens(TokenFile file, std::vector<uint32_t> lengths, uint64_t seed);
+  /// `lengths` are the ids per document of `file`, whose size is their sum. No `seed`: documents stay in their order.
+  DocumentTokens(TokenFile file, std::vector<uint32_t> lengths, std::optional<uint64_t> seed);
 
   int64_t size() const override { return file_.size(); }
   void copy(int64_t epoch, int64_t first, int64_t count, int32_t* to) const override;
@@ -28,8 +29,10 @@ class DocumentTokens : public TokenSource {
  private:
   /// The order of an epoch: the documents, and the tokens before each block of kBlock documents in that order.
   struct Order {
-    Permutation documents;
+    std::optional<Permutation> documents;  // none: that of the file
     std::vector<int64_t> tokens_before;
+
+    int64_t document(int64_t number) const { return documents ? (*documents)(number) : number; }
   };
   static constexpr size_t kBlock = 64;
 
@@ -48,7 +51,7 @@ class DocumentTokens : public TokenSource {
   TokenFile file_;
   std::vector<uint32_t> lengths_;
   std::vector<int64_t> starts_;  // position of the first id of every kBlock-th document
-  uint64_t key_;
+  std::optional<uint64_t> key_;  // none: documents are not shuffled
   mutable std::mutex mutex_;
   mutable std::array<std::pair<int64_t, std::shared_ptr<const Order>>, 2> kept_;  // epoch and order
 };

@@ -48,8 +48,11 @@ TokenSourcePtr open_indexed(const TokenPath& file, const fs::path& path, Split s
   }
   opened.expect_random_reads();
   TokenFile tokens = masked(TokenFile(opened, {.type = index.type, .tokens = index.tokens}, format.vocabulary), ids);
-  if (split == Split::test) return std::make_shared<TokenFile>(std::move(tokens));
-  return std::make_shared<DocumentTokens>(std::move(tokens), std::move(index.lengths), format.seed);
+  if (split == Split::train) {
+    return std::make_shared<DocumentTokens>(std::move(tokens), std::move(index.lengths), format.seed);
+  }
+  if (!format.separates_documents) return std::make_shared<TokenFile>(std::move(tokens));
+  return std::make_shared<DocumentTokens>(std::move(tokens), std::move(index.lengths), std::nullopt);
 }
 
 TokenType type_of_descr(const std::string& descr, const fs::path& path) {
@@ -122,6 +125,12 @@ DatasetPtr read_tokens(const TokenPath& file, Split split, const TextFormat& for
     throw InvalidArgument(
         "[tokens] '{}' has a mask, got a model that reads its labels, too, expected one that predicts the next token, "
         "or no mask",
+        file.path.string());
+  }
+  if (format.separates_documents && !tokens->has_documents()) {
+    throw InvalidArgument(
+        "[--separate-documents] '{}' has no documents, got ids without an .idx, expected one: partita tokenize writes "
+        "it",
         file.path.string());
   }
   if (tokens->size() < format.window()) {

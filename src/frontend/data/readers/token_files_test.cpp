@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -60,6 +61,45 @@ TEST(TokenFiles, LongRowsAreReadInPieces) {
   const DatasetPtr rows = read_tokens({dir.write("a.u16", id_bytes<uint16_t>(ids))}, Split::train, {.tokens = 10000});
   EXPECT_EQ(ids_in(rows->row(0, 1)[0]), counted(10000, 10000));
   EXPECT_EQ(ids_in(rows->row(0, 1)[1]), counted(10000, 10001));
+}
+
+TEST(TokenFiles, RowsSayWhereDocumentsBegin) {
+  const TempDir dir;
+  std::mt19937 random(9);
+  std::vector<Ids> documents;
+  std::map<int32_t, std::pair<int32_t, int32_t>> place_of;  // document and place in it, by id
+  int32_t tokens = 0;
+  for (int32_t d = 0; d < 400; ++d) {
+    documents.push_back(counted(static_cast<int32_t>(random() % 5 == 0 ? 0 : random() % 30), tokens));
+    for (int32_t i = 0; i < static_cast<int32_t>(documents.back().size()); ++i) place_of[tokens++] = {d, i};
+  }
+  const std::filesystem::path index = write_indexed<uint16_t>(dir, "m", documents);
+  for (const Split split : {Split::train, Split::test}) {
+    const TextFormat format{.tokens = 12, .seed = 3, .masked_label = -7, .separates_documents = true};
+    const DatasetPtr rows = read_tokens({index}, split, format);
+    ASSERT_EQ(rows->columns(), token_columns(format));
+    ASSERT_EQ(rows->columns().at(2), (Column{"document_begin", {DType::i32, {12}}}));
+    const DatasetPtr joined = read_tokens({index}, split, {.tokens = 12, .seed = 3});
+    int64_t hidden = 0, begun = 0;
+    for (const int64_t epoch : {0, 1, 5}) {
+      for (int64_t i = 0; i < rows->size(); ++i) {
+        const Row row = rows->row(epoch, i), plain = joined->row(epoch, i);
+        const Ids ids = ids_in(row[0]), labels = ids_in(row[1]), begins = ids_in(row[2]), next = ids_in(plain[1]);
+        ASSERT_EQ(ids, ids_in(plain[0]));  // the same rows
+        for (size_t k = 0; k < ids.size(); ++k) {
+          const auto [document, place] = place_of.at(ids[k]);
+          const auto begin = std::max<int32_t>(0, static_cast<int32_t>(k) - place);
+          ASSERT_EQ(begins[k], begin);
+          const bool is_last = place_of.at(next[k]).first != document;
+          ASSERT_EQ(labels[k], is_last ? -7 : next[k]);
+          hidden += is_last ? 1 : 0;
+          begun += begins[k] > 0 ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(hidden, 500);
+    EXPECT_GT(begun, 2000);
+  }
 }
 
 TEST(TokenFiles, DocumentsAreThereOnceAnEpochInAnotherOrder) {

@@ -35,13 +35,15 @@ class TokenRows : public Dataset {
                   format.labels());
     PARTITA_CHECK(format.task != TextTask::masked || format.targets <= format.tokens, "{} of {} tokens are hidden",
                   format.targets, format.tokens);
+    PARTITA_CHECK(!format.separates_documents || (format.task == TextTask::next && source_->has_documents()),
+                  "documents of '{}' cannot be separated", name_of(format.task));
     PARTITA_CHECK(source_->size() >= format.window(), "{} tokens for windows of {}", source_->size(), format.window());
   }
 
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return (source_->size() - format_.window()) / format_.stride() + 1; }
   std::optional<IntegerRange> integers(size_t column) const override {
-    if (columns_[column].name == "positions") return std::nullopt;  // positions within the row
+    if (column > 1) return std::nullopt;  // places within the row
     std::optional<IntegerRange> range = source_->integers((size() - 1) * format_.stride() + format_.window());
     if (range && format_.task == TextTask::masked && columns_[column].name == "tokens") {
       const FoundInteger mask{.value = format_.mask, .place = "hidden tokens"};
@@ -55,6 +57,7 @@ class TokenRows : public Dataset {
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
     int32_t *tokens = out[0].as<int32_t>(), *labels = out[1].as<int32_t>();
     int32_t* positions = format_.task == TextTask::masked ? out[2].as<int32_t>() : nullptr;
+    int32_t* begins = format_.separates_documents ? out[2].as<int32_t>() : nullptr;
     const int64_t first_label = format_.task == TextTask::next ? 1 : format_.tokens;
     std::vector<int32_t> window(static_cast<size_t>(format_.window()));
     const auto mask = std::make_unique<bool[]>(window.size());
@@ -74,6 +77,11 @@ class TokenRows : public Dataset {
           if (!mask[static_cast<size_t>(at)]) labels[k] = format_.masked_label;
         }
       }
+      if (format_.separates_documents) {
+        source_->copy_starts(epoch, index * format_.stride(), format_.window(), mask.get());
+        separate(mask.get(), begins, labels);
+        begins += format_.tokens;
+      }
       tokens += format_.tokens;
       labels += format_.labels();
     }
@@ -87,6 +95,17 @@ class TokenRows : public Dataset {
     const std::vector<int32_t>& whole;
     int32_t *tokens, *labels, *positions;
   };
+
+  /// Writes where the document of each token begins, and hides the labels that are tokens of the next document.
+  /// `are_first`: whether the tokens of the window are the first of a document.
+  void separate(const bool* are_first, int32_t* begins, int32_t* labels) const {
+    int32_t begin = 0;
+    for (int64_t i = 0; i < format_.tokens; ++i) {
+      if (are_first[i]) begin = static_cast<int32_t>(i);
+      begins[i] = begin;
+      if (are_first[i + 1]) labels[i] = format_.masked_label;
+    }
+  }
 
   /// Returns a random integer in [0, bound): draw `number` of the 2 * tokens draws of a row.
   int64_t draw(const RowAt& row, int64_t number, int64_t bound) const {
@@ -124,6 +143,7 @@ std::vector<Column> token_columns(const TextFormat& format) {
   const Type labels{DType::i32, {format.labels()}};
   std::vector<Column> columns{{"tokens", {DType::i32, {format.tokens}}}, {"label", labels}};
   if (format.task == TextTask::masked) columns.push_back({"positions", labels});
+  if (format.separates_documents) columns.push_back({std::string(kDocumentColumn), columns[0].type});
   return columns;
 }
 

@@ -23,7 +23,9 @@ struct TextFormat {
   int64_t mask = 0;           // the token that hides another
   uint64_t seed = 1;          // seed of the hidden positions and of the order of documents
   int32_t masked_label = -1;  // label of tokens that are no targets (TokenSource::has_mask)
-  int64_t vocabulary = 0;     // tokens read from a file in place must be below; 0 = any
+  /// For next: whether rows have the column kDocumentColumn, and the last token of a document is no target.
+  bool separates_documents = false;
+  int64_t vocabulary = 0;  // tokens read from a file in place must be below; 0 = any
 
   /// Number of labels per row.
   int64_t labels() const { return task == TextTask::next ? tokens : targets; }
@@ -41,7 +43,8 @@ DatasetPtr token_rows(TokenSourcePtr tokens, const TextFormat& format);
 DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
-/// Returns the columns of `token_rows`: "tokens", "label" and, if masked, "positions".
+/// Returns the columns of `token_rows`: "tokens", "label" and, if masked, "positions", or, with separate documents,
+/// kDocumentColumn.
 std::vector<Column> token_columns(const TextFormat& format);
 
 /// Returns the windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing.

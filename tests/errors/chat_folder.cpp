@@ -1,4 +1,4 @@
-#include "support/chat_folder.h"
+#include "errors/chat_folder.h"
 
 #include <nlohmann/json.hpp>
 
