@@ -38,17 +38,6 @@ TEST(LaunchErrors, NoLibraryOfMpi) {
   expect_no_mpi("libz.so.1", "[mpi] the MPI library is not supported, got no MPI_Abort in libz.so.1, expected libmpi");
 }
 
-TEST(LaunchErrors, AGeneratorOfSeveralProcesses) {
-  const Outcome outcome = run_program({"generate", "gpt", "--load", "none"}, [&] {
-    ::setenv("OMPI_COMM_WORLD_RANK", "1", 1);
-    ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-  });
-  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
-  ASSERT_EQ(outcome.lines.size(), 1u);
-  EXPECT_EQ(outcome.lines[0],
-            "partita: error: rank 1: [generate] text is written by one process, got 2 of mpirun, expected one");
-}
-
 TEST(LaunchErrors, FlagsThatMakeNoSense) {
   expect_refusal({"launch", "--", "train", "mlp"}, ExitCode::usage, {"[launch] no number of ranks, got no -n"});
   expect_refusal({"launch", "-n", "2"}, ExitCode::usage, {"[launch] COMMAND is required"});

@@ -161,8 +161,8 @@ TEST(TrainingErrors, AKilledSaveLeavesNothingForLong) {
   const TempDir folder;
   const std::string path = (folder.path() / "w").string();
   // Large enough to be caught while it is written: 40 MB.
-  const std::vector<std::string> train{
-      kProgram, "train", "mlp:layers=1,hidden=12000", "--steps", "1", "--batch", "1", "--save", path};
+  const std::vector<std::string> train{kProgram, "train", "mlp:layers=1,hidden=12000", "--steps", "1", "--batch", "1",
+                                       "--save", path};
   const auto is_writing = [&] {
     const auto files = files_in(folder.path());
     std::error_code gone;
@@ -366,6 +366,29 @@ TEST(TrainingErrors, GenerateNeedsALanguageModel) {
                  {"[--temperature] out of range, got -1, expected 0 to 100"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--length", "0"}, ExitCode::usage,
                  {"[--length] out of range, got 0"});
+  expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--prompt", "a", "--prompts", "b"}, ExitCode::usage,
+                 {"--prompt excludes --prompts"});
+  expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--micro-batches", "2"}, ExitCode::usage,
+                 {"--micro-batches"});
+}
+
+TEST(TrainingErrors, FilesOfPromptsWithoutPrompts) {
+  const TempDir folder;
+  const std::string weights = (folder.path() / "w").string();
+  const std::string model = "gpt:layers=1,hidden=8,heads=2,seq=8";
+  ASSERT_EQ(run_program({"train", model, "--steps", "1", "--no-eval", "--save", weights}).exit_code, 0);
+  const auto refusal = [&](const std::string& name, const std::string& text, const std::string& part) {
+    const std::string path = (folder.path() / name).string();
+    std::ofstream(path) << text;
+    expect_refusal({"generate", model, "--load", weights, "--prompts", path}, ExitCode::bad_input, {path, part});
+  };
+  refusal("empty.txt", "\n\n", "no prompts, got 2 lines without text, expected one");
+  refusal("a.jsonl", "{\"prompt\": \"x\"}\n[1]\n", "2: no prompt, got array, expected an object with a text");
+  refusal("b.jsonl", "{\"text\": \"x\"}\n", "1: no prompt, got an object without it");
+  refusal("c.jsonl", "{\"prompt\": 5}\n", "1: no prompt, got a \"prompt\" that is number");
+  refusal("d.jsonl", "{\"prompt\": \n", "1: no prompt, got an error at byte");
+  expect_refusal({"generate", model, "--load", weights, "--prompts", "no/such"}, ExitCode::missing_file,
+                 {"[prompts] cannot read no/such"});
 }
 
 TEST(TrainingErrors, DeterministicSumsAreThoseOfTheHost) {
