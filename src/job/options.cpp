@@ -240,6 +240,10 @@ void add_optimizer(List& list) {
   list.add("no_decay", "no-decay", Effect::program, PARTITA_FIELD(optimizer.no_decay),
            "Apply no weight decay to parameters whose names contain this")
       .value = "NAME";
+  list.add("rate_of", "rate-of", Effect::program, PARTITA_FIELD(optimizer.rate_of),
+           "Factor of the learning rate of parameters that a pattern names, for example 'h.0.*=0.1'; the last one "
+           "counts")
+      .value = "PARAMETERS=FACTOR";
   list.add("clip_norm", "clip-norm", Effect::program, PARTITA_FIELD(optimizer.clip_norm),
            "Scale all gradients down if their norm, taken as one vector, is larger than this; 0: never")
       .synonyms = {"clip", "clip-grad", "grad-clip", "max-grad-norm", "gradient-clipping"};

@@ -251,6 +251,7 @@ std::vector<OptionCase> computed_cases() {
       {"optimizer.weight_decay", {"0.1"}, Seen::losses},
       {"optimizer.decay_vectors", {"false"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
       {"optimizer.no_decay", {"fc1"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
+      {"optimizer.rate_of", {"fc1.*=0.1"}, Seen::losses},
       {"optimizer.clip_norm", {"0.001"}, Seen::losses},
       {"optimizer.ema", {"0.5"}, Seen::program},
       {"schedule.learning_rate", {"0.2"}, Seen::losses},

@@ -19,7 +19,7 @@ constexpr int64_t kVocab = 24, kWindow = 12;
 
 struct Grown {
   std::vector<std::vector<int32_t>> texts;
-  std::vector<std::vector<float>> logits;  // of each step and text, in order
+  std::vector<std::vector<float>> logits;  // one list per step and text, in order
 };
 
 /// Texts of unlike lengths, one longer than the window.

@@ -35,6 +35,8 @@ struct OptimizerOptions {
   double weight_decay = 0;
   bool decay_vectors = true;            // false: parameters with one dimension (biases, scales) do not decay
   std::vector<std::string> no_decay{};  // parameters whose names contain one of these do not decay
+  /// Factors of the learning rate (rate_factors): "h.0.*=0.1". `make_training_graph` applies them.
+  std::vector<std::string> rate_of{};
   std::optional<double> beta1{}, beta2{}, epsilon{};
   std::optional<bool> biased_epsilon{};  // adam, adamw: epsilon is added before bias correction of the averages
   /// Maximum norm of all gradients, taken as one vector; if it is exceeded, all are scaled down (Pascanu et al., 2013).

@@ -1,9 +1,11 @@
 #include "compiler/autodiff/training_graph.h"
 
+#include <map>
 #include <numeric>
 #include <unordered_set>
 
 #include "compiler/autodiff/differentiate.h"
+#include "compiler/autodiff/rate_factors.h"
 #include "ir/ops/constant.h"
 #include "ir/ops/elementwise/attrs.h"
 #include "ir/ops/elementwise/moving_average.h"
@@ -36,6 +38,24 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
   }
   if (chosen.empty()) throw InvalidArgument("[optimizer] nothing to train, got 0 parameters, expected at least 1");
   return chosen;
+}
+
+/// Returns the learning rate of each of the parameters `names`. Appends a node per factor, in the phase update. Throws
+/// InvalidArgument as `rate_factors` does.
+std::vector<Value> rates_of(Builder& builder, const OptimizerOptions& options, Value rate,
+                            const std::vector<std::string>& names) {
+  std::map<double, Value> scaled{{1, rate}};
+  std::vector<Value> rates;
+  for (const double factor : rate_factors(options.rate_of, names)) {
+    if (!scaled.contains(factor)) {
+      builder.scope.clear();
+      builder.source = {};
+      builder.phase = Phase::update;
+      scaled.emplace(factor, builder.apply("scale", {rate}, ScaleAttrs{.scale = factor}));
+    }
+    rates.push_back(scaled.at(factor));
+  }
+  return rates;
 }
 
 /// Replaces each of `gradients` by its product with min(1, most / (norm + 1e-6)), where norm is that of all gradients
@@ -90,9 +110,9 @@ void average(Builder& builder, double keep, const std::string& parameter) {
                           average_of(parameter));
   }
   const Value now = builder.value(state.exit);
-  const Value before = builder.state(
-      average_of(parameter), now.type(),
-      {.kind = StateKind::optimizer, .init = state.init, .requires_grad = false, .owner = parameter});
+  const Value before =
+      builder.state(average_of(parameter), now.type(),
+                    {.kind = StateKind::optimizer, .init = state.init, .requires_grad = false, .owner = parameter});
   builder.store(before, builder.apply("moving_average", {before, now}, MovingAverageAttrs{.keep = keep}));
 }
 
@@ -164,12 +184,13 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
     if (options.output_gradients) builder.output("d_" + names[i], gradients[i]);
   }
   if (options.optimizer.clip_norm > 0) clip(builder, options.optimizer.clip_norm, gradients);
+  const std::vector<Value> rates = rates_of(builder, options.optimizer, rate, names);
   for (size_t i = 0; i < values.size(); ++i) {
     enter(builder, names[i], Phase::update);
     if (options.own_update) {
-      options.own_update(builder, values[i], gradients[i], rate);
+      options.own_update(builder, values[i], gradients[i], rates[i]);
     } else {
-      build_update(builder, options.optimizer, values[i], gradients[i], rate);
+      build_update(builder, options.optimizer, values[i], gradients[i], rates[i]);
     }
     if (options.optimizer.ema > 0) average(builder, options.optimizer.ema, names[i]);
   }

@@ -44,9 +44,9 @@ class Placer {
     return buffer;
   }
 
-  /// Gives the new value of each state that is written the state's own memory, if an instruction of the update, or for a
-  /// cache any one, makes it, no later one reads the old value, and this one reads it in place if at all; else adds a copy at the end. Sets
-  /// `makers_` and `last_readers_`.
+  /// Gives the new value of each state that is written the state's own memory, if an instruction of the update, or for
+  /// a cache any one, makes it, no later one reads the old value, and this one reads it in place if at all; else adds a
+  /// copy at the end. Sets `makers_` and `last_readers_`.
   void overwrite_states() {
     const auto& list = schedule_.instructions;
     makers_.assign(owner_.size(), SIZE_MAX);

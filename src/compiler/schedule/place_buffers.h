@@ -10,7 +10,8 @@ namespace partita {
 /// for Deep Neural Net Inference", 2020).
 /// A result takes the memory of an operand that its instruction is the last to read, if the kernel allows it. The new
 /// value of a state takes the state's memory if the update writes it after all other reads, or, for a cache of a step
-/// without micro-batches, anything does; otherwise it is copied there at the end of the step. External states get offsets after the arena.
+/// without micro-batches, anything does; otherwise it is copied there at the end of the step. External states get
+/// offsets after the arena.
 void place_buffers(Schedule& schedule, const LocalGraph& local, const ExternalStates& external = {});
 
 }  // namespace partita
