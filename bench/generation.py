@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Milliseconds of a token of a generation by GPT-2 (124M, random weights, f32) after a text of 1,000 tokens, with a
+"""Milliseconds of a token of a generation by GPT-2 (124M, random weights, f32) after a text of 900 tokens, with a
 cache of keys and values and without one.
 
     python3 bench/generation.py PARTITA WEIGHTS [PYTHON_WITH_TRANSFORMERS [ROUNDS]]

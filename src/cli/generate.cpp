@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/philox.h"
 #include "cli/chat/chat_prompt.h"
@@ -136,14 +137,16 @@ class StoppedText {
   size_t written_ = 0;
 };
 
-/// Returns the tokens of a prompt. Throws InvalidArgument for one that the tokenizer does not take or that has none.
-ChatPrompt encoded_prompt(const std::string& prompt, Tokenizer& tokenizer) {
+/// Returns the tokens of a prompt. Throws Failure for one that the tokenizer does not take or that has none. `where`
+/// begins the message.
+template <class Failure>
+ChatPrompt encoded_prompt(const std::string& prompt, const std::string& where, Tokenizer& tokenizer) {
   if (const std::optional<size_t> at = find_invalid_utf8(prompt); at && !tokenizer.takes_any_bytes()) {
-    throw InvalidArgument("[--prompt] no UTF-8, got another byte at {}, expected a text", *at);
+    throw Failure("{} no UTF-8, got another byte at {}, expected a text", where, *at);
   }
   ChatPrompt encoded;
   tokenizer.encode(prompt, encoded.ids);
-  if (encoded.ids.empty()) throw InvalidArgument("[--prompt] no tokens, got '{}', expected a text", prompt);
+  if (encoded.ids.empty()) throw Failure("{} no tokens, got '{}', expected a text", where, prompt);
   return encoded;
 }
 
@@ -191,36 +194,51 @@ class GrowingText {
   int64_t steps_ = 0;
 };
 
-/// Lengthens all texts. Throws what Model::generate throws.
-void grow_all(const GenerateFlags& flags, Model& model, std::vector<GrowingText>& texts) {
+void write_now(std::string_view text) { std::cout << text << std::flush; }
+
+/// Lengthens all texts, and calls `ended` for each that has ended, on the first rank. If stdout takes no more, all end:
+/// the command reports it. Throws what Model::generate and `ended` throw.
+void grow_all(const GenerateFlags& flags, Model& model, std::vector<GrowingText>& texts,
+              const std::function<void(size_t text)>& ended) {
   GenerateRequest request{.length = flags.length, .cache = !flags.without_cache};
   for (const GrowingText& text : texts) request.texts.push_back(text.tokens());
-  model.generate(request, [&](size_t text, std::span<const float> logits) { return texts[text].grow(logits); });
+  model.generate(request, [&](size_t text, std::span<const float> logits) {
+    const std::optional<int32_t> next = texts[text].grow(logits);
+    if (!next) ended(text);
+    return std::cout ? next : std::nullopt;
+  });
 }
 
 /// Writes the text of one prompt as it grows, or an answer in a conversation.
 void write_text(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, const std::optional<ChatPrompt>& chat,
                 uint64_t seed) {
+  std::string before = chat ? "" : flags.prompt;  // comes with the first piece, when the weights have been read
+  const auto write = [&](std::string_view text) { write_now(std::exchange(before, "") + std::string(text)); };
   std::vector<GrowingText> texts;
-  texts.emplace_back(chat ? *chat : encoded_prompt(flags.prompt, tokenizer), flags, tokenizer,
-                     random_key(seed, "generate"), [](std::string_view text) { std::cout << text << std::flush; });
-  if (!chat) std::cout << flags.prompt;
-  grow_all(flags, model, texts);
-  std::cout << "\n";
+  texts.emplace_back(chat ? *chat : encoded_prompt<InvalidArgument>(flags.prompt, "[--prompt]", tokenizer), flags,
+                     tokenizer, random_key(seed, "generate"), write);
+  grow_all(flags, model, texts, [&](size_t) { write("\n"); });
 }
 
-/// Writes a line of JSON for each prompt of the file, when all texts have ended.
+/// Writes a line of JSON for each prompt of the file, as soon as its text and those before it have ended.
 void write_texts(const GenerateFlags& flags, Model& model, Tokenizer& tokenizer, uint64_t seed) {
-  const std::vector<std::string> prompts = read_prompts(flags.prompts);
+  const std::vector<Prompt> prompts = read_prompts(flags.prompts);
   std::vector<std::string> written(prompts.size());
   std::vector<GrowingText> texts;
   for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto& [prompt, where] = prompts[i];
     const std::string stream = i == 0 ? "generate" : fmt::format("generate {}", i);  // the first as alone
-    texts.emplace_back(encoded_prompt(prompts[i], tokenizer), flags, tokenizer, random_key(seed, stream),
-                       [&to = written[i]](std::string_view text) { to += text; });
+    texts.emplace_back(encoded_prompt<InvalidFile>(prompt, fmt::format("[prompts] {}:", where), tokenizer), flags,
+                       tokenizer, random_key(seed, stream), [&to = written[i]](std::string_view text) { to += text; });
   }
-  grow_all(flags, model, texts);
-  for (size_t i = 0; i < prompts.size(); ++i) std::cout << print_generated(prompts[i], written[i]) << "\n";
+  std::vector<bool> has_ended(prompts.size(), false);
+  size_t next = 0;
+  grow_all(flags, model, texts, [&](size_t text) {
+    has_ended[text] = true;
+    for (; next < prompts.size() && has_ended[next]; ++next) {
+      write_now(print_generated(prompts[next].text, written[next]) + "\n");
+    }
+  });
 }
 
 void run_generate(const GenerateFlags& flags) {

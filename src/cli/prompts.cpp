@@ -32,19 +32,21 @@ std::string prompt_in(const std::string& line, const std::string& path, int64_t 
 
 }  // namespace
 
-std::vector<std::string> read_prompts(const std::string& path) {
+std::vector<Prompt> read_prompts(const std::string& path) {
   const std::string text =
       read_text_file(path, {.where = "prompts", .purpose = "prompts, one in a line", .max_bytes = kMaxBytes});
-  std::vector<std::string> prompts;
+  std::vector<Prompt> prompts;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   int64_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
+  for (size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     std::string line = text.substr(begin, end - begin);
     begin = end + 1;
     ++number;
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
-    prompts.push_back(path.ends_with(".jsonl") ? prompt_in(line, path, number) : line);
+    prompts.push_back(
+        {path.ends_with(".jsonl") ? prompt_in(line, path, number) : line, fmt::format("{}:{}", path, number)});
   }
   if (prompts.empty())
     throw InvalidFile("[prompts] {}: no prompts, got {} lines without text, expected one", path, number);

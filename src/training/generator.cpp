@@ -63,6 +63,16 @@ Graph build_generation(const ModelJob& job, const Programs& like, int64_t size, 
   return remove_dead_nodes(std::move(graph));
 }
 
+/// Checks that both programs fit the memory, unless the configuration says not to. Throws RuntimeFailure(out_of_memory)
+/// otherwise.
+void require_room(const ModelJob& job, const Programs& programs) {
+  if (job.config.force) return;
+  const int64_t ranks = job.world != nullptr ? 1 : job.config.ranks.count;
+  MemoryEstimate estimate = estimate_memory(programs.step, ranks);
+  if (programs.chunk) estimate.arenas += estimate_memory(*programs.chunk, ranks, /*copies=*/0).arenas;
+  require_memory(estimate, available_memory());
+}
+
 /// Compiles the programs. Throws as `generate_tokens` does.
 Programs compiled(const ModelJob& job, const std::vector<Column>& columns, const GenerateRequest& request) {
   Programs made{
@@ -76,14 +86,15 @@ Programs compiled(const ModelJob& job, const std::vector<Column>& columns, const
     return telling_refusals(job.place, [&] { return make_program(job.config, part); });
   };
   made.step = compile(build_generation(job, made, made.has_cache ? 1 : made.window, /*has_logits=*/true), nullptr);
-  job.require_room(made.step, ranks, kCopiesOfStates);
   int64_t longest = 1;
   for (const std::vector<int32_t>& text : request.texts) {
     longest = std::max(longest, static_cast<int64_t>(text.size()));
   }
-  if (!made.has_cache || (longest == 1 && request.length < made.window)) return made;
-  made.chunk_size = std::min(kChunk, made.window);
-  made.chunk = compile(build_generation(job, made, made.chunk_size, /*has_logits=*/false), &made.step);
+  if (made.has_cache && (longest > 1 || request.length >= made.window)) {
+    made.chunk_size = std::min(kChunk, made.window);
+    made.chunk = compile(build_generation(job, made, made.chunk_size, /*has_logits=*/false), &made.step);
+  }
+  require_room(job, made);
   return made;
 }
 
@@ -92,8 +103,10 @@ class RankGenerator {
  public:
   RankGenerator(const Programs& programs, const FillState& fill, const RankOptions& options, Communicator& comm)
       : programs_(programs), step_(programs.step, fill, options, comm) {
+    const bool are_shared = !step_.devices();
     for (const State& state : programs.step.graph.states) {
-      if (state.kind == StateKind::cache) caches_.push_back(programs.step.graph.name_of(state));
+      const bool is_copied = state.kind == StateKind::cache && !are_shared;
+      if (is_copied) copied_caches_.push_back(programs.step.graph.name_of(state));
     }
     const Graph& graph = programs.step.graph;
     vocabulary_ = graph.type(graph.output(kLogits)).shape[2];
@@ -147,8 +160,9 @@ class RankGenerator {
     copy_caches(*chunk_, step_);
   }
 
+  /// Copies what the programs do not share: on accelerators the caches.
   void copy_caches(RankRun& from, RankRun& to) {
-    for (const std::string& name : caches_) to.executor().set_state(name, from.executor().state(name));
+    for (const std::string& name : copied_caches_) to.executor().set_state(name, from.executor().state(name));
   }
 
   void run(RankRun& rank, const TokenRows& rows, int64_t size) {
@@ -166,7 +180,7 @@ class RankGenerator {
   const Programs& programs_;
   RankRun step_;
   std::optional<RankRun> chunk_;
-  std::vector<std::string> caches_;
+  std::vector<std::string> copied_caches_;
   int64_t vocabulary_ = 0;
 };
 
@@ -240,6 +254,7 @@ void generate_tokens(const ModelJob& job, ModelStates& states, bool resumes, con
   LaunchFingerprint fingerprint;
   if (processes) {
     fingerprint = fingerprint_of(job, programs.step, /*rows=*/nullptr, states.all());
+    if (source != nullptr) fingerprint.emplace_back("weights that are read", print_checksum(source->digest()));
     fingerprint.emplace_back("texts", digest_of_texts(request));
   }
   run_on_ranks(job.place, static_cast<int>(job.config.ranks.count), job.config.ranks.threads, [&](Communicator& comm) {

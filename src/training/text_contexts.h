@@ -28,7 +28,7 @@ class Contexts {
   /// count.
   int64_t missing_at_most() const;
   /// Returns the next `size` tokens that the caches lack, but leaves the last of each text, and counts them as there. A
-  /// text with fewer repeats the last one, which changes nothing in its cache.
+  /// text with fewer repeats the last one, which leaves its cache as it is, up to rounding.
   TokenRows take(int64_t size);
   /// Returns the last token of each text and counts it as there. All tokens before it must be.
   TokenRows take_last();

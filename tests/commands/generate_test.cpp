@@ -1,5 +1,8 @@
 // Texts that `partita generate` writes.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -55,7 +58,7 @@ TEST_F(Generate, WritesTheSameTextOnRanksAndWithoutACache) {
 }
 
 TEST_F(Generate, WritesALineForEachPromptOfAFile) {
-  const std::string lines = written("p.txt", "to be\n\nor not to be, that is the question\r\nx\n");
+  const std::string lines = written("p.txt", "\xEF\xBB\xBFto be\n\nor not to be, that is the question\r\nx\n");
   const std::string objects =
       written("p.jsonl",
               "{\"prompt\": \"to be\"}\n{\"prompt\": \"or not to be, that is the question\", \"more\": 1}\n\n"
@@ -71,6 +74,22 @@ TEST_F(Generate, WritesALineForEachPromptOfAFile) {
   EXPECT_EQ(all[2].at("prompt"), "x");
   // A prompt's draws do not depend on the others.
   EXPECT_EQ(generated({"--prompts", written("one.txt", "to be\n")}), output.substr(0, output.find('\n') + 1));
+}
+
+TEST_F(Generate, EndsWhenNobodyTakesItsText) {
+  GenerateWords words{"generate", kGenerator, "--load", weights_, "--length", "1000000", "--threads", "1"};
+  for (const GenerateWords& more : {GenerateWords{"--prompt", "to be"}, {"--prompt", "to be", "--ranks", "2"}}) {
+    GenerateWords all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(all, [] { ::close(1), ::open("/dev/full", O_WRONLY); });
+    EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  }
+}
+
+TEST_F(Generate, WritesNothingBeforeTheWeightsAreRead) {
+  const Outcome outcome = run_program({"generate", kGenerator, "--load", weights_ + "none", "--prompt", "to be"});
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::missing_file));
+  EXPECT_EQ(outcome.output, "");
 }
 
 TEST_F(Generate, WritesOneTextOfSeveralProcesses) {

@@ -106,6 +106,24 @@ TEST(Adapters, TrainAlikeOnAnyNumberOfRanks) {
   }
 }
 
+TEST(Adapters, HaveAveragesWhenTheyAreNew) {
+  const std::string base = testing::TempDir() + "/averaged.safetensors";
+  Model model(adapter_config(kBase), Place{.cores = 8});
+  model.train(token_rows(5), {.epochs = 1, .keeps_states = true});
+  model.save(base);
+  std::vector<double> expected;
+  for (const int ranks : {1, 2, 3}) {
+    JobConfig config = adapter_config(kAdaptedSpec, ranks);
+    config.files.load = base;
+    config.optimizer.ema = 0.5;
+    std::vector<double> losses;
+    EXPECT_FALSE(trained(config, losses).empty());
+    if (ranks == 1) expected = losses;
+    ASSERT_EQ(losses.size(), 5u);
+    for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-9) << ranks << " ranks";
+  }
+}
+
 TEST(Adapters, AreSavedAloneAndMergeIntoTheWeights) {
   const std::string base = testing::TempDir() + "/base.safetensors", own = testing::TempDir() + "/own.safetensors",
                     whole = testing::TempDir() + "/whole.safetensors";

@@ -386,6 +386,7 @@ TEST(TrainingErrors, FilesOfPromptsWithoutPrompts) {
   refusal("a.jsonl", "{\"prompt\": \"x\"}\n[1]\n", "2: no prompt, got array, expected an object with a text");
   refusal("b.jsonl", "{\"text\": \"x\"}\n", "1: no prompt, got an object without it");
   refusal("c.jsonl", "{\"prompt\": 5}\n", "1: no prompt, got a \"prompt\" that is number");
+  refusal("e.jsonl", "{\"prompt\": \"x\"}\n{\"prompt\": \"\"}\n", ":2: no tokens, got '', expected a text");
   refusal("d.jsonl", "{\"prompt\": \n", "1: no prompt, got an error at byte");
   expect_refusal({"generate", model, "--load", weights, "--prompts", "no/such"}, ExitCode::missing_file,
                  {"[prompts] cannot read no/such"});

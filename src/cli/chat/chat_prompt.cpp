@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/is_folder.h"
+#include "base/same_file.h"
 #include "cli/chat/chat_renderer.h"
 #include "cli/tokenizers/special_tokens.h"
 #include "zoo/hugging_face/folder.h"
@@ -17,6 +18,11 @@ std::string parent_of(const std::string& file) {
   return parent.empty() ? "." : parent;
 }
 
+/// Whether a file is a tokenizer with a vocabulary of its own.
+bool has_vocabulary(const std::string& tokenizer) {
+  return tokenizer.ends_with(".json") || tokenizer.ends_with(".model");
+}
+
 /// Returns the folders of Hugging Face that weights and model are in.
 std::vector<std::string> folders_of(const ChatSources& sources) {
   std::vector<std::string> folders;
@@ -25,6 +31,12 @@ std::vector<std::string> folders_of(const ChatSources& sources) {
   }
   if (sources.model.starts_with(kHuggingFace)) folders.push_back(read_hugging_face_model(sources.model).folder);
   return folders;
+}
+
+/// Whether a template, a folder or a file, is that of one of the folders.
+bool is_in(const std::string& path, const std::vector<std::string>& folders) {
+  const std::string named = hugging_face_folder(path), folder = is_folder(named) ? named : parent_of(named);
+  return std::ranges::any_of(folders, [&](const std::string& one) { return same_file(one, folder); });
 }
 
 void refuse_without_chat(const ChatFlags& flags) {
@@ -38,9 +50,7 @@ void refuse_without_chat(const ChatFlags& flags) {
 std::string template_path(const ChatFlags& flags, const ChatSources& sources, const std::vector<std::string>& folders) {
   if (!flags.chat_template.empty()) return flags.chat_template;
   if (!folders.empty()) return folders.front();
-  if (sources.tokenizer.ends_with(".json") || sources.tokenizer.ends_with(".model")) {
-    return parent_of(sources.tokenizer);
-  }
+  if (has_vocabulary(sources.tokenizer)) return parent_of(sources.tokenizer);
   throw InvalidArgument(
       "[generate] no chat template, got neither weights in a folder of Hugging Face nor a tokenizer, expected "
       "--chat-template PATH");
@@ -72,12 +82,14 @@ std::optional<ChatPrompt> chat_prompt(const ChatFlags& flags, const ChatSources&
   const std::string path = template_path(flags, sources, folders);
   const Conversation conversation =
       flags.file.empty() ? conversation_of_text("--chat", flags.text) : read_conversation(flags.file);
+  if (has_vocabulary(sources.tokenizer)) folders.push_back(parent_of(sources.tokenizer));
   ChatTemplate chat = read_chat_template(path);
+  if (!is_in(path, folders)) {  // numbers of another vocabulary
+    for (AddedToken& token : chat.special) token.id = -1;
+  }
   tokenizer = with_special_tokens(std::move(tokenizer), chat.special, chat.begins_anew);
   ChatPrompt prompt;
   if (!flags.ignores_ends) {
-    const std::string named = hugging_face_folder(path);
-    folders.push_back(is_folder(named) ? named : parent_of(named));
     for (const std::string& folder : folders) {
       for (const int32_t id : end_ids_of(folder)) prompt.ends.insert(id);
     }

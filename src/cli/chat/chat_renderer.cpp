@@ -28,8 +28,8 @@ std::string print_status(const NoAnswer& end) {
 ChatRenderer::ChatRenderer(ChatTemplate chat, const RenderLimits& limits, const std::string& python)
     : chat_(std::move(chat)), limits_(limits), python_(python) {
   try {
-    process_ =
-        std::make_unique<LineProcess>(std::vector<std::string>{python, "-c", std::string(chat_texts().at(0).text)});
+    process_ = std::make_unique<LineProcess>(
+        std::vector<std::string>{python, "-E", "-c", std::string(chat_texts().at(0).text)});
   } catch (const InvalidArgument& error) {
     throw InvalidArgument("{} with Jinja, which runs chat templates: apt install python3-jinja2", error.what());
   }

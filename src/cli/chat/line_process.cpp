@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "base/error.h"
 
@@ -86,7 +88,15 @@ LineProcess::~LineProcess() {
 void LineProcess::report_end() {
   NoAnswer end;
   socket_.close();
-  ::waitpid(process_, &end.status, 0);
+  constexpr int kTries = 50;  // each waits for 20 milliseconds
+  for (int i = 0; i < kTries && ::waitpid(process_, &end.status, WNOHANG) == 0; ++i) {
+    if (i + 1 < kTries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    ::kill(process_, SIGKILL);  // it has closed its end, and goes on
+    ::waitpid(process_, &end.status, 0);
+  }
   process_ = -1;
   end.complaint = last_line_of(errors_.fd());
   throw end;

@@ -9,7 +9,7 @@ Reads lines of JSON and answers each with one. The first line has the template, 
 {"failed": ".."} for all that goes wrong while it is read or run.
 
 The template comes with a model of other people. It runs in Jinja's sandbox, within limits of time and of memory, and
-no file can be written.
+no file can grow.
 """
 import sys
 

@@ -16,7 +16,8 @@ namespace partita {
 namespace {
 
 File created(const std::string& path) {
-  File file(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  ::unlink(path.c_str());  // a part that an earlier call has left, or a link of somebody
+  File file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (!file.is_open()) throw_cannot_write("tokenize", path, std::strerror(errno));
   return file;
 }

@@ -55,15 +55,16 @@ StateFormats state_formats(const Schedule& schedule, const LocalGraph& local) {
 
 namespace {
 
-/// Returns for each state the format in which it is held; none if it is not held, if it is written, or if it is an
-/// output that would first have to be reordered.
-ExternalStates external_states(const LocalGraph& local, const StateFormats& held) {
+/// Returns for each state the format in which it is held; none if it is not held, if it is written and no shared cache,
+/// or if it is an output that would first have to be reordered.
+ExternalStates external_states(const LocalGraph& local, const StateFormats& held, bool shares_caches) {
   ExternalStates external(local.graph.states.size());
   if (held.empty()) return external;
   for (size_t s = 0; s < external.size(); ++s) {
     const State& state = local.graph.states[s];
     const auto found = held.find(local.graph.values[state.entry].name);
-    if (found == held.end() || state.exit >= 0) continue;
+    const bool is_shared = state.exit < 0 || (shares_caches && state.kind == StateKind::cache);
+    if (found == held.end() || !is_shared) continue;
     const bool is_output =
         std::ranges::any_of(local.graph.outputs, [&](const Output& output) { return output.value == state.entry; });
     if (!is_output || found->second.plain()) external[s] = found->second;
@@ -75,7 +76,7 @@ ExternalStates external_states(const LocalGraph& local, const StateFormats& held
 
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options, const InFlight& in_flight, const StateFormats& held) {
-  const ExternalStates external = external_states(local, held);
+  const ExternalStates external = external_states(local, held, options.shares_caches);
   Schedule schedule = choose_kernels(local, ops, catalog, external);
   round_in_place(schedule, local);
   pack_reductions(schedule, local, options);

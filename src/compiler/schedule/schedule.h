@@ -43,6 +43,8 @@ struct ScheduleOptions {
   int64_t bucket_bytes = kBucketBytes;
   bool pack = true;     // false: each gradient is reduced by itself
   bool overlap = true;  // whether collectives are asynchronous, overlapped with computation
+  /// Whether caches that another program holds are written in its memory. Otherwise they are copied from it.
+  bool shares_caches = false;
 };
 
 /// A part of the arena that holds one value in one memory format.
@@ -135,7 +137,8 @@ StateFormats state_formats(const Schedule& schedule, const LocalGraph& local);
 /// Chooses kernels and memory formats, orders instructions, packs gradients, overlaps collectives and places buffers
 /// for the largest shard of each value.
 /// `in_flight`: the micro-batches for which a pipeline stage keeps copies. `held`: states that another program holds on
-/// the same ranks. Those that are only read become external: they are used in place, in that program's memory format.
+/// the same ranks. Those that are only read, and with `shares_caches` caches, become external: they are used in place,
+/// in that program's memory format.
 /// Throws InvalidArgument if the device has no kernel for a node, none that serves the shards of all ranks, or none
 /// that adds up micro-batches in place. Throws what `catalog` throws, such as RuntimeFailure(out_of_memory).
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,

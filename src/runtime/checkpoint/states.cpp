@@ -143,7 +143,9 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     throw InvalidFile("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected));
   }
   for (const State& state : graph.states) {
-    if (is_average(graph, state)) taken[graph.name_of(state)] = taken.at(state.owner);
+    if (!is_average(graph, state)) continue;
+    const auto owner = taken.find(state.owner);  // an addition may have no value yet
+    if (owner != taken.end()) taken[graph.name_of(state)] = owner->second;
   }
   states = std::move(taken);
 }

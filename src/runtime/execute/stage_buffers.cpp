@@ -21,7 +21,7 @@ StageBuffers::StageBuffers(const LocalGraph& local, const Schedule& schedule, De
 }
 
 void StageBuffers::find_copies(const StageBuffers* holder) {
-  std::unordered_map<int, char*> external;  // address by the buffer of the state
+  std::unordered_map<int64_t, char*> external;  // address by the offset of the state
   for (const int entry : schedule_.entry) {
     if (!schedule_.is_external(entry)) continue;
     const Buffer& buffer = schedule_.buffers[entry];
@@ -29,7 +29,7 @@ void StageBuffers::find_copies(const StageBuffers* holder) {
     const int held = holder->named_.state(name);
     PARTITA_CHECK(holder->type_of(held) == type_of(entry) && holder->schedule_.buffers[held].format == buffer.format,
                   "state {} lies otherwise in the executor that holds it", name);
-    external.emplace(entry, holder->bases_[held]);
+    external.emplace(buffer.offset, holder->bases_[held]);
   }
   // Fed inputs have all their copies: these are set before the step, and `load` reads them.
   std::vector<bool> is_fed(schedule_.buffers.size(), false);
@@ -39,7 +39,7 @@ void StageBuffers::find_copies(const StageBuffers* holder) {
   roots_ = roots_of(schedule_);
   for (size_t s = 0; s < schedule_.buffers.size(); ++s) {
     const Buffer& buffer = schedule_.buffers[s];
-    bases_.push_back(schedule_.is_external(static_cast<int>(s)) ? external.at(roots_[s]) : at(buffer.offset));
+    bases_.push_back(schedule_.is_external(static_cast<int>(s)) ? external.at(buffer.offset) : at(buffer.offset));
     if (schedule_.buffers[roots_[s]].copies > 1 && !is_fed[roots_[s]]) copied_.push_back(static_cast<int>(s));
   }
   addresses_ = bases_;

@@ -13,7 +13,13 @@ namespace {
 class Places {
  public:
   Places(const Schedule& schedule, const LocalGraph& local)
-      : schedule_(schedule), local_(local), once_(read_once(schedule)) {
+      : schedule_(schedule), local_(local), once_(read_once(schedule)), is_cache_(schedule.buffers.size(), false) {
+    for (size_t s = 0; s < schedule.entry.size(); ++s) {
+      if (local.graph.states[s].kind != StateKind::cache) continue;
+      for (const int buffer : {schedule.entry[s], schedule.exit[s]}) {
+        if (buffer >= 0) is_cache_[buffer] = true;
+      }
+    }
     for (const Bucket& bucket : schedule.buckets) {
       for (size_t i = 0; i < bucket.nodes.size(); ++i) packed_.emplace(bucket.nodes[i], bucket.buffers[i]);
     }
@@ -65,12 +71,12 @@ class Places {
     if (buffer.view_of >= 0) check_view(index);
   }
 
-  /// Checks that an external buffer lies in the external memory and is a state that nothing writes, or a view;
+  /// Checks that an external buffer lies in the external memory and is a cache, a state that nothing writes, or a view;
   /// `check_view` compares the view with its base. Throws InternalError otherwise.
   void check_external(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
     PARTITA_CHECK(external().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
-    if (buffer.view_of >= 0) return;
+    if (buffer.view_of >= 0 || is_cache_[index]) return;
     const auto state = std::ranges::find(schedule_.entry, index);
     PARTITA_CHECK(state != schedule_.entry.end(), "{} is external, and no state", name(index));
     PARTITA_CHECK(schedule_.exit[state - schedule_.entry.begin()] < 0, "{} is external, and written", name(index));
@@ -135,7 +141,7 @@ class Places {
                     local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
     }
     for (const int buffer : instruction.outputs) {
-      PARTITA_CHECK(!schedule_.is_external(buffer), "{} is external, and written", name(buffer));
+      PARTITA_CHECK(!schedule_.is_external(buffer) || is_cache_[buffer], "{} is external, and written", name(buffer));
     }
     if (instruction.kind == Instruction::load) return check_load(instruction);
     if (instruction.kind == Instruction::accumulate) return check_accumulate(instruction);
@@ -166,6 +172,7 @@ class Places {
   const Schedule& schedule_;
   const LocalGraph& local_;
   const std::vector<bool> once_;             // per buffer: one instruction alone reads it
+  std::vector<bool> is_cache_;               // per buffer: it is that of a cache before or after the step
   std::set<std::pair<NodeId, int>> packed_;  // reductions in buckets, with the buffers of their operands
 };
 

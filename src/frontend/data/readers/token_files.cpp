@@ -113,7 +113,7 @@ TokenSourcePtr open_flat(const TokenPath& file, const TextFormat& format) {
 
 bool has_mask(const fs::path& file) {
   std::error_code code;
-  return fs::exists(mask_path(file), code);
+  return fs::symlink_status(mask_path(file), code).type() != fs::file_type::not_found;  // opening it refuses others
 }
 
 DatasetPtr read_tokens(const TokenPath& file, Split split, const TextFormat& format) {

@@ -49,7 +49,7 @@ std::vector<Hlo> emit_write_rows(const EmitCall& call) {
 std::vector<OpDef> write_rows_ops() {
   OpDef op = new_op(kWriteRows,
                     "x[b, n, d] with rows[b, s, d] in place of the rows numbers[b, s]; of equal numbers the last one "
-                    "counts, and others than 0 to n - 1 are left out",
+                    "counts on a CPU, any of them elsewhere; others than 0 to n - 1 are left out",
                     {.count = 3, .ranks = {{0, 3}, {1, 3}, {2, 2}}}, Attrs());
   op.infer = infer_write_rows;
   op.rule = [](const OpCall& call) {
