@@ -38,8 +38,8 @@ struct ChatPrompt {
 /// template's folder, by their numbers if that is the folder of weights, model or tokenizer. The answer ends at the
 /// eos_token_id of these folders and at the template's eos_token, unless the flags ignore them. Returns nothing if the
 /// flags give no conversation. Throws InvalidArgument for flags that need one, and if there is no folder with a
-/// template; MissingFile and InvalidFile for files that are missing or damaged, or if the prompt has a token that is not
-/// below `vocabulary`; and as ChatRenderer does.
+/// template; MissingFile and InvalidFile for files that are missing or damaged, or if the prompt has a token that is
+/// not below `vocabulary`; and as ChatRenderer does.
 std::optional<ChatPrompt> chat_prompt(const ChatFlags& flags, const ChatSources& sources,
                                       std::unique_ptr<Tokenizer>& tokenizer, int64_t vocabulary);
 
