@@ -79,7 +79,7 @@ void add_compile(CLI::App& app) {
                   flags, run_compile);
   add_job_flags(*command, flags->job, [](const JobOption& option) {
     return decides_program(option) && option.key() != "ranks.device" && option.key() != "ranks.kernels" &&
-           option.key() != "ranks.deterministic";
+           option.key() != "ranks.deterministic" && option.key() != "ranks.device_memory";
   });
   command->add_option("--target", flags->target, "The chip: " + target_names())->required()->type_name("CHIP");
   command->add_option("--rank", flags->rank,

@@ -65,6 +65,11 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
         "--deterministic",
         ranks.device);
   }
+  const std::string_view kind = device_kind(ranks.device);
+  if (ranks.device_memory != kDeviceMemory && kind != "cuda" && kind != "rocm") {
+    throw InvalidArgument("[--device-memory] has no effect, got {} on {}, expected cuda or rocm, or no --device-memory",
+                          ranks.device_memory, ranks.device);
+  }
   if (ranks.threads == 0) ranks.threads = default_threads(ranks.count, place);
 }
 

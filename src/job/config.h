@@ -15,6 +15,7 @@
 #include "ir/kernels/kernel_set.h"
 #include "job/lr_schedule.h"
 #include "job/recompute_annotations.h"
+#include "runtime/device/device_memory.h"
 
 namespace partita {
 
@@ -101,6 +102,7 @@ struct RanksConfig {
   CollectiveMode collectives = CollectiveMode::cut;   // communication of accelerators
   AttentionMode attention = AttentionMode::composed;  // how GPUs of NVIDIA compute it
   bool deterministic = false;                         // whether accelerators repeat their bits, as CPUs do
+  double device_memory = kDeviceMemory;               // share of the memory that GPUs of cuda and rocm take, at most
 };
 
 struct PlanConfig {
@@ -119,7 +121,7 @@ inline constexpr std::string_view kLatestCheckpoint = "latest";
 struct FilesConfig {
   std::string load{}, save{};            // files of weights
   bool load_is_recipe = false;           // whether the model brings `load` along, which a resumed training leaves out
-  std::string adapters{};     // file of additions to products (LoRA), to load with the weights of `load`
+  std::string adapters{};                // file of additions to products (LoRA), to load with the weights of `load`
   bool load_averages = false;            // load the averages of a checkpoint (OptimizerOptions::ema) as weights
   bool save_averages = false;            // save the averages as weights
   std::string checkpoint{};              // folder of checkpoints, each of a whole training

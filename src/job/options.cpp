@@ -316,6 +316,8 @@ void add_ranks(List& list) {
   list.add("attention", "attention", Effect::placement, PARTITA_FIELD(ranks.attention),
            "How attention is computed on GPUs of NVIDIA. composed: by products and a softmax; fused: by cuDNN from 16 "
            "bits, which has not run yet");
+  list.add("device_memory", "device-memory", Effect::placement, PARTITA_FIELD(ranks.device_memory),
+           "Share of the memory of a GPU (cuda, rocm) that a process takes, at most", {0.01, 1});
   list.add("deterministic", "deterministic", Effect::placement, PARTITA_FIELD(ranks.deterministic),
            "GPUs give the same bits in every run, which takes longer; CPUs always do");
 }

@@ -298,7 +298,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const int64_t groups = training ? statistics_groups(config, request.ranks, graphs) : 1;
   const auto device = make_device(all_ops(), device_options(config.ranks));
   device->enter_thread();
-  options.schedule.shares_caches = device->accelerator() == nullptr;
+  options.schedule.shares_caches = config.ranks.device == "cpu";
   const auto forward = [&] {
     Graph graph = request.graph != nullptr ? *request.graph : graphs.of(request.purpose, request.batch, groups);
     if (training && !request.estimates) require_several_values(graph, all_ops(), config.plan.options.micro_batches);

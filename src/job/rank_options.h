@@ -14,6 +14,7 @@ struct RankOptions {
   std::string device = "cpu";  // DeviceOptions::name
   CollectiveMode collectives = CollectiveMode::cut;
   bool deterministic = false;
+  double device_memory = kDeviceMemory;
 };
 
 inline RankOptions rank_options_of(const RanksConfig& config) {
@@ -21,7 +22,8 @@ inline RankOptions rank_options_of(const RanksConfig& config) {
           .kernels = config.kernels,
           .device = config.device,
           .collectives = config.collectives,
-          .deterministic = config.deterministic};
+          .deterministic = config.deterministic,
+          .device_memory = config.device_memory};
 }
 
 }  // namespace partita

@@ -383,8 +383,8 @@ std::vector<OptionCase> file_cases() {
 /// Options whose effect needs more to be seen; each has a test below, that of console.ranks in
 /// src/job/process_test.cpp, that of files.adapters in tests/dist/adapters_test.cpp.
 const std::set<std::string> kTested{
-    "data.separate_documents", "force",         "plan.file",          "files.adapters", "files.resume_with",
-    "files.checkpoint_errors", "console.ranks", "ranks.deterministic"};
+    "data.separate_documents", "force",         "plan.file",           "files.adapters",     "files.resume_with",
+    "files.checkpoint_errors", "console.ranks", "ranks.deterministic", "ranks.device_memory"};
 
 TEST_F(ObeyedOptions, EveryOneIsDecided) {
   std::set<std::string> decided = kTested;
@@ -454,6 +454,18 @@ TEST_F(ObeyedOptions, DeterministicChangesDevicesAlone) {
       observe(device + deterministic, false).at(Seen::error),
       "[--deterministic] the plugin has no flag for it, got oneapi, expected cpu, xla:cpu, cuda, rocm or tpu, or no "
       "--deterministic");
+}
+
+TEST_F(ObeyedOptions, ShareOfMemoryIsThatOfGpusAlone) {
+  const Texts half{{"ranks.device_memory", {"0.5"}}};
+  for (const char* device : {"cpu", "oneapi"}) {
+    EXPECT_EQ(
+        observe(Texts{{"ranks.device", {device}}} + half, false).at(Seen::error),
+        fmt::format("[--device-memory] has no effect, got 0.5 on {}, expected cuda or rocm, or no --device-memory",
+                    device));
+  }
+  const std::string error = observe(Texts{{"ranks.device", {"cuda"}}} + half, false).at(Seen::error);
+  EXPECT_EQ(error.find("[--device-memory]"), std::string::npos) << error;
 }
 
 TEST_F(ObeyedOptions, CheckpointErrorsEndATrainingOrAreWarnedOf) {

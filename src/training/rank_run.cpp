@@ -28,6 +28,7 @@ std::unique_ptr<Device> device_of(const RankOptions& options, int rank) {
                                  .kernels = options.kernels,
                                  .collectives = options.collectives,
                                  .deterministic = options.deterministic,
+                                 .memory = options.device_memory,
                                  .warn = warn});
 }
 

@@ -144,7 +144,7 @@ struct EventOnReadyArgs : EventArgs {
 
 /// A named option of a client or a topology.
 struct NamedValue : Header {
-  enum Kind : int { string = 0, int64 = 1, int64_list = 2, boolean = 4 };
+  enum Kind : int { string = 0, int64 = 1, int64_list = 2, float32 = 3, boolean = 4 };
   const char* name = nullptr;
   size_t name_size = 0;
   Kind kind = string;
@@ -152,6 +152,7 @@ struct NamedValue : Header {
     const char* string_value;
     int64_t int64_value = 0;
     const int64_t* int64_values;
+    float float_value;
     bool bool_value;
   };
   size_t value_size = 0;  // bytes of a string, length of a list, else 1

@@ -25,6 +25,9 @@ std::vector<NamedValue> named_values(const NamedOptions& options) {
       value.kind = NamedValue::int64_list;
       value.int64_values = list->data();
       value.value_size = list->size();
+    } else if (const auto* number = std::get_if<float>(&flag)) {
+      value.kind = NamedValue::float32;
+      value.float_value = *number;
     } else if (const auto* on = std::get_if<bool>(&flag)) {
       value.kind = NamedValue::boolean;
       value.bool_value = *on;

@@ -12,7 +12,7 @@ namespace partita::pjrt {
 
 /// Options of a client or of a topology; each plugin knows some of them ("cpu_device_count", "visible_devices",
 /// "memory_fraction").
-using NamedOptions = std::map<std::string, std::variant<bool, int64_t, std::string, std::vector<int64_t>>>;
+using NamedOptions = std::map<std::string, std::variant<bool, int64_t, float, std::string, std::vector<int64_t>>>;
 
 /// A program after all passes of the plugin's compiler.
 struct Optimized {

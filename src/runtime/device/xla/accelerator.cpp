@@ -103,14 +103,15 @@ std::shared_ptr<Accelerator::Shared> Accelerator::make_shared(const Vendor& vend
 Accelerator Accelerator::open(std::string_view name, int index, const OpenOptions& options) {
   // Plugins cannot be unloaded, and threads of theirs outlive all else: what is shared is never released.
   static std::mutex mutex;
-  static auto& opened = *new std::map<std::tuple<std::string, bool, bool, int, int, int>, std::shared_ptr<Shared>>;
+  static auto& opened =
+      *new std::map<std::tuple<std::string, bool, bool, double, int, int, int>, std::shared_ptr<Shared>>;
   const auto [vendor, named] = parse_accelerator(name);
   const std::lock_guard lock(mutex);
   const bool is_whole = vendor->platform == "cpu" && options.collectives == CollectiveMode::whole;
   const JoinedProcess place = options.process.value_or(JoinedProcess{});
-  std::shared_ptr<Shared>& shared =
-      opened[{std::string(vendor->name), is_whole, options.deterministic && has_deterministic_flag(*vendor), place.rank,
-              place.count, options.process ? named : -1}];
+  std::shared_ptr<Shared>& shared = opened[{
+      std::string(vendor->name), is_whole, options.deterministic && has_deterministic_flag(*vendor),
+      takes_share_of_memory(*vendor) ? options.memory : 0, place.rank, place.count, options.process ? named : -1}];
   if (shared == nullptr) shared = make_shared(*vendor, named, options);
   const auto count = static_cast<int>(shared->client.devices());
   // Each of several processes has one device, whichever the name says.

@@ -21,10 +21,13 @@ bool sees_one_device(const Vendor& vendor) {
 
 bool has_deterministic_flag(const Vendor& vendor) { return vendor.name == "cuda" || vendor.name == "rocm"; }
 
+bool takes_share_of_memory(const Vendor& vendor) { return vendor.name == "cuda" || vendor.name == "rocm"; }
+
 pjrt::NamedOptions client_options(const Vendor& vendor, int named, const OpenOptions& options) {
   pjrt::NamedOptions made;
   if (vendor.platform == "tpu") return made;  // its plugin has its own ways to know
   if (vendor.platform != "cpu") made["preallocate"] = false;
+  if (takes_share_of_memory(vendor)) made["memory_fraction"] = static_cast<float>(options.memory);
   if (vendor.platform == "cpu" && options.collectives == CollectiveMode::whole) made["cpu_device_count"] = kCpuDevices;
   if (!options.process) return made;
   made["node_id"] = int64_t{options.process->rank};

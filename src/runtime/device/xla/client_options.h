@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/emit/collective_mode.h"
+#include "runtime/device/device_memory.h"
 #include "runtime/device/xla/plugin_search.h"
 #include "runtime/device/xla/program_cache.h"
 #include "runtime/pjrt/plugin.h"
@@ -28,12 +29,16 @@ struct JoinedProcess {
 struct OpenOptions {
   CollectiveMode collectives = CollectiveMode::cut;
   bool deterministic = false;                 // whether a program gives the same bits in every run
+  double memory = kDeviceMemory;              // share of the device's memory that the client takes, at most
   std::optional<JoinedProcess> process = {};  // none: programs communicate within the process, if at all
   Warn warn = nullptr;
 };
 
 /// Whether the compiler for a vendor's devices has a flag without which programs may change their bits.
 bool has_deterministic_flag(const Vendor& vendor);
+
+/// Whether the client of a vendor's plugin takes a share of the memory that is asked for.
+bool takes_share_of_memory(const Vendor& vendor);
 
 /// Returns the options of a client. `named`: the index in the name of the device, -1 if there is none. Of several
 /// processes each takes that one, or the device of its place on the host. If CUDA_VISIBLE_DEVICES,

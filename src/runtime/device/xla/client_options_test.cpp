@@ -27,7 +27,11 @@ class ClientOptions : public testing::Test {
 };
 
 TEST_F(ClientOptions, AProcessAloneHasAllDevices) {
-  EXPECT_EQ(client_options(vendor_of("cuda"), -1, alone_), (pjrt::NamedOptions{{"preallocate", false}}));
+  EXPECT_EQ(client_options(vendor_of("cuda"), -1, alone_),
+            (pjrt::NamedOptions{{"preallocate", false}, {"memory_fraction", 0.9F}}));
+  EXPECT_EQ(client_options(vendor_of("rocm"), -1, {.memory = 0.5}),
+            (pjrt::NamedOptions{{"preallocate", false}, {"memory_fraction", 0.5F}}));
+  EXPECT_EQ(client_options(vendor_of("oneapi"), -1, {.memory = 0.5}), (pjrt::NamedOptions{{"preallocate", false}}));
   EXPECT_TRUE(client_options(vendor_of("xla:cpu"), -1, alone_).empty());
   EXPECT_TRUE(client_options(vendor_of("tpu"), -1, alone_).empty());
   EXPECT_EQ(client_options(vendor_of("xla:cpu"), -1, {.collectives = CollectiveMode::whole}),
@@ -37,10 +41,12 @@ TEST_F(ClientOptions, AProcessAloneHasAllDevices) {
 TEST_F(ClientOptions, OneOfSeveralProcessesHasItsPlaceAndOneDevice) {
   for (const std::string name : {"cuda", "rocm", "oneapi"}) {
     const auto options_of = [&](std::vector<int64_t> device) {
-      return pjrt::NamedOptions{{"preallocate", false},
-                                {"node_id", int64_t{6}},
-                                {"num_nodes", int64_t{8}},
-                                {"visible_devices", std::move(device)}};
+      pjrt::NamedOptions expected{{"preallocate", false},
+                                  {"node_id", int64_t{6}},
+                                  {"num_nodes", int64_t{8}},
+                                  {"visible_devices", std::move(device)}};
+      if (name != "oneapi") expected["memory_fraction"] = 0.9F;
+      return expected;
     };
     EXPECT_EQ(client_options(vendor_of(name), -1, third_of_four_), options_of({2}));
     EXPECT_EQ(client_options(vendor_of(name), 1, third_of_four_), options_of({1}));

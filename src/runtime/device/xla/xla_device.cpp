@@ -89,6 +89,7 @@ class XlaDevice final : public Device {
         index_(options.index),
         collectives_(options.collectives),
         deterministic_(options.deterministic),
+        memory_(options.memory),
         warn_(options.warn),
         catalog_(ops, options.attention == AttentionMode::fused),
         host_(make_cpu_device(ops, options.threads, KernelSet::reference)) {}
@@ -113,9 +114,12 @@ class XlaDevice final : public Device {
   void set_subnormals(SubnormalSetting setting) override { host_->set_subnormals(setting); }
   const Accelerator* accelerator() override {
     if (!accelerator_)
-      accelerator_ = Accelerator::open(
-          name_, index_,
-          {.collectives = collectives_, .deterministic = deterministic_, .process = process_, .warn = warn_});
+      accelerator_ = Accelerator::open(name_, index_,
+                                       {.collectives = collectives_,
+                                        .deterministic = deterministic_,
+                                        .memory = memory_,
+                                        .process = process_,
+                                        .warn = warn_});
     return &*accelerator_;
   }
   void join(const JoinedProcess& place) override { process_ = place; }
@@ -132,6 +136,7 @@ class XlaDevice final : public Device {
   const int index_;
   const CollectiveMode collectives_;
   const bool deterministic_;
+  const double memory_;
   const Warn warn_;
   const XlaCatalog catalog_;
   const std::unique_ptr<Device> host_;

@@ -17,6 +17,7 @@ struct DeviceOptions {
   CollectiveMode collectives = CollectiveMode::cut;   // communication of an accelerator
   AttentionMode attention = AttentionMode::composed;  // how a GPU of NVIDIA computes it
   bool deterministic = false;                         // whether an accelerator repeats its bits
+  double memory = kDeviceMemory;                      // share of the memory that an accelerator takes, at most
   Warn warn = nullptr;                                // for what costs no more than time
 };
 
