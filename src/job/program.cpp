@@ -139,6 +139,13 @@ int64_t groups_of_stages(const JobConfig& config) {
   return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
 }
 
+/// Returns how a schedule is made for a device. A program of whole mode ends where a message is for the last micro-batch
+/// alone, so that packing would make one program of each, in which nothing overlaps.
+ScheduleOptions schedule_options(const RanksConfig& ranks, int64_t micro_batches) {
+  const bool has_whole_loop = ranks.collectives == CollectiveMode::whole && micro_batches > 1;
+  return {.pack = !has_whole_loop, .overlap = !has_whole_loop, .shares_caches = ranks.device == "cpu"};
+}
+
 /// Returns the number of groups of rows of a training with their own statistics: 1 for global ones, one per rank of a
 /// stage and micro-batch, or one per micro-batch if ranks do not split the batch alone (`cuts_batch_alone`). Returns 1
 /// if stages differ in ranks and there is no batch norm, and if there are fewer ranks than groups of stages, which
@@ -298,7 +305,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const int64_t groups = training ? statistics_groups(config, request.ranks, graphs) : 1;
   const auto device = make_device(all_ops(), device_options(config.ranks));
   device->enter_thread();
-  options.schedule.shares_caches = config.ranks.device == "cpu";
+  options.schedule = schedule_options(config.ranks, options.plan.micro_batches);
   const auto forward = [&] {
     Graph graph = request.graph != nullptr ? *request.graph : graphs.of(request.purpose, request.batch, groups);
     if (training && !request.estimates) require_several_values(graph, all_ops(), config.plan.options.micro_batches);

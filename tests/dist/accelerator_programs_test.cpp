@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "compiler/emit/segments.h"
+#include "ir/ops/registry.h"
 #include "runtime/execute/executor.h"
 #include "support/fake_accelerated.h"
+#include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
@@ -73,6 +75,31 @@ TEST_F(FakeAccelerated, InWholeModeAStepRunsTwoPrograms) {
     const int before = fake_->calls[Function::loaded_executable_execute];
     run_job(gpt);
     EXPECT_EQ(fake_->calls[Function::loaded_executable_execute] - before, 2 * gpt.steps) << "level " << level;
+  }
+}
+
+TEST_F(FakeAccelerated, InWholeModeEachMicroBatchIsAProgram) {
+  for (const int64_t level : {0, 1, 3}) {
+    JobConfig config = configured("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {});
+    config.training.batch = 16;
+    config.ranks = {.count = 2, .threads = 1, .device = "xla:cpu", .collectives = CollectiveMode::whole};
+    config.plan.options.micro_batches = 4;
+    config.plan.options.zero.level = level;
+    const Program program = ZooJob(config, Place{.cores = 2}).program(Purpose::training);
+    const Segmenter segmenter(program.schedule(), program.local(), all_ops());
+    const Schedule& schedule = program.schedule();
+    int64_t programs = 0;
+    bool was_program = false;
+    size_t section = schedule.instructions.size();
+    for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+      const bool is_program = segmenter.in_program(schedule.instructions[i]);
+      const size_t own = schedule.begin(schedule.section_of(i));
+      if (is_program && (!was_program || own != section)) programs += schedule.in_micro_batch(i) ? 4 : 1;
+      was_program = is_program;
+      section = own;
+    }
+    EXPECT_GT(programs, 4);
+    EXPECT_LE(programs, 7) << "level " << level;
   }
 }
 
