@@ -139,8 +139,8 @@ int64_t groups_of_stages(const JobConfig& config) {
   return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
 }
 
-/// Returns how a schedule is made for a device. A program of whole mode ends where a message is for the last micro-batch
-/// alone, so that packing would make one program of each, in which nothing overlaps.
+/// Returns how a schedule is made for a device. A program of whole mode ends where a message is for the last
+/// micro-batch alone, so that packing would make one program of each, in which nothing overlaps.
 ScheduleOptions schedule_options(const RanksConfig& ranks, int64_t micro_batches) {
   const bool has_whole_loop = ranks.collectives == CollectiveMode::whole && micro_batches > 1;
   return {.pack = !has_whole_loop, .overlap = !has_whole_loop, .shares_caches = ranks.device == "cpu"};
