@@ -21,7 +21,7 @@ KernelChoice propose_update(const KernelQuery& query) {
 }
 
 std::unique_ptr<Kernel> make_update(const KernelQuery& query, const KernelChoice& choice) {
-  constexpr int64_t kBlock = 4096;
+  static constexpr int64_t kBlock = 4096;  // a lambda reads it
   const UpdateLoop update = update_of(query);
   const int64_t count = stored_elements(query.outputs[0], choice.outputs[0]);
   const UpdateLoop::Run& run = query.outputs[0].dtype == DType::f64 ? update.f64 : update.f32;
