@@ -4,6 +4,7 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "base/text_file.h"
 
 namespace partita {
@@ -12,7 +13,7 @@ namespace {
 constexpr int64_t kMaxBytes = 64 << 20;
 
 /// Returns the "prompt" of a line. Throws InvalidFile if there is none.
-std::string prompt_in(const std::string& line, const std::string& path, int64_t number) {
+std::string prompt_in(std::string_view line, const std::string& path, int64_t number) {
   const auto refuse = [&](const std::string& got) {
     throw InvalidFile("[prompts] {}:{}: no prompt, got {}, expected an object with a text \"prompt\"", path, number,
                       got);
@@ -37,16 +38,14 @@ std::vector<Prompt> read_prompts(const std::string& path) {
       read_text_file(path, {.where = "prompts", .purpose = "prompts, one in a line", .max_bytes = kMaxBytes});
   std::vector<Prompt> prompts;
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  const bool has_mark = text.starts_with(kByteOrderMark);
   int64_t number = 0;
-  for (size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string_view line : split_lines(std::string_view(text).substr(has_mark ? kByteOrderMark.size() : 0))) {
     ++number;
-    if (line.ends_with('\r')) line.pop_back();
+    if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
-    prompts.push_back(
-        {path.ends_with(".jsonl") ? prompt_in(line, path, number) : line, fmt::format("{}:{}", path, number)});
+    prompts.push_back({path.ends_with(".jsonl") ? prompt_in(line, path, number) : std::string(line),
+                       fmt::format("{}:{}", path, number)});
   }
   if (prompts.empty())
     throw InvalidFile("[prompts] {}: no prompts, got {} lines without text, expected one", path, number);

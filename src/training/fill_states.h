@@ -1,5 +1,5 @@
 #pragma once
-// What fills the states of a program's ranks.
+// Functions that fill the states of a program on its ranks: with initial values, weights of files, or whole states.
 
 #include "ir/graph/graph.h"
 #include "runtime/checkpoint/states.h"

@@ -235,21 +235,22 @@ void generate_tokens(const ModelJob& job, ModelStates& states, bool resumes, con
   const Programs programs = compiled(job, columns, request);
   const Graph kept = kept_states(programs.step.graph);
   const uint64_t seed = job.config.training.seed;
+  const Graph& graph = programs.step.graph;
   std::unique_ptr<WeightSource> source;
   std::optional<States> averaged;
-  FillState weights;
+  FillState fill;
   if (states.have_source()) {
     source = states.source(kept);
-    weights = fresh_states(programs.step.graph, seed, source.get());
+    fill = fresh_states(graph, seed, source.get());
   } else {
     states.prepare(kept, seed, /*makes_them=*/true, resumes);
     averaged = states.averaged();
-    weights = states_from(averaged ? *averaged : states.all());
+    const States* whole = averaged ? &*averaged : &states.all();
+    fill = [&, whole, known = states_from(*whole)](const std::string& name, const Box& box, DType dtype, void* to) {
+      if (whole->contains(name)) return known(name, box, dtype, to);
+      fill_initial(graph, seed, name, box, dtype, to);  // a cache
+    };
   }
-  const FillState fill = [&](const std::string& name, const Box& box, DType dtype, void* to) {
-    if (kept.find_state(name) != nullptr) return weights(name, box, dtype, to);
-    fill_initial(programs.step.graph, seed, name, box, dtype, to);
-  };
   const bool processes = job.world != nullptr && job.config.ranks.count > 1;
   LaunchFingerprint fingerprint;
   if (processes) {

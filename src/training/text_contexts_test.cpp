@@ -1,4 +1,4 @@
-// What caches are given of texts that grow.
+// The tests let texts grow at random, and check that the caches get each token of their windows before it is read.
 
 #include "training/text_contexts.h"
 

@@ -16,7 +16,7 @@ JobConfig configured(const std::string& model, const std::vector<Assignment>& as
 class ZooJob {
  public:
   /// Makes the model, completes the configuration for `place`, and prepares the rows without opening them. The label
-  /// that does not count is -1 if it is not set and files of tokens have a mask. Throws
+  /// that does not count is -1 if it is not set and files of tokens have a mask or documents are separate. Throws
   /// InvalidArgument for an unknown model, for sizes that it does not take, for a configuration that `completed`
   /// refuses (bad values, another number of ranks than a launcher started), and for options of [data] that the model
   /// does not use.

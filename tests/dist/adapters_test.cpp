@@ -9,6 +9,7 @@
 
 #include "frontend/data/readers/memory_rows.h"
 #include "runtime/checkpoint/weights.h"
+#include "support/token_trainings.h"
 #include "training/model.h"
 #include "zoo/merged_adapters.h"
 #include "zoo/zoo_job.h"
@@ -20,14 +21,9 @@ constexpr int64_t kAdapterRows = 24;
 constexpr const char* kBase = "llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=6,vocab=20,bias=1";
 
 DatasetPtr token_rows(uint64_t seed) {
-  const auto numbers = [&](const char* name) {
-    Array array(Type{DType::i32, {kAdapterRows, 6}});
-    for (int64_t i = 0; i < array.type().elements(); ++i) {
-      array.set(i, static_cast<double>(random_below(random_key(seed, name), static_cast<uint64_t>(i), 0, 20)));
-    }
-    return array;
-  };
-  return memory_rows({{"tokens", numbers("tokens")}, {"label", numbers("label")}});
+  const Shape shape{kAdapterRows, 6};
+  return memory_rows(
+      {{"tokens", random_ids(seed, "tokens", shape, 20)}, {"label", random_ids(seed, "label", shape, 20)}});
 }
 
 JobConfig adapter_config(const std::string& spec, int ranks = 1, const PlanOptions& plan = {}) {
@@ -43,15 +39,7 @@ JobConfig adapter_config(const std::string& spec, int ranks = 1, const PlanOptio
 
 /// Returns the states after five steps, and sets the losses.
 States trained(const JobConfig& config, std::vector<double>& losses) {
-  class Losses : public Callback {
-   public:
-    explicit Losses(std::vector<double>& to) : to_(to) {}
-    void on_step_end(const StepInfo& info) override { to_.push_back(info.loss); }
-
-   private:
-    std::vector<double>& to_;
-  };
-  Losses recorded(losses);
+  RecordedLosses recorded(losses);
   Model model(config, Place{.cores = 8});
   FitOptions fit{.epochs = 5, .keeps_states = true};
   fit.callbacks = {&recorded};

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "base/philox.h"
 #include "frontend/data/readers/memory_rows.h"
+#include "support/token_trainings.h"
 #include "training/model.h"
 #include "zoo/zoo_job.h"
 
@@ -16,11 +16,7 @@ namespace {
 constexpr int64_t kSeq = 24, kVocab = 20, kRows = 24;
 
 Array random_tokens(uint64_t seed, int64_t rows, const char* name) {
-  Array array(Type{DType::i32, {rows, kSeq}});
-  for (int64_t i = 0; i < array.type().elements(); ++i) {
-    array.set(i, static_cast<double>(random_below(random_key(seed, name), static_cast<uint64_t>(i), 0, kVocab)));
-  }
-  return array;
+  return random_ids(seed, name, {rows, kSeq}, kVocab);
 }
 
 /// Returns where the documents of random lengths begin that each token is in.
@@ -76,16 +72,8 @@ TEST_P(Documents, AreComputedAsIfTheyWereAlone) {
 
 /// Returns the losses of four steps and their gradients' effect.
 std::vector<double> losses_of(const JobConfig& config) {
-  class Losses : public Callback {
-   public:
-    explicit Losses(std::vector<double>& to) : to_(to) {}
-    void on_step_end(const StepInfo& info) override { to_.push_back(info.loss); }
-
-   private:
-    std::vector<double>& to_;
-  };
   std::vector<double> losses;
-  Losses recorded(losses);
+  RecordedLosses recorded(losses);
   Model model(config, Place{.cores = 8});
   model.on_warning([](const std::string&) {});
   FitOptions fit{.epochs = 4};

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/philox.h"
+#include "support/needs_plugin.h"
 #include "training/generator.h"
 #include "training/model.h"
 #include "zoo/zoo_job.h"
@@ -128,8 +128,9 @@ INSTANTIATE_TEST_SUITE_P(Models, Generation,
                                          "moe:layers=4,hidden=16,heads=4,experts=4,capacity=1"),
                          [](const auto& info) { return fmt::format("{}", info.index); });
 
-TEST(Generations, OnOtherDevicesAreTheSame) {
-  if (std::getenv("PARTITA_PJRT_PLUGIN") == nullptr) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";
+class GenerationsOnDevices : public NeedsPlugin {};
+
+TEST_F(GenerationsOnDevices, AreTheSame) {
   const std::string spec = fmt::format("llama:layers=2,hidden=16,heads=4,kv_heads=2,seq={},vocab={}", kWindow, kVocab);
   const Grown expected = grown(generating(spec, 1), /*cache=*/false, 5);
   for (const int ranks : {1, 2}) {

@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/saved_states.h"
 #include "runtime/checkpoint/weights.h"
 #include "support/places.h"
+#include "support/token_trainings.h"
 #include "training/model.h"
 #include "zoo/hugging_face/export.h"
 #include "zoo/hugging_face/folder.h"
@@ -75,20 +76,15 @@ JobConfig config_of(const std::string& name, const RankPlan& plan) {
   return config;
 }
 
-class Losses : public Callback {
- public:
-  std::vector<double> losses;
-  void on_step_end(const StepInfo& info) override { losses.push_back(info.loss); }
-};
-
 /// Trains ten steps of one batch and returns the losses.
 std::vector<double> losses_under(const std::string& name, const RankPlan& plan, const Expected& expected) {
   Model model(config_of(name, plan), Place{.cores = 8});
-  Losses recorded;
+  std::vector<double> losses;
+  RecordedLosses recorded(losses);
   FitOptions fit{.epochs = 10};
   fit.callbacks = {&recorded};
   model.train(memory_rows(expected.columns), fit);
-  return recorded.losses;
+  return losses;
 }
 
 void expect_losses(const std::vector<double>& got, const Array& expected, const std::string& what) {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "base/philox.h"
 #include "frontend/data/readers/memory_rows.h"
+#include "support/token_trainings.h"
 #include "training/model.h"
 #include "zoo/zoo_job.h"
 
@@ -25,16 +25,12 @@ JobConfig rates_config(int ranks, std::vector<std::string> rates, const PlanOpti
 }
 
 States after_a_step(const JobConfig& config) {
-  const auto numbers = [](const char* name) {
-    Array array(Type{DType::i32, {24, 6}});
-    for (int64_t i = 0; i < array.type().elements(); ++i) {
-      array.set(i, static_cast<double>(random_below(random_key(3, name), static_cast<uint64_t>(i), 0, 20)));
-    }
-    return array;
-  };
+  const Shape shape{24, 6};
   Model model(config, Place{.cores = 8});
   model.on_warning([](const std::string&) {});
-  model.train(memory_rows({{"tokens", numbers("tokens")}, {"label", numbers("label")}}), {.max_steps = 1});
+  model.train(
+      memory_rows({{"tokens", random_ids(3, "tokens", shape, 20)}, {"label", random_ids(3, "label", shape, 20)}}),
+      {.max_steps = 1});
   return model.states();
 }
 

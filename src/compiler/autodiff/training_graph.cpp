@@ -110,9 +110,9 @@ void average(Builder& builder, double keep, const std::string& parameter) {
                           average_of(parameter));
   }
   const Value now = builder.value(state.exit);
-  const Value before =
-      builder.state(average_of(parameter), now.type(),
-                    {.kind = StateKind::optimizer, .init = state.init, .requires_grad = false, .owner = parameter});
+  const Value before = builder.state(
+      average_of(parameter), now.type(),
+      {.kind = StateKind::optimizer, .init = state.init, .requires_grad = false, .owner = parameter});
   builder.store(before, builder.apply("moving_average", {before, now}, MovingAverageAttrs{.keep = keep}));
 }
 

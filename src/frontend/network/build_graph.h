@@ -27,11 +27,11 @@ struct BuildOptions {
 inline constexpr std::string_view kPositionColumn = "position";
 
 /// Returns the forward graph. It has an input [batch, ..row] per column that the network reads. Its outputs are, except
-/// for a prediction, the scalars of the network's loss function in its order, then the losses that layers added; then
-/// the outputs of the network, "logits" for a network of layers. Throws InvalidArgument for a dtype that is no float, a
-/// batch below 1, a loss that is missing or no scalar float, an added loss with the name of another, and what layers
-/// and functions refuse; errors within layers name the layer and its source line. Throws what else the network's
-/// functions throw.
+/// for a prediction or a generation, the scalars of the network's loss function in its order, then the losses that
+/// layers added; then the outputs of the network, "logits" for a network of layers. Throws InvalidArgument for a dtype
+/// that is no float, a batch below 1, a loss that is missing or no scalar float, an added loss with the name of
+/// another, and what layers and functions refuse; errors within layers name the layer and its source line. Throws what
+/// else the network's functions throw.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);
 
 }  // namespace partita

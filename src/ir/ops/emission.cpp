@@ -111,8 +111,8 @@ Hlo hlo_rows(const EmitCall& call, const Hlo& table, const Hlo& numbers) {
 
 namespace {
 
-/// Returns rows[count, z] scattered into `x` by number. `combine`: lines of StableHLO that return an
-/// element from %a, the one there, and %b, the new one.
+/// Returns rows[count, z] scattered into `x` by number. `combine`: lines of StableHLO that return an element
+/// from %a, the one there, and %b, the new one.
 Hlo scattered(const EmitCall& call, const Hlo& x, const Hlo& numbers, const Hlo& rows, const std::string& combine) {
   const Type one{x.type.dtype, {}};
   return call.body.add(
