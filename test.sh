@@ -30,6 +30,7 @@ check layers tools/check_layers.py
 check headers tools/count_headers.py
 check op_names tools/check_op_names.py
 check calls tools/check_calls.py
+check definitions tools/check_definitions.py
 check sizes tools/check_size.py
 check prose tools/check_prose.py
 building=

@@ -77,15 +77,16 @@ run_tests() {
 }
 run_part() {
   local log=$1 parts=$2 part=$3 program=$4 begin=$SECONDS good=0 bad=0 status=0
-  OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "${usual_signals[@]}" "$program" --gtest_brief=1 \
+  OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "${usual_signals[@]}" "$program" \
     --gtest_filter="${5:-*}" --gtest_output="xml:$log.xml" >"$log" 2>&1 || status=$?
   [[ -s $log.xml ]] && read -r good bad < <(/usr/bin/python3 tools/count_tests.py "$log.xml")
   [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
   echo "$good $bad 0" >"$log.count"
   if [[ $bad -ne 0 ]]; then
+    [[ -s $log.xml ]] || echo "it ended in the test $(grep -aoP '^\[ RUN      \] \K.*' "$log" | tail -n 1)"
     grep -aE -A12 ': Failure$' "$log" | grep -av ': warning: ' | cut -c1-300 | head -n 60
     grep -aE '^\[  FAILED  \]|ERROR: |WARNING: Thread' "$log" | cut -c1-300 | head -n 20
-    tail -n 12 "$log" | cut -c1-300
+    grep -avE '^\[ ( +OK|RUN     ) \]|^\[-+\]|^$' "$log" | tail -n 12 | cut -c1-300
   fi
   echo "$program, part $((part + 1)) of $parts: $good passed, $bad failed, $((SECONDS - begin)) s"
 }

@@ -67,9 +67,9 @@ inline std::string read_text(const fs::path& path) {
 }
 
 /// Records losses and files of steps.
-class Watch : public Callback {
+class EffectRecorder : public Callback {
  public:
-  Watch(Observation& seen, fs::path folder) : seen_(seen), folder_(std::move(folder)) {}
+  EffectRecorder(Observation& seen, fs::path folder) : seen_(seen), folder_(std::move(folder)) {}
   void on_train_begin(const TrainInfo& info) override {
     const Program& program = *info.program;
     seen_[Seen::program] = print(program.graph) + print(program.pipeline.sequence, program.pipeline.shape) +
@@ -119,7 +119,7 @@ class ObeyedOptions : public testing::Test {
     fs::create_directory(run);
     Observation seen;
     const Printed printed;
-    Watch watch(seen, run);
+    EffectRecorder recorder(seen, run);
     try {
       JobConfig config = config_of(texts);
       if (has_norm) {
@@ -133,7 +133,7 @@ class ObeyedOptions : public testing::Test {
         seen[text.starts_with("memory with") ? Seen::evaluation : Seen::passes] +=
             replace_matches(text, "[0-9]+\\.[0-9]+ s", "T s");
       });
-      const FitOptions fit{.callbacks = {&watch}};
+      const FitOptions fit{.callbacks = {&recorder}};
       const TrainingEnd end = has_norm ? model.train(rows_of(Split::train), fit) : model.train(fit);
       if (end.test) {
         seen[Seen::metrics] = fmt::format("{} {} in top {} of {}, loss {:.17g}", end.test->correct,

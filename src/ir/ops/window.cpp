@@ -18,11 +18,11 @@ void require_list(std::string_view op, std::string_view name, const std::vector<
 
 }  // namespace
 
-int64_t Span::first_output(int64_t tap) const {
+int64_t WindowSpan::first_output(int64_t tap) const {
   return std::max<int64_t>(0, -floor_div(tap * dilation - before, stride));
 }
 
-int64_t Span::last_output(int64_t tap, int64_t size, int64_t outputs) const {
+int64_t WindowSpan::last_output(int64_t tap, int64_t size, int64_t outputs) const {
   return std::min(outputs, floor_div(size - 1 + before - tap * dilation, stride) + 1);
 }
 
@@ -35,7 +35,7 @@ Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const 
   return {{stride[0], dilation[0], taps[0], pads[0], pads[2]}, {stride[1], dilation[1], taps[1], pads[1], pads[3]}};
 }
 
-int64_t checked_outputs(std::string_view op, const Span& span, int64_t size) {
+int64_t checked_outputs(std::string_view op, const WindowSpan& span, int64_t size) {
   const int64_t padded = size + span.before + span.after;
   if (size == 0) reject(op, "the input is empty", "a height or width of 0", "at least 1");
   if (padded < span.reach()) {
@@ -45,7 +45,7 @@ int64_t checked_outputs(std::string_view op, const Span& span, int64_t size) {
   return span.outputs(size);
 }
 
-void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs) {
+void require_grad_rows(std::string_view op, const WindowSpan& span, int64_t size, int64_t outputs) {
   if (size < 0 || size > kMaxElements) {
     reject(op, "size is not legal", fmt::format("{}", size), fmt::format("0 to {}", kMaxElements));
   }
@@ -67,27 +67,27 @@ Shape checked_shape(std::string_view op, const Spans& spans, const Shape& x, int
 }
 
 void require_pool_pads(std::string_view op, const Spans& spans) {
-  for (const Span& span : {spans.h, spans.w}) {
+  for (const WindowSpan& span : {spans.h, spans.w}) {
     if (span.before < span.taps && span.after < span.taps) continue;
     reject(op, "padding is not below the kernel size",
            fmt::format("pads {} and {} of a kernel of {}", span.before, span.after, span.taps), "smaller pads");
   }
 }
 
-Range inside(const Span& span, int64_t output, int64_t size) {
+Range inside(const WindowSpan& span, int64_t output, int64_t size) {
   const int64_t first = output * span.stride - span.before;
   const int64_t begin = std::clamp<int64_t>(first, 0, size);
   return {begin, std::clamp<int64_t>(first + span.taps, begin, size), size};
 }
 
-std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out) {
+std::pair<int64_t, int64_t> local_pads(const WindowSpan& span, const Range& in, const Range& out) {
   if (out.count() == 0 || (in.whole() && out.whole())) return {span.before, span.after};
   const int64_t needed = (out.count() - 1) * span.stride + span.reach();
   const int64_t before = std::clamp<int64_t>(in.begin - (out.begin * span.stride - span.before), 0, needed);
   return {before, std::max<int64_t>(0, needed - before - in.count())};
 }
 
-std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out) {
+std::pair<int64_t, int64_t> local_grad_pads(const WindowSpan& span, const Range& in, const Range& out) {
   if (in.whole() && out.whole()) return {span.before, span.after};
   if (out.count() == 0) return {0, 0};
   const int64_t covered = (out.count() - 1) * span.stride + span.reach();

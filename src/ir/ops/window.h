@@ -8,7 +8,7 @@
 namespace partita {
 
 /// One spatial dimension: input index = output index * stride - before + tap * dilation.
-struct Span {
+struct WindowSpan {
   int64_t stride = 1, dilation = 1, taps = 1;
   int64_t before = 0, after = 0;  // padding
 
@@ -26,7 +26,7 @@ struct Span {
 
 /// Height and width.
 struct Spans {
-  Span h, w;
+  WindowSpan h, w;
 };
 /// Returns the two dimensions; `pads` are top, left, bottom, right. Throws InvalidArgument unless the lists have
 /// lengths 2, 2, 4 and 2 and numbers below 2^31, from 0 for pads and from 1 for others.
@@ -34,11 +34,11 @@ Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const 
                  const std::vector<int64_t>& pads, const std::vector<int64_t>& taps);
 /// Returns the number of outputs. Throws InvalidArgument unless `size` is above 0 and a window fits into the padded
 /// input.
-int64_t checked_outputs(std::string_view op, const Span& span, int64_t size);
+int64_t checked_outputs(std::string_view op, const WindowSpan& span, int64_t size);
 
 /// Checks that a gradient has the `outputs` that `size` inputs give, or none at all, like an empty shard. Throws
 /// InvalidArgument otherwise, and unless `size` is 0 to kMaxElements.
-void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs);
+void require_grad_rows(std::string_view op, const WindowSpan& span, int64_t size, int64_t outputs);
 
 /// Checks that a gradient d_y[n, c, h, w] has the outputs of inputs of `size`, height and width, as `require_grad_rows`
 /// does. Throws InvalidArgument otherwise, and unless `size` has two numbers.
@@ -50,15 +50,15 @@ Shape checked_shape(std::string_view op, const Spans& spans, const Shape& x, int
 /// Checks that no window can lie entirely in the padding. Throws InvalidArgument otherwise.
 void require_pool_pads(std::string_view op, const Spans& spans);
 /// Returns the part of [0, size) under window `output`, empty if the window lies outside. Ignores dilation.
-Range inside(const Span& span, int64_t output, int64_t size);
+Range inside(const WindowSpan& span, int64_t output, int64_t size);
 
 /// Returns the padding, before and after, of a shard that computes the outputs `out` from the inputs `in`; that of
 /// `span` if both ranges are whole or `out` is empty.
-std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out);
+std::pair<int64_t, int64_t> local_pads(const WindowSpan& span, const Range& in, const Range& out);
 /// Returns the padding of the inputs, before and after, of a shard that computes the gradients of the inputs `in` from
 /// those of the outputs `out`: how far the windows of `out` reach beyond `in`, at least 0. It is that of `span` if both
 /// ranges are whole, else 0 if `out` is empty.
-std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out);
+std::pair<int64_t, int64_t> local_grad_pads(const WindowSpan& span, const Range& in, const Range& out);
 
 /// Sets the pads of an op that computes the outputs y[n, c, h, w] under a window from the inputs x[n, c, h, w].
 template <class WindowAttrs>

@@ -70,7 +70,7 @@ std::vector<Type> infer_avg_pool_grad(const OpCall& call) {
 
 /// Returns the number of elements of window `output` that are not padding in the whole tensor. Windows are counted in a
 /// part that begins at row or column `begin` of `whole`.
-int64_t covered(const Span& span, int64_t output, int64_t begin, int64_t whole) {
+int64_t covered(const WindowSpan& span, int64_t output, int64_t begin, int64_t whole) {
   const int64_t first = begin + output * span.stride - span.before;
   return std::min(whole, first + span.taps) - std::max<int64_t>(0, first);
 }

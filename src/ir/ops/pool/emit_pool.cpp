@@ -54,11 +54,11 @@ Largest largest_under(const EmitCall& call, const Largest& x, const Spans& spans
 /// The windows over each row (column) of x, which are up to `count` in number: from the first over it, window count -
 /// 1, to the last, window 0.
 struct Covering {
-  Span span;
+  WindowSpan span;
   int64_t outputs = 0, size = 0, count = 0;
 
   /// A window that is alone has no stride.
-  Covering(const Span& given, int64_t all_outputs, int64_t all_size)
+  Covering(const WindowSpan& given, int64_t all_outputs, int64_t all_size)
       : span(given), outputs(all_outputs), size(all_size) {
     if (outputs == 1) span.stride = span.taps;
     count = (span.taps + span.stride - 1) / span.stride;
@@ -122,7 +122,7 @@ class CoveringWindows {
 Hlo covered_counts(const EmitCall& call, const Spans& spans, const std::vector<int64_t>& begin,
                    const std::vector<int64_t>& whole, const Type& result) {
   const Type type{DType::i64, {result.shape[2], result.shape[3]}};
-  const auto covered = [&](const Span& span, size_t dim) {
+  const auto covered = [&](const WindowSpan& span, size_t dim) {
     const Traced window(call, hlo_iota(call, static_cast<int64_t>(dim), type));
     const Traced first = window * static_cast<double>(span.stride) + static_cast<double>(begin[dim] - span.before);
     return min_of(first + static_cast<double>(span.taps), static_cast<double>(whole[dim])) - max_of(first, 0);
@@ -158,7 +158,7 @@ std::vector<Hlo> emit_max_pool(const EmitCall& call) {
     largest = largest_under(call, largest, {spans.h, {}});
   }
   const Traced place(call, largest.place), row = place / static_cast<double>(width);
-  const auto tap = [&](const Traced& at, const Span& span, int64_t dim) {
+  const auto tap = [&](const Traced& at, const WindowSpan& span, int64_t dim) {
     const Traced window(call, hlo_iota(call, dim, ends));
     return at - window * static_cast<double>(span.stride) + static_cast<double>(span.before);
   };

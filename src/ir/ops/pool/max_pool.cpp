@@ -122,7 +122,7 @@ std::vector<Value> grad_max_pool_grad(const GradCall& call) {
   const Shape x = d.shape(), y = call.inputs[0].shape();
   const Value position = call.apply("cast", {call.inputs[1]}, CastAttrs{.dtype = DType::i64});
   // Returns tap + window * stride - before along a dimension.
-  const auto places = [&](const char* part, const Span& span, int64_t axis) {
+  const auto places = [&](const char* part, const WindowSpan& span, int64_t axis) {
     Shape line(4, 1);
     line[axis] = y[axis];
     const Value window = call.apply("iota", {}, IotaAttrs{.axis = axis, .dtype = DType::i64, .shape = line});

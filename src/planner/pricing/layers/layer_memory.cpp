@@ -163,7 +163,7 @@ class LayerMemoryBuilder {
 
 LayerMemory::LayerMemory(const LayerValues& values) { LayerMemoryBuilder(values, *this).run(); }
 
-double LayerMemory::workspace(const Rows& rows) const {
+double LayerMemory::workspace(const RelativeRows& rows) const {
   double kept = 0, live = 0, most = 0;
   for (const PerRow& unit : kept_) kept += unit.at(rows);
   for (const Change& change : changes_) {
@@ -174,7 +174,7 @@ double LayerMemory::workspace(const Rows& rows) const {
   return std::max(0.0, most - kept) + gathered_.at(rows);
 }
 
-std::vector<UnitBackward> LayerMemory::backward(const Rows& rows) const {
+std::vector<UnitBackward> LayerMemory::backward(const RelativeRows& rows) const {
   std::vector<UnitBackward> units(kept_.size());
   for (const Change& change : changes_) {
     if (!change.backward) continue;

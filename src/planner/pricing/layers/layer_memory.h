@@ -26,21 +26,21 @@ class LayerMemory {
   explicit LayerMemory(const LayerValues& values);
 
   /// Bytes that a unit keeps from the forward pass to the backward pass of a micro-batch of `rows`.
-  double kept(size_t unit, const Rows& rows) const { return kept_[unit].at(rows) + results_[unit].at(rows); }
+  double kept(size_t unit, const RelativeRows& rows) const { return kept_[unit].at(rows) + results_[unit].at(rows); }
   /// Bytes of the values of a micro-batch that units before `unit` make and that it or later ones use in the forward
   /// pass.
-  double boundary(size_t unit, const Rows& rows) const { return boundaries_[unit].at(rows); }
+  double boundary(size_t unit, const RelativeRows& rows) const { return boundaries_[unit].at(rows); }
   /// Bytes of those values of `boundary` that the backward pass reads, but only in this unit or later ones.
-  double handed(size_t unit, const Rows& rows) const { return handed_[unit].at(rows); }
+  double handed(size_t unit, const RelativeRows& rows) const { return handed_[unit].at(rows); }
   /// Bytes of the inputs that have rows, such as images and labels.
-  double inputs(const Rows& rows) const { return inputs_.at(rows); }
+  double inputs(const RelativeRows& rows) const { return inputs_.at(rows); }
   /// Returns the bytes by which the peak of a micro-batch exceeds what all units keep, at least 0, plus those of the
   /// largest value that is gathered again (`gathered`).
-  double workspace(const Rows& rows) const;
+  double workspace(const RelativeRows& rows) const;
   /// Bytes of the largest value that is gathered again in the backward pass.
-  double gathered(const Rows& rows) const { return gathered_.at(rows); }
+  double gathered(const RelativeRows& rows) const { return gathered_.at(rows); }
   /// Returns, by unit, how its backward pass changes the memory of a micro-batch of `rows`.
-  std::vector<UnitBackward> backward(const Rows& rows) const;
+  std::vector<UnitBackward> backward(const RelativeRows& rows) const;
 
  private:
   friend class LayerMemoryBuilder;

@@ -13,7 +13,7 @@ namespace partita {
 
 /// The rows of a micro-batch relative to those of the lowered one: all of them, and those of one of the ranks that
 /// divide them among each other.
-struct Rows {
+struct RelativeRows {
   double all = 1, part = 1;
 };
 
@@ -23,7 +23,7 @@ struct LoweredRows {
   int64_t parts = 1;  // parts into which ranks divide the rows; 1: they do not
   /// The rows of a micro-batch of `count` rows. A part has at least one, and parts differ by at most one: the largest
   /// counts.
-  Rows of(int64_t count) const {
+  RelativeRows of(int64_t count) const {
     const int64_t part = (count + parts - 1) / parts;
     return {static_cast<double>(count) / static_cast<double>(rows),
             static_cast<double>(part * parts) / static_cast<double>(rows)};
@@ -46,7 +46,7 @@ struct PerRow {
                                    : PerRow{.part = number};
   }
   double growing() const { return row + part; }  // for the lowered micro-batch
-  double at(const Rows& rows) const { return fixed + row * rows.all + part * rows.part; }
+  double at(const RelativeRows& rows) const { return fixed + row * rows.all + part * rows.part; }
   void add(const PerRow& other, double times = 1) {
     fixed += times * other.fixed;
     row += times * other.row;

@@ -192,7 +192,7 @@ LoweredLayers::KernelCosts LoweredLayers::costs_of(const Kernel& kernel, const W
 }
 
 LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const {
-  const Rows rows = rows_.of(micro_batch);
+  const RelativeRows rows = rows_.of(micro_batch);
   LayerCosts costs{.units = states_,
                    .backward = memory_.backward(rows),
                    .gathered = memory_.gathered(rows),

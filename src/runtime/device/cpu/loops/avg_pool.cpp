@@ -22,7 +22,7 @@ struct Side {
 
 /// Returns the side of `size` inputs with `outputs` results. The inputs begin at index `begin` of a dimension of
 /// `whole`, so that padding can be told from elements of other shards. Padding is in the divisors only if `count_pad`.
-Side side_of(const Span& span, bool count_pad, int64_t size, int64_t outputs, int64_t begin, int64_t whole) {
+Side side_of(const WindowSpan& span, bool count_pad, int64_t size, int64_t outputs, int64_t begin, int64_t whole) {
   Side side{.size = size};
   for (int64_t output = 0; output < outputs; ++output) {
     side.under.push_back(inside(span, output, size));

@@ -1,0 +1,70 @@
+"""Planted examples for tools/check_definitions.py: what it must find, and what it must leave alone."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+from io import StringIO
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import check_definitions
+
+KEPT = {  # a definition, and its name for the linker
+    "class Watch {\n  int a;\n};": "p::Watch",
+    "struct Watch final : public Base<int>, Other {};": "p::Watch",
+    "enum class Kind : int32_t { a, b };": "p::Kind",
+    "struct alignas(64) Row { int a; };": "p::Row",
+    "class [[nodiscard]] Result {};": "p::Result",
+    "template <class T>\nstruct Box { T value; };": "p::Box",
+    "/// Returns a {.\ninline int f(int a, const char* text) { return text[a] == '}'; }": "p::f(int a, const char* text)",
+    "template <class T> T g(T x) { return x; }": "p::g(T x)",
+    "constexpr int h(int x) { return x; }": "p::h(int x)",
+    "namespace deep { struct A {}; }": "p::deep::A",
+    "#define OPEN {\nstruct A {};": "p::A",
+    "inline std::string text() { return R\"(}{)\"; }": "p::text()",
+}
+FREE = """
+namespace { struct A {}; }
+struct A;
+class A* f(class A& a);
+int f(int a) { struct Local {}; return a; }
+template <> struct hash<A> {};
+const auto f = [](int a) { return a; };
+static const Table table{{1, 2}};
+void f() { struct B { int a; }; }
+struct Outer::Inner;
+using A = int;
+""".strip().splitlines()
+
+
+class Definitions(unittest.TestCase):
+    def test_what_is_kept(self):
+        for text, name in KEPT.items():
+            found = check_definitions.definitions(f"namespace p {{\n{text}\n}}  // namespace p\n")
+            self.assertEqual([one for one, _ in found], [name], text)
+
+    def test_what_is_free(self):
+        for text in FREE:
+            self.assertEqual(check_definitions.definitions(f"namespace p {{\n{text}\n}}\n"), [], text)
+
+    def run_on(self, *texts):
+        with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()) as printed:
+            paths = []
+            for number, text in enumerate(texts):
+                paths.append(pathlib.Path(folder) / f"{number}.h")
+                paths[-1].write_text(text)
+            return check_definitions.main([str(path) for path in paths]), printed.getvalue()
+
+    def test_two_files(self):
+        one = "namespace p {\n\nclass Watch { int a; };\n}\n"
+        code, text = self.run_on(one, "namespace p {\nclass Watch { std::string b; };\n}\n")
+        self.assertEqual(code, 1)
+        self.assertIn("'p::Watch' is defined here and at 1.h:2", text)
+        self.assertEqual(self.run_on(one, "namespace q {\nclass Watch {};\n}\n")[0], 0)
+        self.assertEqual(self.run_on(one, "namespace p {\nnamespace {\nclass Watch {};\n}\n}\n")[0], 0)
+        self.assertEqual(self.run_on("inline void f(int) {}", "inline void f(double) {}")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
