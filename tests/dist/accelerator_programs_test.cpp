@@ -103,6 +103,53 @@ TEST_F(FakeAccelerated, InWholeModeEachMicroBatchIsAProgram) {
   }
 }
 
+/// Number of programs that all ranks of a gpt on two stages run in a step, in 4 micro-batches.
+int programs_of_stages(FakePlugin& fake, Job gpt, double clip_norm) {
+  gpt.ranks = 2;
+  gpt.micro_batches = 4;
+  gpt.pipeline.stages = 2;
+  gpt.training.optimizer.clip_norm = clip_norm;
+  const int before = fake.calls[Function::loaded_executable_execute];
+  run_job(gpt);
+  return (fake.calls[Function::loaded_executable_execute] - before) / gpt.steps;
+}
+
+// A value that a stage receives begins a program where it is read first. The norms of all gradients come with the
+// verdict, so neither the backward pass nor the update is cut for one of them.
+TEST_F(FakeAccelerated, AStageRunsTwoProgramsInAMicroBatch) {
+  for (const int64_t layers : {2, 4}) {
+    Job gpt = model_job(fmt::format("gpt:layers={},hidden=8,heads=2,seq=6,vocab=12", layers), {.batch = 8, .steps = 3});
+    on_fake(gpt);
+    const int programs = programs_of_stages(*fake_, gpt, 0);
+    EXPECT_EQ(programs, 2 * (4 * 2 + 2)) << "the others: sums over stages or states that are sent, and the update";
+    EXPECT_EQ(programs_of_stages(*fake_, gpt, 0.1), programs + 2) << "one more on each stage, for its norms";
+  }
+}
+
+TEST(StagesInWholeMode, CutProgramsOnlyWhereTheyCommunicate) {
+  for (const int64_t level : {0, 1, 3}) {
+    for (const double clip : {0.0, 0.1}) {
+      JobConfig config = configured("gpt:layers=4,hidden=8,heads=4,seq=6,vocab=12", {});
+      config.training.batch = 32;
+      config.optimizer.clip_norm = clip;
+      config.ranks = {.count = 8, .threads = 1, .device = "xla:cpu", .collectives = CollectiveMode::whole};
+      config.plan.options.micro_batches = 4;
+      config.plan.options.pipeline.stages = 2;
+      config.plan.options.zero.level = level;
+      const Program program = ZooJob(config, Place{.cores = 2}).program(Purpose::training);
+      for (size_t stage = 0; stage < 2; ++stage) {
+        const StageProgram& one = program.stages[stage];
+        const Segmenter segmenter(one.schedule, one.local, all_ops(), CollectiveMode::whole);
+        const std::vector<Segment> all = segmenter.segments(borders_of(program.pipeline, program.stages, stage));
+        const auto repeated = std::ranges::count_if(
+            all, [&](const Segment& segment) { return repeats(one.schedule.section_of(segment.begin)); });
+        EXPECT_LE(repeated, 2) << "level " << level << ", clipping " << clip << ", stage " << stage;
+        EXPECT_LE(all.size(), static_cast<size_t>(repeated) + 5) << "level " << level << ", clipping " << clip;
+      }
+    }
+  }
+}
+
 /// A job of 80 micro-batches, each of one row and one program.
 Job long_job(Job job) {
   std::string text(kFourLayers);

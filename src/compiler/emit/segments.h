@@ -28,7 +28,7 @@ struct Segment {
 std::vector<int> places_of(const Schedule& schedule);
 
 /// Returns the instructions of a stage before which a segment ends: where a run of the stage begins or ends, where a
-/// value is needed that another stage sends, and where one is sent.
+/// value is needed that another stage sends, and where one is sent. Values that are sent with the verdict end none.
 std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, size_t stage);
 
 /// The instruction after which nobody reads a place any more.

@@ -296,7 +296,12 @@ std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const 
   std::vector<std::vector<size_t>> reads(schedule.instructions.size());
   for (size_t i = 0; i < reads.size(); ++i) {
     for (const int buffer : schedule.instructions[i].inputs) {
-      if (const auto found = received.find(roots[buffer]); found != received.end()) reads[i].push_back(found->second);
+      const auto found = received.find(roots[buffer]);
+      if (found == received.end()) continue;
+      const Transfer& transfer = pipeline.transfers[found->second];
+      const bool comes_early = transfer.sent == Section::once && !transfer.verdict;
+      reads[comes_early ? schedule.begin(schedule.section_of(i)) : i].push_back(found->second);
+      received.erase(found);  // it has come when a later instruction of the same micro-batch begins
     }
   }
   return reads;

@@ -31,8 +31,10 @@ std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<S
 /// transfer with a send point, and for a value that the sender did not receive before the verdict.
 std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
-/// Returns for each instruction of a stage's schedule the indices of the transfers whose values it reads, directly or
-/// as views, in the order of its operands.
+/// Returns for each instruction of a stage's schedule the indices of the transfers that it waits for, in the order of
+/// its operands. The first instruction that reads a value, directly or as a view, waits for it: those after it in the
+/// same micro-batch need not. For a value that is sent before the first micro-batch the first one of that instruction's
+/// section waits, so that programs of accelerators are not cut for it.
 std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                                 int stage);
 

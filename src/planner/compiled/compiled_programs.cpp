@@ -45,19 +45,19 @@ std::string save_optimized(const pjrt::Optimized& optimized, const std::string& 
 
 std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 20)); }
 
-std::string count_text(const std::optional<int64_t>& count) { return count ? fmt::format("{}", *count) : "?"; }
-
-constexpr std::string_view kRow = "{:>7} {:>5} {:<9} {:>5} {:>10} {:>10} {:>10} {:>11} {:>8} {:>6} {:>7} {:>8}  {}\n";
+constexpr std::string_view kRow = "{:>7} {:>5} {:<9} {:>5} {:>10} {:>10} {:>10} {:>11} {:>8} {:>6} {:>7} {:>8} {:>8}  {}\n";
 
 std::string print_row(const std::string& index, const CompiledProgram& one, const std::string& rank,
                       const std::string& nodes) {
-  std::optional<int64_t> fused, library;
-  if (one.kernels) fused = one.kernels->fused, library = one.kernels->library;
+  const auto count = [&](int64_t pjrt::KernelCounts::*member) {
+    return one.kernels ? fmt::format("{}", (*one.kernels).*member) : "?";
+  };
   const bool is_sum = rank.empty();
   return fmt::format(fmt::runtime(kRow), index, rank, is_sum ? "" : name_of(one.program.section), one.program.ops,
                      mebibytes(one.memory.arguments), mebibytes(one.memory.outputs), mebibytes(one.memory.aliased),
-                     mebibytes(one.memory.temporaries), mebibytes(one.memory.code), count_text(fused),
-                     count_text(library), fmt::format("{:.1f}", one.seconds), nodes);
+                     mebibytes(one.memory.temporaries), mebibytes(one.memory.code),
+                     count(&pjrt::KernelCounts::fused), count(&pjrt::KernelCounts::library),
+                     count(&pjrt::KernelCounts::executed), fmt::format("{:.1f}", one.seconds), nodes);
 }
 
 /// Returns the sums over all programs.
@@ -77,6 +77,8 @@ CompiledProgram sum_of(const std::vector<CompiledProgram>& programs) {
     if (!sum.kernels) continue;
     sum.kernels->fused += one.kernels->fused;
     sum.kernels->library += one.kernels->library;
+    sum.kernels->executed += one.kernels->executed;
+    sum.kernels->unknown_loops += one.kernels->unknown_loops;
   }
   return sum;
 }
@@ -90,10 +92,14 @@ OrderedJson json_of(const CompiledProgram& one) {
                    {"ops", one.program.ops},
                    {"fused_kernels", OrderedJson(nullptr)},
                    {"library_calls", OrderedJson(nullptr)},
+                   {"executed_kernels", OrderedJson(nullptr)},
+                   {"unknown_loops", OrderedJson(nullptr)},
                    {"seconds", one.seconds}};
   if (!one.kernels) return json;
   json["fused_kernels"] = one.kernels->fused;
   json["library_calls"] = one.kernels->library;
+  json["executed_kernels"] = one.kernels->executed;
+  json["unknown_loops"] = one.kernels->unknown_loops;
   return json;
 }
 
@@ -136,7 +142,7 @@ std::string print_table(const CompiledJob& job) {
   std::string text = fmt::format("{} for {} ({}, {}), PJRT {}; memory in MiB\n", job.model, job.target.name,
                                  job.target.chip, print_bytes(job.target.memory), job.plugin);
   text += fmt::format(fmt::runtime(kRow), "program", "rank", "section", "ops", "arguments", "outputs", "aliased",
-                      "temporaries", "code", "fused", "library", "seconds", "nodes");
+                      "temporaries", "code", "fused", "library", "executed", "seconds", "nodes");
   for (size_t i = 0; i < job.programs.size(); ++i) {
     const CompiledProgram& one = job.programs[i];
     const std::string& first = one.program.first;
@@ -145,7 +151,11 @@ std::string print_table(const CompiledJob& job) {
                       first == last ? first : fmt::format("{} to {}", first, last));
   }
   if (job.programs.empty()) return text + "no programs\n";
-  text += print_row("sum", sum_of(job.programs), "", "");
+  const CompiledProgram sum = sum_of(job.programs);
+  text += print_row("sum", sum, "", "");
+  if (sum.kernels && sum.kernels->unknown_loops > 0) {
+    text += fmt::format("loops whose passes are not known, which count as one pass: {}\n", sum.kernels->unknown_loops);
+  }
   const CompiledProgram& largest = job.largest();
   text +=
       fmt::format("largest program: {} ({:.1f} % of the chip), {} of it temporaries\n", print_bytes(largest.bytes()),

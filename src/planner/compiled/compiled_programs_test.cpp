@@ -105,7 +105,7 @@ TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
                                        .aliased = kMiB,
                                        .temporaries = 8 * kMiB,
                                        .code = kMiB / 2},
-                            .kernels = pjrt::KernelCounts{.fused = 10 * i, .library = i},
+                            .kernels = pjrt::KernelCounts{.fused = 10 * i, .library = i, .executed = 100 * i},
                             .seconds = 1.5});
   }
   job.messages = 5;
@@ -114,7 +114,7 @@ TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
   EXPECT_NE(table.find("mlp for chip (Fake 1, "), std::string::npos) << table;
   EXPECT_NE(
       table.find("    sum                     6       12.0        4.0        2.0        16.0      1.0     30       "
-                 "3      3.0"),
+                 "3      300      3.0"),
       std::string::npos)
       << table;
   EXPECT_NE(table.find("a to b\n"), std::string::npos) << table;
@@ -122,6 +122,12 @@ TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
   const auto json = nlohmann::json::parse(to_json(job));
   EXPECT_EQ(json["sum"]["temporaries"], 16 * kMiB);
   EXPECT_EQ(json["sum"]["fused_kernels"], 30);
+  EXPECT_EQ(json["sum"]["executed_kernels"], 300);
+  EXPECT_EQ(json["programs"][1]["executed_kernels"], 200);
+  EXPECT_EQ(table.find("loops"), std::string::npos);
+  job.programs[1].kernels->unknown_loops = 2;
+  EXPECT_NE(print_table(job).find("loops whose passes are not known, which count as one pass: 2\n"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(to_json(job))["sum"]["unknown_loops"], 2);
   EXPECT_EQ(json["programs"][1]["rank"], 1);
   EXPECT_EQ(json["largest_program"], 17 * kMiB);
   job.programs[0].kernels.reset();

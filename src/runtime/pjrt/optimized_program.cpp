@@ -3,7 +3,12 @@
 
 #include "runtime/pjrt/optimized_program.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
+
+#include "base/bounded_json.h"
+#include "base/plain_text.h"
 
 namespace partita::pjrt {
 namespace {
@@ -63,21 +68,41 @@ class WireReader {
   bool is_malformed_ = false;
 };
 
-/// The kernels of one computation and the computations that its fusions call.
+constexpr int64_t kMaxExecuted = int64_t{1} << 53;  // counts stop there
+
+/// An instruction that runs other computations: the first one `passes` times, or one of several.
+struct Runs {
+  std::vector<uint64_t> computations;
+  int64_t passes = 1;
+};
+
+/// The kernels of one computation, the computations that its fusions call, and those that it runs.
 struct ComputationFacts {
-  uint64_t id = 0;
   KernelCounts kernels;
   std::vector<uint64_t> fused;
+  std::vector<Runs> runs;
 };
+
+/// Returns the number of passes of a loop, by the configuration that the compiler wrote to it, or nothing.
+std::optional<int64_t> passes_of(std::string_view config) {
+  try {
+    const nlohmann::json json = parse_bounded_json(config);
+    const nlohmann::json& count = json.at("known_trip_count").at("n");
+    return parse_number<uint32_t>(count.is_string() ? count.get<std::string>() : count.dump());
+  } catch (const std::exception&) {  // another configuration
+    return std::nullopt;
+  }
+}
 
 /// Adds an HloInstructionProto to the facts of its computation. Returns whether it is well formed.
 bool add_instruction(std::string_view message, ComputationFacts& facts) {
-  std::string_view opcode;
+  std::string_view opcode, config;
   std::vector<uint64_t> called;
   WireReader reader(message);
   while (const auto field = reader.next()) {
     if (field->number == 2) opcode = field->bytes;
-    if (field->number != 38) continue;  // called_computation_ids, packed or not
+    if (field->number == 43) config = field->bytes;  // backend_config
+    if (field->number != 38) continue;               // called_computation_ids, packed or not
     if (field->bytes.empty()) called.push_back(field->value);
     for (WireReader ids(field->bytes); !ids.is_at_end();) called.push_back(ids.varint());
   }
@@ -86,20 +111,67 @@ bool add_instruction(std::string_view message, ComputationFacts& facts) {
     facts.fused.insert(facts.fused.end(), called.begin(), called.end());
   }
   if (opcode == "custom-call") ++facts.kernels.library;
+  if (opcode == "while" && !called.empty()) {  // its body, then its condition
+    const std::optional<int64_t> passes = passes_of(config);
+    if (!passes) ++facts.kernels.unknown_loops;
+    facts.runs.push_back({{called[0]}, passes.value_or(1)});
+  }
+  if (opcode == "call" || opcode == "conditional" || opcode == "async-start") facts.runs.push_back({called});
   return !reader.is_malformed();
 }
 
-/// Reads an HloComputationProto.
-std::optional<ComputationFacts> read_computation(std::string_view message) {
-  ComputationFacts facts;
-  WireReader reader(message);
-  while (const auto field = reader.next()) {
-    if (field->number == 5) facts.id = field->value;
-    if (field->number == 2 && !add_instruction(field->bytes, facts)) return std::nullopt;
+/// The computations of a module. One comes after those that it runs.
+class Computations {
+ public:
+  /// Reads an HloComputationProto. Returns whether it is well formed.
+  bool add(std::string_view message) {
+    uint64_t id = 0;
+    ComputationFacts facts;
+    WireReader reader(message);
+    while (const auto field = reader.next()) {
+      if (field->number == 5) id = field->value;
+      if (field->number == 2 && !add_instruction(field->bytes, facts)) return false;
+    }
+    facts.kernels.executed = executed(facts);
+    facts_.insert_or_assign(id, std::move(facts));
+    return !reader.is_malformed();
   }
-  if (reader.is_malformed()) return std::nullopt;
-  return facts;
-}
+
+  /// Returns the counts of a module that begins with the computation `entry`, or nothing without computations.
+  std::optional<KernelCounts> counts(uint64_t entry) const {
+    if (facts_.empty()) return std::nullopt;
+    std::set<uint64_t> fused;
+    for (const auto& [id, one] : facts_) fused.insert(one.fused.begin(), one.fused.end());
+    KernelCounts sum{.executed = executed(entry)};
+    for (const auto& [id, one] : facts_) {
+      if (fused.contains(id)) continue;
+      sum.fused += one.kernels.fused;
+      sum.library += one.kernels.library;
+      sum.unknown_loops += one.kernels.unknown_loops;
+    }
+    return sum;
+  }
+
+ private:
+  int64_t executed(uint64_t id) const {
+    const auto found = facts_.find(id);
+    return found == facts_.end() ? 0 : found->second.kernels.executed;
+  }
+
+  /// Returns the kernels of a computation and of those that it runs.
+  int64_t executed(const ComputationFacts& facts) const {
+    int64_t sum = facts.kernels.fused + facts.kernels.library;
+    for (const Runs& runs : facts.runs) {
+      int64_t longest = 0;
+      for (const uint64_t one : runs.computations) longest = std::max(longest, executed(one));
+      const bool fits = longest == 0 || runs.passes <= (kMaxExecuted - sum) / longest;
+      sum = fits ? sum + longest * runs.passes : kMaxExecuted;
+    }
+    return sum;
+  }
+
+  std::map<uint64_t, ComputationFacts> facts_;  // by their numbers
+};
 
 }  // namespace
 
@@ -114,24 +186,14 @@ std::optional<std::string_view> hlo_module(const Optimized& program) {
 std::optional<KernelCounts> count_kernels(const Optimized& program) {
   const auto module = hlo_module(program);
   if (!module) return std::nullopt;
-  std::vector<ComputationFacts> computations;
+  Computations computations;
+  uint64_t entry = 0;
   WireReader reader(*module);
   while (const auto field = reader.next()) {
-    if (field->number != 3) continue;
-    const auto facts = read_computation(field->bytes);
-    if (!facts) return std::nullopt;
-    computations.push_back(*facts);
+    if (field->number == 6) entry = field->value;
+    if (field->number == 3 && !computations.add(field->bytes)) return std::nullopt;
   }
-  if (reader.is_malformed() || computations.empty()) return std::nullopt;
-  std::set<uint64_t> fused;
-  for (const ComputationFacts& one : computations) fused.insert(one.fused.begin(), one.fused.end());
-  KernelCounts sum;
-  for (const ComputationFacts& one : computations) {
-    if (fused.contains(one.id)) continue;
-    sum.fused += one.kernels.fused;
-    sum.library += one.kernels.library;
-  }
-  return sum;
+  return reader.is_malformed() ? std::nullopt : computations.counts(entry);
 }
 
 }  // namespace partita::pjrt

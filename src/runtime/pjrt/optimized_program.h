@@ -11,6 +11,10 @@ namespace partita::pjrt {
 struct KernelCounts {
   int64_t fused = 0;    // fusions that are not a part of another one
   int64_t library = 0;  // custom calls outside of fusions, such as products of cuBLAS
+  /// Both of them as often as a run executes them: in the body of a loop once for each pass, and in the branches of a
+  /// case those of the longest one.
+  int64_t executed = 0;
+  int64_t unknown_loops = 0;  // loops whose number of passes the program does not say; each counts as one pass
   bool operator==(const KernelCounts&) const = default;
 };
 

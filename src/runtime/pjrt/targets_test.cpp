@@ -97,33 +97,78 @@ std::string bytes_field(size_t number, const std::string& bytes) {
 }
 std::string number_field(int number, int value) { return {static_cast<char>(number << 3), static_cast<char>(value)}; }
 
+/// An instruction of a computation.
+std::string instruction(const std::string& opcode, const std::vector<int>& called = {}, const std::string& config = "") {
+  std::string text = bytes_field(1, "n") + bytes_field(2, opcode);
+  std::string numbers;
+  for (const int one : called) numbers += static_cast<char>(one);
+  if (!called.empty()) text += bytes_field(38, numbers);
+  if (!config.empty()) text += bytes_field(43, config);
+  return bytes_field(2, text);
+}
+std::string loop(int body, int condition, const std::string& count) {
+  return instruction("while", {body, condition}, "{\"known_trip_count\":{\"n\":" + count + "},\"a\":[1]}");
+}
+std::string computation(int id, const std::string& instructions) {
+  return bytes_field(3, instructions + number_field(5, id));
+}
+
 TEST(OptimizedPrograms, CountKernelsOutsideOfFusions) {
-  const auto instruction = [](const std::string& opcode, const std::string& called = "") {
-    return bytes_field(
-        2, bytes_field(1, "n") + bytes_field(2, opcode) + (called.empty() ? std::string() : bytes_field(38, called)));
-  };
-  const auto computation = [](int id, const std::string& instructions) {
-    return bytes_field(3, instructions + number_field(5, id));
-  };
   const std::string module =
-      bytes_field(1, "m") + computation(3, instruction("add") + instruction("fusion", "\x04")) +
-      computation(4, instruction("custom-call")) + computation(5, instruction("fusion", "\x03")) +
-      computation(6, instruction("while", "\x05") + instruction("fusion", "\x03") + instruction("custom-call"));
-  EXPECT_EQ(count_kernels({"hlo", module}), (KernelCounts{.fused = 2, .library = 1}));
-  EXPECT_EQ(count_kernels({"hlo_with_config", bytes_field(1, module)}), (KernelCounts{.fused = 2, .library = 1}));
+      bytes_field(1, "m") + computation(3, instruction("add") + instruction("fusion", {4})) +
+      computation(4, instruction("custom-call")) + computation(5, instruction("fusion", {3})) +
+      computation(6, instruction("while", {5}) + instruction("fusion", {3}) + instruction("custom-call")) +
+      bytes_field(7, "x") + std::string("\x30\x06");  // the entry, which is computation 6
+  const KernelCounts expected{.fused = 2, .library = 1, .executed = 3, .unknown_loops = 1};
+  EXPECT_EQ(count_kernels({"hlo", module}), expected);
+  EXPECT_EQ(count_kernels({"hlo_with_config", bytes_field(1, module)}), expected);
   EXPECT_EQ(count_kernels({"mlir", module}), std::nullopt);
   EXPECT_EQ(count_kernels({"hlo", ""}), std::nullopt);
-  for (const size_t size : {module.size() - 1, module.size() - 3}) {
+  for (const size_t size : {module.size() - 4, module.size() - 7}) {
     EXPECT_EQ(count_kernels({"hlo", module.substr(0, size)}), std::nullopt) << size;
   }
   // Fields of 8 and of 4 bytes are passed over; a group, and a number without an end, are malformed.
   const auto wide = [](int kind, size_t bytes) {
     return std::string(1, static_cast<char>(15 << 3 | kind)) + std::string(bytes, '\x07');
   };
-  EXPECT_EQ(count_kernels({"hlo", wide(1, 8) + wide(5, 4) + module}), (KernelCounts{.fused = 2, .library = 1}));
+  EXPECT_EQ(count_kernels({"hlo", wide(1, 8) + wide(5, 4) + module}), expected);
   for (const std::string& begin : {wide(3, 0), std::string(1, '\x08') + std::string(10, '\xff')}) {
     EXPECT_EQ(count_kernels({"hlo", begin + module}), std::nullopt);
   }
+}
+
+// A loop executes what its passes do one after another.
+TEST(OptimizedPrograms, LoopsCountAsOftenAsTheyRun) {
+  const std::string body = instruction("fusion", {9}) + instruction("custom-call") + instruction("copy");
+  const std::string entry = std::string("\x30\x07");
+  for (const int passes : {0, 1, 2, 12, 96}) {
+    const std::string looped = computation(9, instruction("add")) + computation(1, body) + computation(2, "") +
+                               computation(7, loop(1, 2, fmt::format("\"{}\"", passes)) + body);
+    std::string unrolled;
+    for (int i = 0; i <= passes; ++i) unrolled += body;
+    const auto in_loop = count_kernels({"hlo", looped + entry});
+    const auto in_text = count_kernels({"hlo", computation(9, instruction("add")) + computation(7, unrolled) + entry});
+    ASSERT_TRUE(in_loop && in_text);
+    EXPECT_EQ(in_loop->executed, in_text->executed);
+    EXPECT_EQ(in_loop->executed, in_text->fused + in_text->library);
+    EXPECT_EQ(in_loop->fused, 2);
+    EXPECT_EQ(in_loop->unknown_loops, 0);
+  }
+  // Nested loops multiply; of the branches of a case the longest counts, calls count once.
+  const std::string nested = computation(1, body) + computation(2, body + body + body) + computation(3, loop(1, 9, "5")) +
+                             computation(4, instruction("conditional", {1, 2, 3}) + instruction("call", {1})) +
+                             computation(7, loop(4, 9, "\"3\"")) + entry;
+  EXPECT_EQ(count_kernels({"hlo", nested})->executed, 3 * (2 * 5 + 2));
+  // Counts that are no counts are unknown, and none is too large for a number.
+  for (const std::string count : {"\"-3\"", "\"many\"", "1.5", "[]", "\"99999999999999999999\""}) {
+    const auto counted = count_kernels({"hlo", computation(1, body) + computation(7, loop(1, 2, count)) + entry});
+    EXPECT_EQ(counted->executed, 2) << count;
+    EXPECT_EQ(counted->unknown_loops, 1) << count;
+  }
+  std::string deep = computation(1, body);
+  for (int level = 2; level < 60; ++level) deep += computation(level, loop(level - 1, 0, "4294967295"));
+  EXPECT_EQ(count_kernels({"hlo", deep + std::string("\x30\x3b")})->executed, int64_t{1} << 53);
+  EXPECT_EQ(count_kernels({"hlo", computation(7, loop(7, 0, "3") + body) + entry})->executed, 2) << "it runs itself";
 }
 
 }  // namespace
