@@ -17,7 +17,7 @@ KEPT = {  # a definition, and its name for the linker
     "struct alignas(64) Row { int a; };": "p::Row",
     "class [[nodiscard]] Result {};": "p::Result",
     "template <class T>\nstruct Box { T value; };": "p::Box",
-    "/// Returns a {.\ninline int f(int a, const char* text) { return text[a] == '}'; }": "p::f(int a, const char* text)",
+    "/// Returns a {.\ninline int f(int a, const char* b) { return b[a] == '}'; }": "p::f(int a, const char* b)",
     "template <class T> T g(T x) { return x; }": "p::g(T x)",
     "constexpr int h(int x) { return x; }": "p::h(int x)",
     "namespace deep { struct A {}; }": "p::deep::A",

@@ -45,7 +45,8 @@ std::string save_optimized(const pjrt::Optimized& optimized, const std::string& 
 
 std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 20)); }
 
-constexpr std::string_view kRow = "{:>7} {:>5} {:<9} {:>5} {:>10} {:>10} {:>10} {:>11} {:>8} {:>6} {:>7} {:>8} {:>8}  {}\n";
+constexpr std::string_view kRow =
+    "{:>7} {:>5} {:<9} {:>5} {:>10} {:>10} {:>10} {:>11} {:>8} {:>6} {:>7} {:>8} {:>8}  {}\n";
 
 std::string print_row(const std::string& index, const CompiledProgram& one, const std::string& rank,
                       const std::string& nodes) {
@@ -55,9 +56,9 @@ std::string print_row(const std::string& index, const CompiledProgram& one, cons
   const bool is_sum = rank.empty();
   return fmt::format(fmt::runtime(kRow), index, rank, is_sum ? "" : name_of(one.program.section), one.program.ops,
                      mebibytes(one.memory.arguments), mebibytes(one.memory.outputs), mebibytes(one.memory.aliased),
-                     mebibytes(one.memory.temporaries), mebibytes(one.memory.code),
-                     count(&pjrt::KernelCounts::fused), count(&pjrt::KernelCounts::library),
-                     count(&pjrt::KernelCounts::executed), fmt::format("{:.1f}", one.seconds), nodes);
+                     mebibytes(one.memory.temporaries), mebibytes(one.memory.code), count(&pjrt::KernelCounts::fused),
+                     count(&pjrt::KernelCounts::library), count(&pjrt::KernelCounts::executed),
+                     fmt::format("{:.1f}", one.seconds), nodes);
 }
 
 /// Returns the sums over all programs.

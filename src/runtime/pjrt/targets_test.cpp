@@ -98,7 +98,8 @@ std::string bytes_field(size_t number, const std::string& bytes) {
 std::string number_field(int number, int value) { return {static_cast<char>(number << 3), static_cast<char>(value)}; }
 
 /// An instruction of a computation.
-std::string instruction(const std::string& opcode, const std::vector<int>& called = {}, const std::string& config = "") {
+std::string instruction(const std::string& opcode, const std::vector<int>& called = {},
+                        const std::string& config = "") {
   std::string text = bytes_field(1, "n") + bytes_field(2, opcode);
   std::string numbers;
   for (const int one : called) numbers += static_cast<char>(one);
@@ -155,7 +156,8 @@ TEST(OptimizedPrograms, LoopsCountAsOftenAsTheyRun) {
     EXPECT_EQ(in_loop->unknown_loops, 0);
   }
   // Nested loops multiply; of the branches of a case the longest counts, calls count once.
-  const std::string nested = computation(1, body) + computation(2, body + body + body) + computation(3, loop(1, 9, "5")) +
+  const std::string nested = computation(1, body) + computation(2, body + body + body) +
+                             computation(3, loop(1, 9, "5")) +
                              computation(4, instruction("conditional", {1, 2, 3}) + instruction("call", {1})) +
                              computation(7, loop(4, 9, "\"3\"")) + entry;
   EXPECT_EQ(count_kernels({"hlo", nested})->executed, 3 * (2 * 5 + 2));
