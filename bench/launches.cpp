@@ -179,7 +179,11 @@ void measure(const Settings& settings) {
   const Place place = this_place();
   JobConfig config = configured(settings.model, {});
   config.training.batch = settings.batch;
-  config.ranks = {.count = settings.ranks, .threads = 1, .device = "xla:cpu", .collectives = settings.collectives};
+  config.ranks = {
+      .count = settings.ranks,
+      .threads = 1,
+      .device = "xla:cpu",
+      .collectives = settings.collectives == CollectiveMode::whole ? CollectiveChoice::whole : CollectiveChoice::cut};
   config.plan.options.parallel = Parallel::data;
   config.plan.options.micro_batches = settings.micro_batches;
   config.plan.options.zero = {.level = settings.level, .threshold = 0};

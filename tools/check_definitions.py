@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that no two files define the same name differently: a type, or an inline function with the same parameters,
-outside anonymous namespaces. Linkers keep one of two such definitions and say nothing, and the other file's objects are
-destroyed by a stranger's code.
+"""Checks that no two files define the same name: a type, a constant, or a function with the same parameters.
+
+Outside anonymous namespaces (types, and functions of headers) linkers keep one of two such definitions and say nothing,
+and the other file's objects are destroyed by a stranger's code. Inside of them names are unique among the files that may
+be compiled together: those of one folder (cmake/unity_groups.cmake), tests apart from the others.
 
 Exit code 1 and one line per fault. `check_definitions.py PATH..` checks these files alone."""
 import pathlib
@@ -16,7 +18,11 @@ NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n
 NAMESPACE = re.compile(r"(?:^|[\s;}])(?:inline\s+)?namespace(?:\s+([\w:]+))?\s*$")
 TYPE = re.compile(r"(?:^|[\s>;}])(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*)?"
                   r"(\w+)(?:\s+final)?\s*(?::(?!:)[^;{}]*)?$")
-FUNCTION = re.compile(r"\b(?:inline|template|constexpr)\b.*?(~?\w+|operator\s*\S+?)\s*(\([^;{}]*\))[^;{}()]*$", re.S)
+SHARED = re.compile(r"\b(?:inline|template|constexpr)\b")
+FUNCTION = re.compile(r"(~?\w+|operator\s*\S+?)\s*(\((?:[^;{}()]|\([^()]*\))*\))(?:\s*(?:const|noexcept|->[^;{}()]*))*\s*$")
+CONSTANT = re.compile(r"^\s*(?:inline\s+|static\s+)*(?:constexpr|const)\b")
+CONSTANT_NAME = re.compile(r"\b(k[A-Z]\w*)\s*(?:\[[^\]]*\])?\s*(?==|,|$)")
+UNITED = ("src", "tests")  # folders whose sources are compiled together
 
 
 def code_of(text: str) -> str:
@@ -24,31 +30,49 @@ def code_of(text: str) -> str:
     return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
-def kept_name(head: str) -> str | None:
-    """Returns what a definition of `head` is called for the linker, or nothing where it is none of these."""
+def without_defaults(parameters: str) -> str:
+    return re.sub(r"\s*=[^,)]*", "", " ".join(parameters.split()))
+
+
+def kept_names(head: str, end: str, is_private: bool) -> list[str]:
+    """Returns what `head`, which `end` ends, defines for the linker or, if it is private, for the files of a folder."""
+    if CONSTANT.search(head) and (end == ";" or not FUNCTION.search(head)):
+        return CONSTANT_NAME.findall(head) if is_private else []
+    if end != "{":
+        return []
     one = TYPE.search(head)
+    if one:
+        return [one.group(1)]
     function = FUNCTION.search(head)
-    if one or not function:
-        return one.group(1) if one else None
-    return function.group(1) + " ".join(function.group(2).split())
+    if not function or function.group(1).startswith("TEST") or not (is_private or SHARED.search(head)):
+        return []
+    return [function.group(1) + without_defaults(function.group(2))]
 
 
 def definitions(text: str) -> list[tuple[str, int]]:
-    """Returns each name with its namespaces that the file defines for the whole program, and its line."""
+    """Returns each name with its namespaces, "" for anonymous ones, that the file defines, and its line."""
     text = code_of(text)
     found, scopes, start = [], [], 0  # a scope: its name; "" is an anonymous namespace, None no namespace
     for at in (match.start() for match in re.finditer(r"[{};]", text)):
         head, start = text[start:at], at + 1
+        namespace = NAMESPACE.search(head) if text[at] == "{" else None
+        if text[at] != "}" and not namespace and None not in scopes:
+            line = text.count("\n", 0, at) + 1
+            found += [("::".join([*scopes, name]), line) for name in kept_names(head, text[at], "" in scopes)]
         if text[at] == "}" and scopes:
             scopes.pop()
         elif text[at] == "{":
-            namespace = NAMESPACE.search(head)
-            if not namespace and all(scopes):
-                name = kept_name(head)
-                if name:
-                    found.append(("::".join([*scopes, name]), text.count("\n", 0, at) + 1))
             scopes.append((namespace.group(1) or "") if namespace else None)
     return found
+
+
+def reach_of(name: str, path: str) -> str:
+    """Returns the name, for a private one with the files that may be compiled together with this one."""
+    if "" not in name.split("::")[:-1] and not name.startswith("::"):
+        return name
+    parts = path.split("/")[:-1]
+    place = "/".join(parts[:3]) if parts and parts[0] in UNITED else path
+    return f"{name} in {place}{', its tests' if path.endswith('_test.cpp') else ''}"
 
 
 def main(given: list[str]) -> int:
@@ -59,7 +83,7 @@ def main(given: list[str]) -> int:
     for path in paths:
         shown = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
         for name, line in definitions(path.read_text()):
-            places.setdefault(name, []).append(f"{shown}:{line}")
+            places.setdefault(reach_of(name, shown), []).append(f"{shown}:{line}")
     if not given and len(places) < 1000:
         print(f"definitions: found only {len(places)} names, expected at least 1000")
         return 1

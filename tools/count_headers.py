@@ -9,7 +9,7 @@ import re
 import sys
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent / "src"
-LIMITS = {"job/config.h": 30, "training/model.h": 78}
+LIMITS = {"job/config.h": 30, "training/model.h": 79}
 
 
 def included(header: str) -> set[str]:

@@ -28,8 +28,8 @@ void bind_request(py::module_& module) {
       .def("compute_in",
            [](PlanRequest& request, const std::string& name) { request.dtype = parse_planned_dtype("dtype", name); })
       .def("compile_with", [](PlanRequest& request, const std::string& collectives, const std::string& attention) {
-        request.collectives = parse_name<CollectiveMode>("collectives", collectives);
-        request.attention = parse_name<AttentionMode>("attention", attention);
+        request.collectives = parse_name<CollectiveChoice>("collectives", collectives);
+        request.attention = parse_name<AttentionChoice>("attention", attention);
       });
 }
 

@@ -18,7 +18,7 @@ struct PlanFlags {
   std::string dtype = "f32", reduce_dtype = "f32", search = "exact", fixed, pins, out, html;
   std::optional<double> memory{};  // GiB
   std::optional<int64_t> batch{};
-  std::string collectives = "cut", attention = "composed";
+  std::string collectives = "auto", attention = "auto";
   bool json = false;
 };
 
@@ -61,8 +61,8 @@ PlanRequest request_of(const PlanFlags& flags) {
   if (request.dtype == DType::f64 && request.reduce_dtype == ReduceDType::bf16) {
     throw InvalidArgument("[--reduce-dtype] has no effect, got bf16 with --dtype f64, expected --dtype f32 or bf16");
   }
-  request.collectives = parse_name<CollectiveMode>("--collectives", flags.collectives);
-  request.attention = parse_name<AttentionMode>("--attention", flags.attention);
+  request.collectives = parse_name<CollectiveChoice>("--collectives", flags.collectives);
+  request.attention = parse_name<AttentionChoice>("--attention", flags.attention);
   request.pins = parse_pins(flags.pins);
   request.runner_up = flags.fixed.empty() && flags.pins.empty() && !flags.json;
   request.where = "--fixed";
@@ -96,11 +96,14 @@ void add_check(CLI::App& command, PlanFlags& flags) {
   command
       .add_option(
           "--collectives", flags.collectives,
-          "Of the programs of --check: cut, with messages of the host, or whole, with collectives of the device")
+          "Of the programs of --check: cut, with messages of the host; whole, with collectives of the device; or auto, "
+          "as partita train chooses")
       ->capture_default_str();
   command
-      .add_option("--attention", flags.attention,
-                  "Of the programs of --check: composed, with its scores in memory, or fused, by cuDNN")
+      .add_option(
+          "--attention", flags.attention,
+          "Of the programs of --check: composed, with its scores in memory; fused, by cuDNN; or auto, as partita train "
+          "chooses")
       ->capture_default_str();
 }
 

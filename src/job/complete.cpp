@@ -43,18 +43,18 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   }
   if (ranks.device != "cpu") {
     require_accelerator(ranks.device);
-  } else if (ranks.collectives == CollectiveMode::whole) {
+  } else if (ranks.collectives == CollectiveChoice::whole) {
     throw InvalidArgument(
         "[--collectives] programs with collectives run on accelerators, got whole on cpu, expected cut, "
         "or --device xla:cpu, cuda, rocm, oneapi or tpu");
   }
-  if (ranks.attention == AttentionMode::fused && device_kind(ranks.device) != "cuda") {
+  if (ranks.attention == AttentionChoice::fused && device_kind(ranks.device) != "cuda") {
     throw InvalidArgument(
         "[--attention] fused attention is that of cuDNN, got fused on {}, expected composed, or a GPU of NVIDIA "
         "(--device cuda, or --target of compile)",
         ranks.device);
   }
-  if (ranks.deterministic && ranks.collectives == CollectiveMode::whole) {
+  if (ranks.deterministic && ranks.collectives == CollectiveChoice::whole) {
     throw InvalidArgument(
         "[--deterministic] in programs the plugin chooses the order of sums over ranks, got --collectives whole, "
         "expected cut, or no --deterministic");

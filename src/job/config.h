@@ -5,14 +5,13 @@
 
 #include "compiler/autodiff/optimizer_options.h"
 #include "compiler/autodiff/precision.h"
-#include "compiler/emit/attention_mode.h"
-#include "compiler/emit/collective_mode.h"
 #include "compiler/search/given_plan.h"
 #include "compiler/search/plan_options.h"
 #include "frontend/data/source.h"
 #include "frontend/network/loss_options.h"
 #include "ir/graph/node_annotation.h"
 #include "ir/kernels/kernel_set.h"
+#include "job/accelerator_modes.h"
 #include "job/lr_schedule.h"
 #include "job/recompute_annotations.h"
 #include "runtime/device/device_memory.h"
@@ -99,10 +98,10 @@ struct RanksConfig {
   int threads = 0;  // compute threads of each rank; 0: an equal share of the cores
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // device of each rank: "cpu", or an accelerator (runtime/device/xla/accelerator.h)
-  CollectiveMode collectives = CollectiveMode::cut;   // communication of accelerators
-  AttentionMode attention = AttentionMode::composed;  // how GPUs of NVIDIA compute it
-  bool deterministic = false;                         // whether accelerators repeat their bits, as CPUs do
-  double device_memory = kDeviceMemory;               // share of the memory that GPUs of cuda and rocm take, at most
+  CollectiveChoice collectives = CollectiveChoice::automatic;  // communication of accelerators
+  AttentionChoice attention = AttentionChoice::automatic;      // how GPUs of NVIDIA compute it
+  bool deterministic = false;                                  // whether accelerators repeat their bits, as CPUs do
+  double device_memory = kDeviceMemory;  // share of the memory that GPUs of cuda and rocm take, at most
 };
 
 struct PlanConfig {

@@ -6,12 +6,34 @@
 #include "ir/ops/registry.h"
 
 namespace partita {
+namespace {
+
+bool may_be_fused(const Node& node) {
+  const OpDef* op = all_ops().find(node.op);
+  return op != nullptr && op->cudnn;
+}
+
+/// Whether a value has 16 bits, or is made of one that has, as by a cast that the pass fold_casts folds into its reader.
+bool is_widened(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.values[value].producer;
+  const bool has_operand = producer >= 0 && !graph.nodes[producer].inputs.empty();
+  return is_half(graph.type(has_operand ? graph.nodes[producer].inputs[0] : value).dtype);
+}
+
+}  // namespace
+
+bool composes_attention(const Program& program) {
+  const bool fuses = std::ranges::any_of(program.stages, [](const StageProgram& stage) {
+    return std::ranges::any_of(stage.schedule.instructions,
+                               [](const Instruction& one) { return one.choice.kernel == kCudnnKernel; });
+  });
+  const Graph& graph = program.graph;
+  return !fuses && std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    return may_be_fused(node) && is_widened(graph, node.inputs[0]);
+  });
+}
 
 std::string warning_of_composed(const Program& program) {
-  const auto may_be_fused = [](const Node& node) {
-    const OpDef* op = all_ops().find(node.op);
-    return op != nullptr && op->cudnn;
-  };
   const auto& nodes = program.graph.nodes;
   const int64_t all = std::ranges::count_if(nodes, may_be_fused);
   if (all == 0) {

@@ -93,15 +93,16 @@ TEST(FusedAttention, TrainingsWarn) {
   JobConfig config;
   config.model = "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=16";
   config.ranks.device = "cuda";
-  for (const AttentionMode mode : {AttentionMode::composed, AttentionMode::fused}) {
+  for (const AttentionChoice mode : {AttentionChoice::automatic, AttentionChoice::composed, AttentionChoice::fused}) {
     for (const MixedPrecision precision : {MixedPrecision::f32, MixedPrecision::bf16}) {
       config.ranks.attention = mode;
       config.training.precision = precision;
       const Program program = ZooJob(config, Place{}).program(Purpose::training);
       std::string all;
       for (const std::string& warning : program.warnings) all += warning + "\n";
-      const bool warns = mode == AttentionMode::fused && precision == MixedPrecision::f32;
+      const bool warns = mode == AttentionChoice::fused && precision == MixedPrecision::f32;
       EXPECT_EQ(all.find("[--attention] fused has no effect on 2 of 2 ") != std::string::npos, warns) << all;
+      EXPECT_EQ(composes_attention(program), mode != AttentionChoice::fused && precision == MixedPrecision::bf16);
     }
   }
 }

@@ -23,7 +23,10 @@ namespace partita {
 namespace {
 
 DeviceOptions device_options(const RanksConfig& ranks) {
-  return {.name = ranks.device, .threads = ranks.threads, .kernels = ranks.kernels, .attention = ranks.attention};
+  return {.name = ranks.device,
+          .threads = ranks.threads,
+          .kernels = ranks.kernels,
+          .attention = choose_modes(ranks).attention};
 }
 
 /// The forward graphs of the network of a request. Each is built once.
@@ -142,7 +145,7 @@ int64_t groups_of_stages(const JobConfig& config) {
 /// Returns how a schedule is made for a device. A program of whole mode ends where a message is for the last
 /// micro-batch alone, so that packing would make one program of each, in which nothing overlaps.
 ScheduleOptions schedule_options(const RanksConfig& ranks, int64_t micro_batches) {
-  const bool has_whole_loop = ranks.collectives == CollectiveMode::whole && micro_batches > 1;
+  const bool has_whole_loop = choose_modes(ranks).collectives == CollectiveMode::whole && micro_batches > 1;
   return {.pack = !has_whole_loop, .overlap = !has_whole_loop, .shares_caches = ranks.device == "cpu"};
 }
 
@@ -318,7 +321,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     std::string warning = ignored_annotations(program.graph, program.stages.front().plan.mesh, config.plan.options);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }
-  if (training && request.last == Stage::schedule && config.ranks.attention == AttentionMode::fused) {
+  if (training && request.last == Stage::schedule && choose_modes(config.ranks).attention == AttentionMode::fused) {
     std::string warning = warning_of_composed(program);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "compiler/emit/collective_mode.h"
 #include "ir/kernels/kernel_set.h"
 #include "job/config.h"
 
@@ -13,6 +12,7 @@ struct RankOptions {
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // DeviceOptions::name
   CollectiveMode collectives = CollectiveMode::cut;
+  SlowerModes left_open{};  // whether the configuration chose neither mode of collectives, nor one of attention
   bool deterministic = false;
   double device_memory = kDeviceMemory;
 };
@@ -21,7 +21,9 @@ inline RankOptions rank_options_of(const RanksConfig& config) {
   return {.threads = config.threads,
           .kernels = config.kernels,
           .device = config.device,
-          .collectives = config.collectives,
+          .collectives = choose_modes(config).collectives,
+          .left_open = {.collectives = config.collectives == CollectiveChoice::automatic,
+                        .attention = config.attention == AttentionChoice::automatic},
           .deterministic = config.deterministic,
           .device_memory = config.device_memory};
 }

@@ -220,11 +220,11 @@ TEST(NetworkPlanner, ChecksWhatCanBeCompiled) {
   };
   EXPECT_EQ(refusal({.model = "lenet", .dtype = DType::bf16}),
             "[--check] no programs are measured in this type on processors, got bf16, expected f32 or f64");
-  EXPECT_EQ(refusal({.model = "lenet", .collectives = CollectiveMode::whole}),
+  EXPECT_EQ(refusal({.model = "lenet", .collectives = CollectiveChoice::whole}),
             "[--collectives] has no effect, got whole on a cluster of processors, expected a chip (--target)");
-  EXPECT_EQ(refusal({.model = "lenet", .attention = AttentionMode::fused}),
+  EXPECT_EQ(refusal({.model = "lenet", .attention = AttentionChoice::fused}),
             "[--attention] has no effect, got fused on a cluster of processors, expected a chip (--target)");
-  EXPECT_EQ(refusal({.model = "lenet", .cluster = "h100", .attention = AttentionMode::fused}), "accepted");
+  EXPECT_EQ(refusal({.model = "lenet", .cluster = "h100", .attention = AttentionChoice::fused}), "accepted");
 }
 
 TEST(NetworkPlanner, FindsWhatFitsAsItIsPlaced) {

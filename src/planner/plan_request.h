@@ -34,8 +34,8 @@ struct PlanRequest {
   /// On chips they are those of the largest estimate, and of others that may be larger. Needs the plugin of the
   /// cluster's devices, not the devices. Not for the file of a graph, nor in 16 bits on processors.
   bool check = false;
-  CollectiveMode collectives = CollectiveMode::cut;   // mode of the programs that are compiled
-  AttentionMode attention = AttentionMode::composed;  // their attention
+  CollectiveChoice collectives = CollectiveChoice::automatic;  // mode of the programs that are compiled
+  AttentionChoice attention = AttentionChoice::automatic;      // their attention
   bool tf32 = true;                                   // whether products of f32 may use TF32 where devices have it
   std::string where = "plan";                         // text in brackets of messages about ranks and configurations
 };

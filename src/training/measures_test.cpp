@@ -25,10 +25,10 @@
 namespace partita {
 namespace {
 
-constexpr double kSetRate = 0.0625;
+constexpr double kMeasuredRate = 0.0625;
 
 struct RateSetter : Callback {
-  void on_train_begin(const TrainInfo& info) override { info.control->set_learning_rate(kSetRate); }
+  void on_train_begin(const TrainInfo& info) override { info.control->set_learning_rate(kMeasuredRate); }
 };
 
 /// An update of a program, w - rate g, and its name.
@@ -73,7 +73,7 @@ TEST(Measures, RatesOfUpdatesOfAProgramAreNamedByThem) {
       const auto [rate, words] = trained(copy, now, 2);
       const auto named = [](const OwnUpdate& one) { return one.is_set ? one.name : "sgd"; };
       const bool is_same = named(then) == named(now);
-      EXPECT_EQ(rate == kSetRate, is_same) << named(then) << " " << named(now);
+      EXPECT_EQ(rate == kMeasuredRate, is_same) << named(then) << " " << named(now);
       EXPECT_EQ(words.find(fmt::format("of {}, constant 0.01 in the checkpoint, expected {}, constant 0.01",
                                        named(then), named(now))) == std::string::npos,
                 is_same)

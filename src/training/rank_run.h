@@ -8,7 +8,7 @@
 #include "runtime/checkpoint/states.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/execute/executor.h"
-#include "training/report/collectives_note.h"
+#include "training/report/seen_devices.h"
 
 namespace partita {
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "job/fused_attention.h"
 #include "training/agreement.h"
 #include "training/best_weights.h"
 #include "training/checkpoint_timer.h"
@@ -59,13 +60,15 @@ bool has_own_device(const TrainingRun& run, RankRun& rank, const Communicator& c
   return devices && have_devices(run.rank, *devices, comm.host_place());
 }
 
-/// Warns, on the first rank, of collectives that the devices could do.
-void note_collectives(const TrainingRun& run, RankRun& rank, const Communicator& comm) {
+/// Warns, on the first rank, of modes that were left open where a faster one would have an effect.
+void note_modes(const TrainingRun& run, RankRun& rank, const Communicator& comm) {
   const std::optional<SeenDevices> devices = rank.devices();
   if (!devices || comm.rank() != 0 || !run.warn) return;
   int64_t ranks = 1;  // number of those of the largest stage
   for (const StageProgram& stage : run.program.stages) ranks = std::max(ranks, stage.local.mesh.ranks());
-  const std::string note = note_on_collectives(run.rank, *devices, static_cast<int>(ranks), comm.host_place());
+  const SlowerModes slower =
+      slower_modes(run.rank, *devices, static_cast<int>(ranks), comm.host_place(), composes_attention(run.program));
+  const std::string note = note_on_modes(devices->platform, slower);
   if (!note.empty()) run.warn(note);
 }
 
@@ -95,7 +98,7 @@ class Loop {
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch},
               has_own_device(run, rank, comm)) {
     comm.barrier();
-    note_collectives(run, rank, comm);
+    note_modes(run, rank, comm);
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
     for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
     if (run.position.learning_rate) control_.set_learning_rate(*run.position.learning_rate);

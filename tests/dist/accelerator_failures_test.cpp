@@ -25,13 +25,13 @@ TEST_F(FakeAccelerated, TrainsAndLeavesNothing) {
   }
 }
 
-struct Expected {
+struct ExpectedFailure {
   ExitCode exit = ExitCode::internal;
   std::string begin, end;  // parts of the message before and after the place
 };
 
 /// Returns what an error of a function of the plugin becomes.
-Expected expected_for(ErrorCode code, Function function) {
+ExpectedFailure expected_for(ErrorCode code, Function function) {
   const int number = static_cast<int>(code);
   switch (code) {
     case ErrorCode::resource_exhausted:
@@ -66,7 +66,7 @@ TEST_F(FakeAccelerated, EveryErrorNamesItsPlaceAndItsRank) {
         if (call == 0 && function == Function::client_buffer_from_host) continue;
         const auto [message, exit] = failure_of([&] { run_job(failing); });
         if (function == Function::client_compile && call == 5 && message.empty()) continue;  // it has fewer programs
-        const Expected expected = expected_for(static_cast<ErrorCode>(code), function);
+        const ExpectedFailure expected = expected_for(static_cast<ErrorCode>(code), function);
         EXPECT_EQ(exit, expected.exit) << message;
         EXPECT_TRUE(message.starts_with(expected.begin)) << message;
         EXPECT_TRUE(has(message, place)) << message;
@@ -89,7 +89,7 @@ TEST_F(FakeAccelerated, ARunThatFailsLateNamesItsProgram) {
       fake_->failing_later[Function::loaded_executable_execute] = code;
       fake_->failing_call[Function::loaded_executable_execute] = call;
       const auto [message, exit] = failure_of([&] { run_job(failing); });
-      const Expected expected = expected_for(code, Function::loaded_executable_execute);
+      const ExpectedFailure expected = expected_for(code, Function::loaded_executable_execute);
       EXPECT_EQ(exit, expected.exit) << call << ": " << message;
       EXPECT_TRUE(message.starts_with(expected.begin + "in the program of ")) << call << ": " << message;
       EXPECT_EQ(has(message, "of results, 0 bytes of them in place, and 64 bytes of temporaries"),
@@ -320,7 +320,7 @@ TEST_F(FakeAccelerated, RanksThatStartProgramsTogetherFailTogether) {
         (late ? fake_->failing_later : fake_->failing)[Function::loaded_executable_execute] = code;
         fake_->failing_call[Function::loaded_executable_execute] = call;
         const auto [message, exit] = failure_of([&] { run_job(failing); });
-        const Expected expected = expected_for(code, Function::loaded_executable_execute);
+        const ExpectedFailure expected = expected_for(code, Function::loaded_executable_execute);
         EXPECT_EQ(exit, expected.exit) << call << ": " << message;
         EXPECT_TRUE(message.starts_with(expected.begin + "in the program of ")) << call << ": " << message;
         // The rank that starts the program tells of a start that fails.

@@ -82,7 +82,7 @@ TEST_F(FakeAccelerated, InWholeModeEachMicroBatchIsAProgram) {
   for (const int64_t level : {0, 1, 3}) {
     JobConfig config = configured("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {});
     config.training.batch = 16;
-    config.ranks = {.count = 2, .threads = 1, .device = "xla:cpu", .collectives = CollectiveMode::whole};
+    config.ranks = {.count = 2, .threads = 1, .device = "xla:cpu", .collectives = CollectiveChoice::whole};
     config.plan.options.micro_batches = 4;
     config.plan.options.zero.level = level;
     const Program program = ZooJob(config, Place{.cores = 2}).program(Purpose::training);
@@ -132,7 +132,7 @@ TEST(StagesInWholeMode, CutProgramsOnlyWhereTheyCommunicate) {
       JobConfig config = configured("gpt:layers=4,hidden=8,heads=4,seq=6,vocab=12", {});
       config.training.batch = 32;
       config.optimizer.clip_norm = clip;
-      config.ranks = {.count = 8, .threads = 1, .device = "xla:cpu", .collectives = CollectiveMode::whole};
+      config.ranks = {.count = 8, .threads = 1, .device = "xla:cpu", .collectives = CollectiveChoice::whole};
       config.plan.options.micro_batches = 4;
       config.plan.options.pipeline.stages = 2;
       config.plan.options.zero.level = level;

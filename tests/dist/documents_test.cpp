@@ -13,10 +13,10 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kSeq = 24, kVocab = 20, kRows = 24;
+constexpr int64_t kSeq = 24, kDocumentVocab = 20, kDocumentRows = 24;
 
 Array random_tokens(uint64_t seed, int64_t rows, const char* name) {
-  return random_ids(seed, name, {rows, kSeq}, kVocab);
+  return random_ids(seed, name, {rows, kSeq}, kDocumentVocab);
 }
 
 /// Returns where the documents of random lengths begin that each token is in.
@@ -34,8 +34,8 @@ Array random_begins(uint64_t seed, int64_t rows) {
 }
 
 JobConfig config_of(const std::string& model, int ranks, const PlanOptions& plan = {}) {
-  JobConfig config = configured(fmt::format("{},seq={},vocab={}", model, kSeq, kVocab), {});
-  config.training.batch = kRows;
+  JobConfig config = configured(fmt::format("{},seq={},vocab={}", model, kSeq, kDocumentVocab), {});
+  config.training.batch = kDocumentRows;
   config.training.dtype = DType::f64;
   config.schedule = {.kind = LrKind::constant, .learning_rate = 0.02};
   config.ranks = {.count = ranks, .threads = 1};
@@ -48,48 +48,48 @@ class Documents : public testing::TestWithParam<const char*> {};
 
 TEST_P(Documents, AreComputedAsIfTheyWereAlone) {
   Model model(config_of(GetParam(), 1), Place{.cores = 2});
-  const Array tokens = random_tokens(1, kRows, "tokens"), begins = random_begins(2, kRows);
+  const Array tokens = random_tokens(1, kDocumentRows, "tokens"), begins = random_begins(2, kDocumentRows);
   const Array packed = model.predict({{"tokens", tokens}, {std::string(kDocumentColumn), begins}}).at(0).second;
-  ASSERT_EQ(packed.shape(), (Shape{kRows, kSeq, kVocab}));
+  ASSERT_EQ(packed.shape(), (Shape{kDocumentRows, kSeq, kDocumentVocab}));
   // Each document at the begin of a row of its own. The tokens after it are others.
   int64_t documents = 0;
-  for (int64_t row = 0; row < kRows; ++row) {
+  for (int64_t row = 0; row < kDocumentRows; ++row) {
     for (int64_t begin = 0; begin < kSeq;) {
       int64_t end = begin + 1;
       while (end < kSeq && begins.at(row * kSeq + end) == begins.at(row * kSeq + begin)) ++end;
       Array alone = random_tokens(100 + static_cast<uint64_t>(row), 1, "others");
       for (int64_t i = begin; i < end; ++i) alone.set(i - begin, tokens.at(row * kSeq + i));
       const Array own = model.predict({{"tokens", alone}}).at(0).second;
-      for (int64_t k = 0; k < (end - begin) * kVocab; ++k) {
-        ASSERT_NEAR(packed.at((row * kSeq + begin) * kVocab + k), own.at(k), 1e-12) << row << " " << begin;
+      for (int64_t k = 0; k < (end - begin) * kDocumentVocab; ++k) {
+        ASSERT_NEAR(packed.at((row * kSeq + begin) * kDocumentVocab + k), own.at(k), 1e-12) << row << " " << begin;
       }
       ++documents;
       begin = end;
     }
   }
-  EXPECT_GT(documents, 2 * kRows);
+  EXPECT_GT(documents, 2 * kDocumentRows);
 }
 
 /// Returns the losses of four steps and their gradients' effect.
-std::vector<double> losses_of(const JobConfig& config) {
+std::vector<double> document_losses(const JobConfig& config) {
   std::vector<double> losses;
   RecordedLosses recorded(losses);
   Model model(config, Place{.cores = 8});
   model.on_warning([](const std::string&) {});
   FitOptions fit{.epochs = 4};
   fit.callbacks = {&recorded};
-  model.train(memory_rows({{"tokens", random_tokens(1, kRows, "tokens")},
-                           {"label", random_tokens(3, kRows, "label")},
-                           {std::string(kDocumentColumn), random_begins(2, kRows)}}),
+  model.train(memory_rows({{"tokens", random_tokens(1, kDocumentRows, "tokens")},
+                           {"label", random_tokens(3, kDocumentRows, "label")},
+                           {std::string(kDocumentColumn), random_begins(2, kDocumentRows)}}),
               fit);
   return losses;
 }
 
 TEST_P(Documents, TrainAlikeUnderAnyCuts) {
-  const std::vector<double> expected = losses_of(config_of(GetParam(), 1));
+  const std::vector<double> expected = document_losses(config_of(GetParam(), 1));
   ASSERT_EQ(expected.size(), 4u);
   const auto expect_same = [&](const JobConfig& config, const std::string& what) {
-    const std::vector<double> losses = losses_of(config);
+    const std::vector<double> losses = document_losses(config);
     ASSERT_EQ(losses.size(), expected.size()) << what;
     for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-12) << what << ", step " << i;
   };

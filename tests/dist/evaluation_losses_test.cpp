@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kClasses = 4, kIgnored = 3;
+constexpr int64_t kClasses = 4, kIgnoredLabel = 3;
 
 /// Random rows in blocks of four. Two of every three blocks have weights of 0, so that whole batches may.
 DatasetPtr weighted_rows(int64_t count, DType dtype, uint64_t key = 5) {
@@ -82,8 +82,8 @@ void expect_same(const Metrics& got, const Metrics& expected, double tolerance) 
   }
 }
 
-Value losses_of(const Rows& rows) { return sample_losses(Loss::sparse, rows.builder, rows.logits, rows.label); }
-Value weighted_loss(const Rows& rows) { return weighted_mean(losses_of(rows), rows.weight); }
+Value row_losses(const Rows& rows) { return sample_losses(Loss::sparse, rows.builder, rows.logits, rows.label); }
+Value weighted_loss(const Rows& rows) { return weighted_mean(row_losses(rows), rows.weight); }
 Value mean_loss(const Rows& rows) { return build_loss(Loss::sparse, rows.builder, rows.logits, rows.label); }
 
 TEST(EvaluatedLosses, WeightedMeansAreOverAllRows) {
@@ -107,7 +107,7 @@ TEST(EvaluatedLosses, IgnoredSamplesCountForNothing) {
   const DatasetPtr rows = weighted_rows(50, DType::f64);
   const Network network = network_of({[](const Rows& given) {
                                         return build_loss(Loss::sparse, given.builder, given.logits, given.label,
-                                                          {.ignore_index = kIgnored});
+                                                          {.ignore_index = kIgnoredLabel});
                                       },
                                       mean_loss});
   int64_t left = 0;
@@ -124,7 +124,7 @@ TEST(EvaluatedLosses, IgnoredSamplesCountForNothing) {
       expect_same(evaluated(network, config_of(ranks, batch), rows), expected, 1e-12);
       // A class that the configuration names is left out of the counts, not of scalars that do not leave it out.
       JobConfig config = config_of(ranks, batch);
-      config.training.ignore_index = kIgnored;
+      config.training.ignore_index = kIgnoredLabel;
       const Metrics counted = evaluated(network_of({mean_loss}), config, rows);
       EXPECT_EQ(counted.samples, left);
       EXPECT_NEAR(counted.loss, all.loss, 1e-12);
@@ -135,12 +135,13 @@ TEST(EvaluatedLosses, IgnoredSamplesCountForNothing) {
 /// A number for every row.
 Formula random_element(uint64_t key, uint64_t at) {
   switch (random_below(key, at, 1, 5)) {
-    case 0: return losses_of;
+    case 0: return row_losses;
     case 1: return [](const Rows& rows) { return reduce_mean(square(rows.logits), {-1}); };
-    case 2: return [](const Rows& rows) { return mul(losses_of(rows), rows.weight); };
+    case 2: return [](const Rows& rows) { return mul(row_losses(rows), rows.weight); };
     case 3: return [](const Rows& rows) { return rows.weight; };
     default:  // of a constant for every row
-      return [](const Rows& rows) { return mul(losses_of(rows), constant(rows.builder, 0.5, losses_of(rows).type())); };
+      return
+          [](const Rows& rows) { return mul(row_losses(rows), constant(rows.builder, 0.5, row_losses(rows).type())); };
   }
 }
 
@@ -160,7 +161,7 @@ Formula random_sum(uint64_t key, uint64_t at) {
       };
     default:
       return [](const Rows& rows) {
-        return build_loss(Loss::sparse, rows.builder, rows.logits, rows.label, {.ignore_index = kIgnored});
+        return build_loss(Loss::sparse, rows.builder, rows.logits, rows.label, {.ignore_index = kIgnoredLabel});
       };
   }
 }
@@ -203,7 +204,7 @@ TEST(EvaluatedLosses, RandomFormulasAreThoseOfOneBatch) {
 // A network that takes one number of rows alone, as one with a reshape to it.
 TEST(EvaluatedLosses, BatchesOfAFixedSizeAreRepeated) {
   const std::vector<Formula> formulas{mean_loss, weighted_loss, [](const Rows& rows) {
-                                        const Value one = losses_of(rows);
+                                        const Value one = row_losses(rows);
                                         return reduce_mean(square(sub(one, reduce_mean(one))));
                                       }};
   const DatasetPtr rows = weighted_rows(18, DType::f64);
@@ -249,7 +250,7 @@ TEST(EvaluatedLosses, AreTheSameWithinATraining) {
 
 // A node that is no sum over rows is computed where one batch has them all, and refused by name elsewhere.
 TEST(EvaluatedLosses, WhatNeedsAllRowsAtOnceIsRefused) {
-  const Network network = network_of({[](const Rows& rows) { return reduce_mean(cumsum(losses_of(rows), 0)); }});
+  const Network network = network_of({[](const Rows& rows) { return reduce_mean(cumsum(row_losses(rows), 0)); }});
   const DatasetPtr rows = weighted_rows(14, DType::f64);
   const double expected = evaluated(network, config_of(1, 14), rows).loss;
   EXPECT_GT(expected, 0);

@@ -12,11 +12,11 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kRows = 48, kBatch = 24;
+constexpr int64_t kLossRows = 48, kLossBatch = 24;
 
 DatasetPtr random_rows() {
   const std::vector<Column> columns{{"x", {DType::f64, {7}}}, {"label", {DType::i32, {}}}};
-  return generated_rows(columns, kRows, [](int64_t, int64_t index, std::span<const Tensor> row) {
+  return generated_rows(columns, kLossRows, [](int64_t, int64_t index, std::span<const Tensor> row) {
     for (int64_t i = 0; i < 7; ++i) row[0].as<double>()[i] = random_normal(31, static_cast<uint64_t>(index * 7 + i), 0);
     row[1].as<int32_t>()[0] = static_cast<int32_t>(random_below(32, static_cast<uint64_t>(index), 0, 5)) - 1;
   });
@@ -33,7 +33,7 @@ Trained train_summed(MicroLoss micro_loss, int64_t micro_batches, double rate, O
   const TempDir folder;
   const std::string path = (folder.path() / "weights").string();
   const auto layers = sequential({dense(12), op_layer("relu"), dense(4)});
-  JobConfig config{.training = {.batch = kBatch, .dtype = DType::f64, .micro_loss = micro_loss},
+  JobConfig config{.training = {.batch = kLossBatch, .dtype = DType::f64, .micro_loss = micro_loss},
                    .optimizer = optimizer,
                    .schedule = {.kind = LrKind::constant, .learning_rate = rate},
                    .ranks = {.count = ranks, .threads = 1, .kernels = KernelSet::reference}};

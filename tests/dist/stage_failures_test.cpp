@@ -135,14 +135,14 @@ TEST(StageFailures, NumbersThatAreNotFiniteLeaveStatesAlone) {
 }
 
 /// Fails in one call of one rank.
-class FailingCommunicator final : public ForwardingCommunicator {
+class FailingTransport final : public ForwardingCommunicator {
  public:
-  FailingCommunicator(Communicator& inner, int& left) : ForwardingCommunicator(inner), left_(left) {}
-  FailingCommunicator(std::unique_ptr<Communicator> inner, int& left)
+  FailingTransport(Communicator& inner, int& left) : ForwardingCommunicator(inner), left_(left) {}
+  FailingTransport(std::unique_ptr<Communicator> inner, int& left)
       : ForwardingCommunicator(std::move(inner)), left_(left) {}
 
   std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
-    return std::make_unique<FailingCommunicator>(inner().split(members, timeout), left_);
+    return std::make_unique<FailingTransport>(inner().split(members, timeout), left_);
   }
   void post(const void* data, int64_t count, DType dtype, int to) override {
     count_down();
@@ -177,7 +177,7 @@ TEST(StageFailures, ARankThatFailsEndsAllRanks) {
       int left = calls + 1;
       job.wrap = [&](Communicator& world) -> std::unique_ptr<Communicator> {
         if (world.rank() != failing) return nullptr;
-        return std::make_unique<FailingCommunicator>(world, left);
+        return std::make_unique<FailingTransport>(world, left);
       };
       fails = false;
       try {

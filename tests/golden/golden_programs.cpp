@@ -42,7 +42,7 @@ class GoldenProgram {
   const std::string& words() const { return words_; }
   int64_t rank() const { return rank_; }
   bool has_counts() const { return counts_; }
-  CollectiveMode collectives() const { return configuration(flags_).ranks.collectives; }
+  CollectiveMode collectives() const { return choose_modes(configuration(flags_).ranks).collectives; }
 
   /// Compiles with one thread and, unless a flag says otherwise, the reference kernels, which are the same on every
   /// processor.

@@ -24,8 +24,18 @@ KEPT = {  # a definition, and its name for the linker
     "#define OPEN {\nstruct A {};": "p::A",
     "inline std::string text() { return R\"(}{)\"; }": "p::text()",
 }
+PRIVATE = {
+    "struct A {};": ["p::::A"],
+    "constexpr int64_t kRows = 4, kBatch = rows_of(3);": ["p::::kRows", "p::::kBatch"],
+    "const std::vector<int> kSizes{1, 2};": ["p::::kSizes"],
+    "constexpr double kTable[3] = {1, 2, 3};": ["p::::kTable"],
+    "int f(int a, double b = 3) { const int kLocal = 4; return a; }": ["p::::f(int a, double b)"],
+    "void g(const std::function<void(int)>& b) { b(1); }": ["p::::g(const std::function<void(int)>& b)"],
+    "auto h() -> std::vector<int> { return {}; }": ["p::::h()"],
+    "TEST(Name, OfATest) { EXPECT_EQ(kRows, 4); }": [],
+    "int declared(int a);": [],
+}
 FREE = """
-namespace { struct A {}; }
 struct A;
 class A* f(class A& a);
 int f(int a) { struct Local {}; return a; }
@@ -35,6 +45,8 @@ static const Table table{{1, 2}};
 void f() { struct B { int a; }; }
 struct Outer::Inner;
 using A = int;
+constexpr int64_t kRows = 4;
+int f(int kept) { return kept; }
 """.strip().splitlines()
 
 
@@ -43,6 +55,21 @@ class Definitions(unittest.TestCase):
         for text, name in KEPT.items():
             found = check_definitions.definitions(f"namespace p {{\n{text}\n}}  // namespace p\n")
             self.assertEqual([one for one, _ in found], [name], text)
+
+    def test_what_is_private(self):
+        for text, names in PRIVATE.items():
+            found = check_definitions.definitions(f"namespace p {{\nnamespace {{\n{text}\n}}\n}}\n")
+            self.assertEqual([one for one, _ in found], names, text)
+
+    def test_private_names_reach_what_is_compiled_with_them(self):
+        def reach(path, name="p::::f()"):
+            return check_definitions.reach_of(name, path)
+
+        self.assertEqual(reach("src/ir/ops/shape/slice.cpp"), reach("src/ir/ops/index/gather.cpp"))
+        self.assertNotEqual(reach("src/ir/ops/shape/slice.cpp"), reach("src/ir/graph/parse.cpp"))
+        self.assertNotEqual(reach("src/ir/ops/slice.cpp"), reach("src/ir/ops/slice_test.cpp"))
+        self.assertNotEqual(reach("bench/steps.cpp"), reach("bench/launches.cpp"))
+        self.assertEqual(reach("src/a/b.h", "p::f()"), reach("src/c/d.cpp", "p::f()"))
 
     def test_what_is_free(self):
         for text in FREE:
