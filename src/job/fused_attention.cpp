@@ -13,7 +13,8 @@ bool may_be_fused(const Node& node) {
   return op != nullptr && op->cudnn;
 }
 
-/// Whether a value has 16 bits, or is made of one that has, as by a cast that the pass fold_casts folds into its reader.
+/// Whether a value has 16 bits, or is made of one that has, as by a cast that the pass fold_casts folds into its
+/// reader.
 bool is_widened(const Graph& graph, ValueId value) {
   const NodeId producer = graph.values[value].producer;
   const bool has_operand = producer >= 0 && !graph.nodes[producer].inputs.empty();
