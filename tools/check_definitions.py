@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that no two files define the same name: a type, a constant, or a function with the same parameters.
+"""Checks that no two files define the same name: a type, a constant, or a function.
 
-Outside anonymous namespaces (types, and functions of headers) linkers keep one of two such definitions and say nothing,
-and the other file's objects are destroyed by a stranger's code. Inside of them names are unique among the files that may
-be compiled together: those of one folder (cmake/unity_groups.cmake), tests apart from the others.
+Outside anonymous namespaces (types, and functions of headers with the same parameters) linkers keep one of two such
+definitions and say nothing, and the other file's objects are destroyed by a stranger's code. Inside of them names are
+unique, whatever the parameters of a function, among the files that may be compiled together: those of one folder
+(cmake/unity_groups.cmake), tests apart from the others. A call would else find the function of another file.
 
 Exit code 1 and one line per fault. `check_definitions.py PATH..` checks these files alone."""
 import pathlib
@@ -46,7 +47,7 @@ def kept_names(head: str, end: str, is_private: bool) -> list[str]:
     function = FUNCTION.search(head)
     if not function or function.group(1).startswith("TEST") or not (is_private or SHARED.search(head)):
         return []
-    return [function.group(1) + without_defaults(function.group(2))]
+    return [function.group(1) + ("()" if is_private else without_defaults(function.group(2)))]
 
 
 def definitions(text: str) -> list[tuple[str, int]]:

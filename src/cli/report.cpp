@@ -34,7 +34,7 @@ void run_report(const ReportFlags& flags) {
   std::cout << printable_lines(print_run(run)) << "page                 " << page << "\n";
 }
 
-void run_compare(const CompareFlags& flags) {
+void compare_recorded(const CompareFlags& flags) {
   if (flags.runs.size() < 2 || flags.runs.size() > kMaxCompared) {
     throw InvalidArgument("[compare] bad number of runs, got {}, expected 2 to {}", flags.runs.size(), kMaxCompared);
   }
@@ -62,7 +62,8 @@ void add_report(CLI::App& app) {
 
 void add_compare(CLI::App& app) {
   const auto flags = std::make_shared<CompareFlags>();
-  CLI::App* command = add_command(app, "compare", "Show recorded trainings next to each other", flags, run_compare);
+  CLI::App* command =
+      add_command(app, "compare", "Show recorded trainings next to each other", flags, compare_recorded);
   command->add_option("RUN", flags->runs, "Two runs or more, each a folder of train --run or a file of train --log")
       ->required();
   command->add_option("--out", flags->out, "Write an HTML page with their curves over each other")->type_name("FILE");

@@ -21,7 +21,7 @@ Graph graph_of_norm(const Shape& shape, int64_t groups) {
 }
 
 /// Returns the message of the refusal, or "" if there is none.
-std::string refusal(const Shape& shape, int64_t groups, int64_t micro_batches = 1) {
+std::string refusal_of_values(const Shape& shape, int64_t groups, int64_t micro_batches = 1) {
   try {
     require_several_values(graph_of_norm(shape, groups), all_ops(), micro_batches);
   } catch (const InvalidArgument& error) {
@@ -34,11 +34,11 @@ TEST(NormValues, OneValuePerChannelAndGroupIsRefused) {
   for (const int64_t rows : {1, 2, 6}) {
     for (const int64_t groups : {1, 2, 3, 6}) {
       if (rows % groups != 0) continue;
-      EXPECT_EQ(refusal({rows, 5}, groups).empty(), rows / groups > 1) << rows << " " << groups;
+      EXPECT_EQ(refusal_of_values({rows, 5}, groups).empty(), rows / groups > 1) << rows << " " << groups;
       for (const int64_t side : {1, 2}) {
         const bool one = rows / groups * side == 1;
-        EXPECT_EQ(refusal({rows, 5, 1, side}, groups).empty(), !one) << rows << " " << groups << " " << side;
-        EXPECT_EQ(refusal({rows, 5, side, 1}, groups).empty(), !one) << rows << " " << groups << " " << side;
+        EXPECT_EQ(refusal_of_values({rows, 5, 1, side}, groups).empty(), !one) << rows << " " << groups << " " << side;
+        EXPECT_EQ(refusal_of_values({rows, 5, side, 1}, groups).empty(), !one) << rows << " " << groups << " " << side;
       }
     }
   }
@@ -46,13 +46,13 @@ TEST(NormValues, OneValuePerChannelAndGroupIsRefused) {
 
 TEST(NormValues, TheRefusalNamesTheLayerAndWhatWouldDo) {
   EXPECT_EQ(
-      refusal({8, 64, 1, 1}, 8),
+      refusal_of_values({8, 64, 1, 1}, 8),
       "[batch_norm] each channel has only one value, which is always normalised to 0, got f32[8,64,1,1] in 8 groups of "
       "rows in net/layer4/bn2/batch_norm, expected a batch of at least 16, fewer ranks, or --batch-norm global");
-  EXPECT_EQ(refusal({8, 64}, 8, /*micro_batches=*/4),
+  EXPECT_EQ(refusal_of_values({8, 64}, 8, /*micro_batches=*/4),
             "[batch_norm] each channel has only one value, which is always normalised to 0, got f32[8,64] in 8 groups "
             "of rows in net/layer4/bn2/batch_norm, expected a batch of at least 16, or fewer ranks or micro-batches");
-  EXPECT_EQ(refusal({1, 64}, 1),
+  EXPECT_EQ(refusal_of_values({1, 64}, 1),
             "[batch_norm] each channel has only one value, which is always normalised to 0, got f32[1,64] as one group "
             "of rows in net/layer4/bn2/batch_norm, expected a batch of at least 2");
 }

@@ -24,7 +24,7 @@ JobConfig searched(const std::string& file = "auto") {
   return config;
 }
 
-std::string refusal(const JobConfig& config) {
+std::string refusal_of_plan(const JobConfig& config) {
   try {
     Model(small_network(), config, kTwoCores);
   } catch (const InvalidArgument& error) {
@@ -41,10 +41,10 @@ TEST(SearchedPlan, IsForTheRowsOfTheJob) {
 }
 
 TEST(SearchedPlan, TakesAModelOfTheZooAndACluster) {
-  EXPECT_EQ(refusal(searched("auto:nowhere")).substr(0, 9), "[cluster]");
+  EXPECT_EQ(refusal_of_plan(searched("auto:nowhere")).substr(0, 9), "[cluster]");
   JobConfig no_model = searched();
   no_model.model.clear();
-  EXPECT_EQ(refusal(no_model),
+  EXPECT_EQ(refusal_of_plan(no_model),
             "[plan.file] only models of the zoo can be searched by name, got auto without a model, expected model = "
             "\"...\" or the file of a plan");
 }

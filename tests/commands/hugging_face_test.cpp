@@ -36,7 +36,7 @@ std::map<std::string, Array> trained(const std::string& model, const fs::path& t
   return fs::exists(to) ? load_weights(to.string()) : std::map<std::string, Array>();
 }
 
-void expect_equal(const std::map<std::string, Array>& got, const std::map<std::string, Array>& expected) {
+void expect_equal_weights(const std::map<std::string, Array>& got, const std::map<std::string, Array>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (const auto& [name, array] : expected) {
     ASSERT_TRUE(got.contains(name)) << name;
@@ -60,7 +60,7 @@ TEST(HuggingFaceTrainings, GoOnFromACheckpoint) {
   for (const char* steps : {"2", "4"}) {
     const auto part = trained(model_in("llama"), folder.path() / "part.safetensors",
                               {"--steps", steps, "--checkpoint", checkpoints, "--resume", "latest"});
-    if (std::string(steps) == "4") expect_equal(part, whole);
+    if (std::string(steps) == "4") expect_equal_weights(part, whole);
   }
   // Weights that the user names are refused next to a checkpoint, as before.
   expect_refusal({"train", model_in("llama"), "--load", "hf:" + fixture("llama"), "--resume", checkpoints},
@@ -75,7 +75,7 @@ TEST(HuggingFaceTrainings, AveragesBeginWithTheWeights) {
   const auto from_folder = trained(model_in("qwen2"), folder.path() / "a.safetensors", more);
   std::vector<std::string> loaded = more;
   loaded.insert(loaded.end(), {"--load", imported.string()});
-  expect_equal(from_folder, trained(model_in("qwen2"), folder.path() / "b.safetensors", loaded));
+  expect_equal_weights(from_folder, trained(model_in("qwen2"), folder.path() / "b.safetensors", loaded));
 }
 
 TEST(HuggingFaceTrainings, ProcessesReadAsThreads) {
@@ -86,7 +86,7 @@ TEST(HuggingFaceTrainings, ProcessesReadAsThreads) {
   run({"launch",         "--ranks", "2",       "--",        kProgram,    "train",    model_in("mixtral"), "--data",
        "synthetic",      "--batch", "4",       "--no-eval", "--threads", "1",        "--schedule-steps",  "4",
        "--warmup-steps", "0",       "--steps", "2",         "--save",    to.string()});
-  expect_equal(load_weights(to.string()), threads);
+  expect_equal_weights(load_weights(to.string()), threads);
 }
 
 TEST(HuggingFaceTrainings, AdaptersFitMergedFolders) {

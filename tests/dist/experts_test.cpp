@@ -48,7 +48,7 @@ std::vector<std::string> token_cut(int ranks) {
           fmt::format("net/h/*/moe/combine=(({0},1,1),({0},1,1),({0},1,1))", ranks)};
 }
 
-void annotate(Job& job, const std::vector<std::string>& annotations) {
+void annotate_experts(Job& job, const std::vector<std::string>& annotations) {
   for (const std::string& text : annotations) annotate_nodes(job.forward, {parse_node_annotation(text)});
 }
 
@@ -69,7 +69,7 @@ TEST(Experts, CutOverRanksGiveTheNumbersOfOne) {
       for (const Parallel mode : {Parallel::semi, Parallel::automatic}) {
         for (const int64_t count : {1, 3}) {
           Job job = experts_job(spec);
-          annotate(job, expert_cut(ranks / ways, ways));
+          annotate_experts(job, expert_cut(ranks / ways, ways));
           plan_under(job, ranks, {.parallel = mode, .micro_batches = count});
           expect_same_training(run_job(job), oracle, 1e-9,
                                fmt::format("{} ({}), {} ranks, {} for experts, {}, {} micro-batches", spec, about,
@@ -88,7 +88,7 @@ TEST(Experts, CutOverRanksWorkWithShardedOptimizersAndRecomputation) {
     for (const Recompute policy : {Recompute::none, Recompute::selective, Recompute::full}) {
       if (!can_run(4)) continue;
       Job job = experts_job(spec);
-      annotate(job, expert_cut(2, 2));
+      annotate_experts(job, expert_cut(2, 2));
       job.training.recompute = policy;
       plan_under(job, 4,
                  {.parallel = Parallel::semi, .micro_batches = level, .zero = {.level = level, .threshold = 0}});
@@ -108,7 +108,7 @@ TEST(Experts, TakeUnevenBatches) {
     if (!can_run(ranks)) continue;
     for (const Parallel mode : {Parallel::hybrid, Parallel::semi, Parallel::automatic}) {
       Job job = experts_job(spec, /*batch=*/10);
-      annotate(job, expert_cut(1, ranks));  // four experts on three ranks, too
+      annotate_experts(job, expert_cut(1, ranks));  // four experts on three ranks, too
       plan_under(job, ranks, {.parallel = mode});
       expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} ranks, {}", ranks, name_of(mode)));
     }
@@ -164,8 +164,8 @@ TEST(Experts, ExchangeFourTimesALayer) {
         Job job = model_job(fmt::format("moe:layers={},hidden={},heads=2,seq={},vocab=12,experts={},top_k=2,shared=1",
                                         kLayers, kHidden, kSeq, kExperts),
                             {.batch = kBatch});
-        annotate(job, expert_cut(ranks / ways, ways));
-        if (mode == Parallel::automatic) annotate(job, token_cut(ranks));
+        annotate_experts(job, expert_cut(ranks / ways, ways));
+        if (mode == Parallel::automatic) annotate_experts(job, token_cut(ranks));
         const PlanOptions options{.parallel = mode, .micro_batches = micro_batches};
         const auto device = make_cpu_device(all_ops(), 1, KernelSet::reference);
         const Program program = compile(job.forward, all_ops(), device->catalog(),

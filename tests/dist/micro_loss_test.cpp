@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLossRows = 48, kLossBatch = 24;
 
-DatasetPtr random_rows() {
+DatasetPtr random_loss_rows() {
   const std::vector<Column> columns{{"x", {DType::f64, {7}}}, {"label", {DType::i32, {}}}};
   return generated_rows(columns, kLossRows, [](int64_t, int64_t index, std::span<const Tensor> row) {
     for (int64_t i = 0; i < 7; ++i) row[0].as<double>()[i] = random_normal(31, static_cast<uint64_t>(index * 7 + i), 0);
@@ -43,13 +43,14 @@ Trained train_summed(MicroLoss micro_loss, int64_t micro_batches, double rate, O
   Trained trained;
   LambdaCallback keep;
   keep.step_end = [&](const StepInfo& info) { trained.losses.push_back(info.loss); };
-  model.train(random_rows(), {.callbacks = {&keep}});
+  model.train(random_loss_rows(), {.callbacks = {&keep}});
   model.save(path);
   trained.weights = load_weights(path);
   return trained;
 }
 
-void expect_same(const Trained& got, const Trained& expected, const std::string& what, double tolerance = 1e-10) {
+void expect_same_losses(const Trained& got, const Trained& expected, const std::string& what,
+                        double tolerance = 1e-10) {
   ASSERT_EQ(got.losses.size(), expected.losses.size()) << what;
   for (size_t step = 0; step < got.losses.size(); ++step) {
     EXPECT_NEAR(got.losses[step], expected.losses[step], tolerance) << what;
@@ -68,7 +69,7 @@ TEST(MicroLoss, TheSumIsSoManyTimesTheMean) {
       const Trained mean = train_summed(MicroLoss::mean, 1, 0.02 * static_cast<double>(count), optimizer);
       for (const auto& [ranks, stages] : {std::pair{1, 1}, {2, 1}, {2, 2}, {4, 2}}) {
         const std::string what = fmt::format("{} micro-batches, {} ranks, {} stages ", count, ranks, stages);
-        expect_same(train_summed(MicroLoss::sum, count, 0.02, optimizer, ranks, stages), mean, what);
+        expect_same_losses(train_summed(MicroLoss::sum, count, 0.02, optimizer, ranks, stages), mean, what);
         if (HasFailure()) return;
       }
     }
@@ -80,8 +81,8 @@ TEST(MicroLoss, ClippingSeesTheSum) {
   const OptimizerOptions wide{.kind = OptimizerKind::sgd, .clip_norm = 0.4};
   OptimizerOptions narrow = wide;
   narrow.clip_norm = 0.1;
-  expect_same(train_summed(MicroLoss::sum, 4, 0.05, wide), train_summed(MicroLoss::mean, 4, 0.2, narrow), "clipped ",
-              1e-6);
+  expect_same_losses(train_summed(MicroLoss::sum, 4, 0.05, wide), train_summed(MicroLoss::mean, 4, 0.2, narrow),
+                     "clipped ", 1e-6);
 }
 
 TEST(MicroLoss, OneMicroBatchIsRefused) {

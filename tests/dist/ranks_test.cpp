@@ -17,7 +17,7 @@ constexpr int kRankCounts[] = {2, 3, 4, 6, 8};
 constexpr int64_t kCounts[] = {1, 1000, 200'003};
 
 /// Contribution of rank `rank`. Every rank can compute those of the others.
-std::vector<float> values_of(int rank, int64_t count) {
+std::vector<float> rank_values(int rank, int64_t count) {
   const uint64_t key = random_key(rank, "values");
   std::vector<float> values(count);
   for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(random_normal(key, i, 0));
@@ -26,9 +26,9 @@ std::vector<float> values_of(int rank, int64_t count) {
 
 /// Contributions added in group order.
 std::vector<float> sum_of(std::span<const int> ranks, int64_t count) {
-  std::vector<float> sum = values_of(ranks[0], count);
+  std::vector<float> sum = rank_values(ranks[0], count);
   for (size_t r = 1; r < ranks.size(); ++r) {
-    const std::vector<float> next = values_of(ranks[r], count);
+    const std::vector<float> next = rank_values(ranks[r], count);
     for (int64_t i = 0; i < count; ++i) sum[i] += next[i];
   }
   return sum;
@@ -49,7 +49,7 @@ void for_ranks(const std::function<void(Communicator&)>& fn) {
 TEST(Ranks, SumsAreFormedInGroupOrder) {
   for_ranks([](Communicator& comm) {
     for (const int64_t count : kCounts) {
-      std::vector<float> values = values_of(comm.rank(), count);
+      std::vector<float> values = rank_values(comm.rank(), count);
       comm.all_reduce(values.data(), count, DType::f32, Reduce::sum);
       EXPECT_EQ(values, sum_of(all_of(comm.size()), count)) << comm.rank() << " of " << comm.size();
     }
@@ -64,7 +64,7 @@ TEST(Ranks, PostedMessagesAreSentWhileTheirSenderWaitsElsewhere) {
     const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
     const int evens = (comm.size() + 1) / 2;
     for (int round = 0; round < 3; ++round) {
-      const std::vector<float> own = values_of(comm.rank() + round, kLarge);
+      const std::vector<float> own = rank_values(comm.rank() + round, kLarge);
       std::vector<float> got(kLarge);
       const bool sends_first = comm.rank() < evens;
       if (sends_first) comm.post(own.data(), kLarge, DType::f32, next);
@@ -73,7 +73,7 @@ TEST(Ranks, PostedMessagesAreSentWhileTheirSenderWaitsElsewhere) {
       if (sends_first && comm.rank() > 0) comm.recv(got.data(), kLarge, DType::f32, before, std::chrono::seconds(20));
       comm.barrier(std::chrono::seconds(20));
       if (comm.rank() == 0) comm.recv(got.data(), kLarge, DType::f32, before, std::chrono::seconds(20));
-      EXPECT_EQ(got, values_of(before + round, kLarge)) << comm.rank() << " of " << comm.size();
+      EXPECT_EQ(got, rank_values(before + round, kLarge)) << comm.rank() << " of " << comm.size();
     }
   });
 }
@@ -85,13 +85,13 @@ TEST(Ranks, PartsMayBeUneven) {
       for (int r = 0; r < comm.size(); ++r) counts.push_back(r == 1 ? 0 : count / (r + 1));
       const int64_t total = std::accumulate(counts.begin(), counts.end(), int64_t{0});
       std::vector<float> gathered(total), expected, part(counts[comm.rank()]);
-      comm.all_gather(values_of(comm.rank(), counts[comm.rank()]).data(), gathered.data(), counts, DType::f32);
+      comm.all_gather(rank_values(comm.rank(), counts[comm.rank()]).data(), gathered.data(), counts, DType::f32);
       for (int r = 0; r < comm.size(); ++r) {
-        const std::vector<float> piece = values_of(r, counts[r]);
+        const std::vector<float> piece = rank_values(r, counts[r]);
         expected.insert(expected.end(), piece.begin(), piece.end());
       }
       EXPECT_EQ(gathered, expected);
-      comm.reduce_scatter(values_of(comm.rank(), total).data(), part.data(), counts, DType::f32, Reduce::sum);
+      comm.reduce_scatter(rank_values(comm.rank(), total).data(), part.data(), counts, DType::f32, Reduce::sum);
       const std::vector<float> sum = sum_of(all_of(comm.size()), total);
       const int64_t begin = std::accumulate(counts.begin(), counts.begin() + comm.rank(), int64_t{0});
       EXPECT_EQ(part, std::vector<float>(sum.begin() + begin, sum.begin() + begin + counts[comm.rank()]));
@@ -114,9 +114,9 @@ TEST(Ranks, EachSendsToEach) {
     std::vector<float> got(expected.size());
     comm.all_to_all(sent.data(), give, got.data(), take, DType::f32);
     EXPECT_EQ(got, expected);
-    std::vector<float> from_last = values_of(comm.rank(), 1000);
+    std::vector<float> from_last = rank_values(comm.rank(), 1000);
     comm.broadcast(from_last.data(), 1000, DType::f32, comm.size() - 1);
-    EXPECT_EQ(from_last, values_of(comm.size() - 1, 1000));
+    EXPECT_EQ(from_last, rank_values(comm.size() - 1, 1000));
   });
 }
 
@@ -125,11 +125,11 @@ TEST(Ranks, MessagesGoRound) {
     const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
     const int64_t count = 200'003;
     std::vector<float> got(count);
-    const auto give = [&] { comm.send(values_of(comm.rank(), count).data(), count, DType::f32, next); };
+    const auto give = [&] { comm.send(rank_values(comm.rank(), count).data(), count, DType::f32, next); };
     if (comm.rank() > 0) give();
     comm.recv(got.data(), count, DType::f32, before);
     if (comm.rank() == 0) give();
-    EXPECT_EQ(got, values_of(before, count));
+    EXPECT_EQ(got, rank_values(before, count));
     comm.barrier();
   });
 }
@@ -146,7 +146,7 @@ TEST(Ranks, GroupsHaveTheirOwnOrder) {
       Communicator& group = groups.at(name);
       EXPECT_EQ(group.rank(), groups.group_rank(name, comm.rank()));
       EXPECT_EQ(group.world_ranks()[group.rank()], comm.world_ranks()[comm.rank()]);
-      std::vector<float> values = values_of(comm.rank(), 1000);
+      std::vector<float> values = rank_values(comm.rank(), 1000);
       group.all_reduce(values.data(), 1000, DType::f32, Reduce::sum);
       EXPECT_EQ(values, sum_of(groups.ranks(name), 1000));
     }

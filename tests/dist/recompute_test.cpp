@@ -112,7 +112,7 @@ Graph graph_of_layers(bool all, bool relu) {
   return builder.take();
 }
 
-int count_of(const Graph& graph, const std::string& op) {
+int recomputed_count(const Graph& graph, const std::string& op) {
   return static_cast<int>(
       std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; }));
 }
@@ -122,11 +122,11 @@ TEST(RecomputeInBackward, OfChosenLayers) {
   const auto training = [](bool all, bool relu) {
     return make_training_graph(graph_of_layers(all, relu), all_ops(), {}).graph;
   };
-  EXPECT_EQ(count_of(training(false, false), "relu"), 1);
-  EXPECT_EQ(count_of(training(false, true), "relu"), 2);
-  EXPECT_EQ(count_of(training(true, false), "relu"), 2);
+  EXPECT_EQ(recomputed_count(training(false, false), "relu"), 1);
+  EXPECT_EQ(recomputed_count(training(false, true), "relu"), 2);
+  EXPECT_EQ(recomputed_count(training(true, false), "relu"), 2);
   const Graph whole = training(true, false);
-  EXPECT_EQ(count_of(whole, "matmul"), count_of(training(false, false), "matmul") + 1);  // fc1, not fc2
+  EXPECT_EQ(recomputed_count(whole, "matmul"), recomputed_count(training(false, false), "matmul") + 1);  // fc1, not fc2
   const std::string text = print(whole);
   EXPECT_NE(text.find(" recompute=net"), std::string::npos);
   EXPECT_EQ(print(parse_graph(text, all_ops())), text);

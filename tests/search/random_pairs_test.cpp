@@ -15,7 +15,7 @@ int64_t draw(Random& random, std::initializer_list<int64_t> from) {
   return *(from.begin() + std::uniform_int_distribution<size_t>(0, from.size() - 1)(random));
 }
 
-std::string draw_model(Random& random) {
+std::string draw_pair_model(Random& random) {
   const int64_t layers = draw(random, {1, 2, 3, 4, 6, 8}), heads = draw(random, {2, 4, 6, 8});
   const int64_t hidden = heads * draw(random, {16, 32, 64, 128}), seq = draw(random, {16, 64, 256});
   switch (draw(random, {0, 1, 2, 3, 4})) {
@@ -43,7 +43,7 @@ Cluster draw_cluster(Random& random, int64_t ranks) {
 
 struct Pair {
   explicit Pair(uint64_t seed) : random(seed) {
-    model = draw_model(random);
+    model = draw_pair_model(random);
     batch = draw(random, {4, 8, 12, 24});
     ranks = draw(random, {1, 2, 3, 4, 6, 8});
     cluster = draw_cluster(random, ranks);

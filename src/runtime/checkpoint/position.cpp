@@ -17,7 +17,7 @@ constexpr std::string_view kCallback = "partita.callback.", kMeasures = "partita
 constexpr std::string_view kOfCallback = "callback.";
 
 /// Parses "SUM STEPS UNCOUNTED", in any locale; none for other texts.
-std::optional<EpochLosses> parse_losses(std::string_view text) {
+std::optional<EpochLosses> parse_losses_of_epoch(std::string_view text) {
   EpochLosses losses;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -86,7 +86,7 @@ Metadata metadata_of(const TrainingPosition& position) {
 void take_from_metadata(TrainingPosition& position, const std::string& path) {
   Metadata& metadata = position.metadata;
   if (const auto losses = metadata.find(kLosses); losses != metadata.end()) {
-    const std::optional<EpochLosses> epoch = parse_losses(losses->second);
+    const std::optional<EpochLosses> epoch = parse_losses_of_epoch(losses->second);
     if (!epoch) {
       throw InvalidFile("[resume] {}: bad losses of the epoch, got '{}' in '{}', expected a sum and two counts", path,
                         losses->second, kLosses);

@@ -35,7 +35,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal_of_table(const std::string& text) {
   try {
     parse_rank_table("t.json", text);
   } catch (const InvalidFile& error) {
@@ -58,32 +58,32 @@ TEST(RankTable, ReadsBothForms) {
 }
 
 TEST(RankTable, NamesTheKeyAtFault) {
-  EXPECT_EQ(refusal("abc"), "[rank table] t.json: not JSON, got an error at byte 1, expected a table");
-  EXPECT_EQ(refusal(replaced(kServers, "\"device\": [", "\"deivce\": [")),
+  EXPECT_EQ(refusal_of_table("abc"), "[rank table] t.json: not JSON, got an error at byte 1, expected a table");
+  EXPECT_EQ(refusal_of_table(replaced(kServers, "\"device\": [", "\"deivce\": [")),
             "[rank table] t.json: no device of server 0, got [deivce, host_nic_ip, server_id], expected 'device', did "
             "you mean 'deivce'?");
-  EXPECT_EQ(refusal(replaced(kServers, "\"rank_id\": \"1\"", "\"rank_id\": \"0\"")),
+  EXPECT_EQ(refusal_of_table(replaced(kServers, "\"rank_id\": \"1\"", "\"rank_id\": \"0\"")),
             "[rank table] t.json: wrong rank_id of device 1 of server 0, got 0 a second time, expected each rank once");
-  EXPECT_EQ(refusal(replaced(kServers, "\"rank_id\": \"2\"", "\"rank_id\": \"3\"")),
+  EXPECT_EQ(refusal_of_table(replaced(kServers, "\"rank_id\": \"2\"", "\"rank_id\": \"3\"")),
             "[rank table] t.json: wrong rank_id, got 3 after 1, expected no gap");
-  EXPECT_EQ(refusal(replaced(kServers, "\"rank_id\": \"2\"", "\"rank_id\": \"-2\"")),
+  EXPECT_EQ(refusal_of_table(replaced(kServers, "\"rank_id\": \"2\"", "\"rank_id\": \"-2\"")),
             "[rank table] t.json: wrong rank_id of device 0 of server 1, got '-2', expected a number from 0 to 65535");
-  EXPECT_EQ(refusal(replaced(kServers, "\"server_count\": \"2\"", "\"server_count\": \"3\"")),
+  EXPECT_EQ(refusal_of_table(replaced(kServers, "\"server_count\": \"2\"", "\"server_count\": \"3\"")),
             "[rank table] t.json: wrong server_count, got 3, expected 2, as many as follow");
-  EXPECT_EQ(refusal(replaced(kServers, "completed", "initializing")),
+  EXPECT_EQ(refusal_of_table(replaced(kServers, "completed", "initializing")),
             "[rank table] t.json: wrong status, got \"initializing\", expected \"completed\"");
-  EXPECT_EQ(refusal("{}"), "[rank table] t.json: no server_list, got [], expected 'server_list'");
+  EXPECT_EQ(refusal_of_table("{}"), "[rank table] t.json: no server_list, got [], expected 'server_list'");
 }
 
 TEST(RankTable, RefusesWhatOnlyLooksLikeATable) {
-  EXPECT_EQ(refusal(R"({"status": 1e999})"),
+  EXPECT_EQ(refusal_of_table(R"({"status": 1e999})"),
             "[rank table] t.json: not JSON, got a number that is too large, expected a table");
   // Lists in one another: reading them, and printing them in a message, is no matter of the stack.
   const std::string deep = R"({"status": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
-  EXPECT_EQ(refusal(deep), "[rank table] t.json: not JSON, got more than 16 nested lists, expected a table");
+  EXPECT_EQ(refusal_of_table(deep), "[rank table] t.json: not JSON, got more than 16 nested lists, expected a table");
   std::string many = "{\"x\":0";
   for (int i = 0; i < 100'000; ++i) many += fmt::format(",\"{}\":0", i);
-  EXPECT_EQ(refusal(many + "}"),
+  EXPECT_EQ(refusal_of_table(many + "}"),
             "[rank table] t.json: not JSON, got more than 100000 keys in an object, expected a table");
 }
 

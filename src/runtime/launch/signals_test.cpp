@@ -43,7 +43,7 @@ TEST(Signals, TheFirstIsKeptAndTheSecondEndsAtOnce) {
 }
 
 /// Returns what a signal prints on a terminal before anybody asks for signals.
-std::string printed_by(int signal) {
+std::string printed_by_child(int signal) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "no terminal";
   const int other_end = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
@@ -62,12 +62,12 @@ std::string printed_by(int signal) {
 }
 
 TEST(Signals, CtrlCOnATerminalIsAnsweredAtOnce) {
-  const std::string printed = printed_by(SIGINT);
+  const std::string printed = printed_by_child(SIGINT);
   if (printed == "no terminal") GTEST_SKIP() << printed;
   EXPECT_NE(printed.find("partita: stopping after the current step or compilation; press Ctrl-C again to stop at once"),
             std::string::npos)
       << printed;
-  EXPECT_EQ(printed_by(SIGTERM), "");
+  EXPECT_EQ(printed_by_child(SIGTERM), "");
 }
 
 TEST(Signals, OfOneTrainingAreNotThoseOfTheNext) {

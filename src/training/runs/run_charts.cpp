@@ -42,7 +42,7 @@ Look look_of(Quantity quantity) {
   return {"", print_value, print_number_tick};
 }
 
-double value_of(const LoggedStep& step, Quantity quantity) {
+double quantity_value(const LoggedStep& step, Quantity quantity) {
   switch (quantity) {
     case Quantity::loss: return step.loss;
     case Quantity::learning_rate: return step.learning_rate;
@@ -104,7 +104,7 @@ std::vector<ChartPoint> points_of(const RunRecord& run, Quantity quantity) {
     return points;
   }
   for (const LoggedStep& step : run.steps) {
-    const double value = value_of(step, quantity);
+    const double value = quantity_value(step, quantity);
     if (quantity == Quantity::loss || !std::isnan(value)) points.push_back({static_cast<double>(step.step), value});
   }
   return points;

@@ -35,14 +35,14 @@ std::vector<uint8_t> bytes_of(const std::filesystem::path& path) {
   return bytes;
 }
 
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view reason) {
+[[noreturn]] void refuse_image(const std::filesystem::path& path, std::string_view reason) {
   throw InvalidFile("[images] a damaged image, got '{}' in '{}', expected a JPEG or PNG file", reason, path.string());
 }
 
 /// Makes room for pixels, of which no file has more than `ratio` in a byte: headers may say anything.
 Array pixels_of(const std::filesystem::path& path, int64_t height, int64_t width, int64_t bytes, int64_t ratio) {
   if (height < 1 || width < 1 || height > std::min(kMaxPixels, bytes * ratio) / width) {
-    refuse(path, fmt::format("{} x {} pixels", height, width));
+    refuse_image(path, fmt::format("{} x {} pixels", height, width));
   }
   return Array(Type{DType::u8, {height, width, kChannels}});
 }
@@ -57,13 +57,13 @@ Array decode_jpeg(const std::filesystem::path& path, const std::vector<uint8_t>&
   int width = 0, height = 0, sampling = 0, colours = 0;
   const auto size = static_cast<unsigned long>(bytes.size());  // NOLINT: the library's type
   if (tjDecompressHeader3(decoder.get(), bytes.data(), size, &width, &height, &sampling, &colours) != 0) {
-    refuse(path, tjGetErrorStr2(decoder.get()));
+    refuse_image(path, tjGetErrorStr2(decoder.get()));
   }
-  if (colours == TJCS_CMYK || colours == TJCS_YCCK) refuse(path, "colours for printing (CMYK)");
+  if (colours == TJCS_CMYK || colours == TJCS_YCCK) refuse_image(path, "colours for printing (CMYK)");
   Array image = pixels_of(path, height, width, static_cast<int64_t>(bytes.size()), kMaxJpegRatio);
   const int flags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING;
   if (tjDecompress2(decoder.get(), bytes.data(), size, image.as<uint8_t>(), width, 0, height, TJPF_RGB, flags) != 0) {
-    refuse(path, tjGetErrorStr2(decoder.get()));
+    refuse_image(path, tjGetErrorStr2(decoder.get()));
   }
   return image;
 }
@@ -77,12 +77,12 @@ struct PngImage : png_image {
 
 Array decode_png(const std::filesystem::path& path, const std::vector<uint8_t>& bytes) {
   PngImage png;
-  if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) refuse(path, png.message);
+  if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) refuse_image(path, png.message);
   Array image = pixels_of(path, png.height, png.width, static_cast<int64_t>(bytes.size()), kMaxPngRatio);
   png.format = PNG_FORMAT_RGB;
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // samples of 16 bits are those of 8 bits, more finely
   const png_color black{0, 0, 0};
-  if (png_image_finish_read(&png, &black, image.as<uint8_t>(), 0, nullptr) == 0) refuse(path, png.message);
+  if (png_image_finish_read(&png, &black, image.as<uint8_t>(), 0, nullptr) == 0) refuse_image(path, png.message);
   return image;
 }
 
@@ -98,7 +98,7 @@ Array decode_image(const std::filesystem::path& path) {
   constexpr uint8_t kJpeg[] = {0xff, 0xd8}, kPng[] = {0x89, 'P', 'N', 'G'};
   if (bytes.size() > 2 && std::memcmp(bytes.data(), kJpeg, sizeof(kJpeg)) == 0) return decode_jpeg(path, bytes);
   if (bytes.size() > 4 && std::memcmp(bytes.data(), kPng, sizeof(kPng)) == 0) return decode_png(path, bytes);
-  refuse(path, "another kind of file");
+  refuse_image(path, "another kind of file");
 }
 
 }  // namespace partita

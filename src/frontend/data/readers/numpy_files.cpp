@@ -46,13 +46,13 @@ class Source {
   int64_t left_;
 };
 
-[[noreturn]] void refuse(const std::string& where, std::string_view what, const std::string& got,
-                         std::string_view expected) {
+[[noreturn]] void refuse_array(const std::string& where, std::string_view what, const std::string& got,
+                               std::string_view expected) {
   throw InvalidFile("[npy] {} in '{}', got {}, expected {}", what, where, got, expected);
 }
 
 [[noreturn]] void refuse_cut(const std::string& where, int64_t got, int64_t expected) {
-  refuse(where, "cut file", fmt::format("{} bytes", got), fmt::format("{}", expected));
+  refuse_array(where, "cut file", fmt::format("{} bytes", got), fmt::format("{}", expected));
 }
 
 /// Returns the next `count` bytes, those of a header. Throws InvalidFile, naming `where`, if the file ends before, and
@@ -70,7 +70,7 @@ std::string_view value_of(std::string_view text, std::string_view key, const std
   const std::string quoted = fmt::format("'{}'", key);
   const size_t at = text.find(quoted);
   if (at == std::string_view::npos)
-    refuse(where, "bad header", fmt::format("no '{}'", key), "descr, fortran_order, shape");
+    refuse_array(where, "bad header", fmt::format("no '{}'", key), "descr, fortran_order, shape");
   std::string_view rest = text.substr(at + quoted.size());
   rest.remove_prefix(std::min(rest.find_first_not_of(": "), rest.size()));
   return rest;
@@ -80,26 +80,26 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
   Shape shape;
   const size_t close = text.find(')');
   if (text.empty() || text[0] != '(' || close == std::string_view::npos) {
-    refuse(where, "bad header", "no tuple", "a shape as (3, 4)");
+    refuse_array(where, "bad header", "no tuple", "a shape as (3, 4)");
   }
   std::optional<int64_t> number;
   bool ended = false;  // a space ended the number
   for (const char c : text.substr(1, close - 1)) {
     if (c >= '0' && c <= '9' && !ended) {
       number = number.value_or(0) * 10 + (c - '0');
-      if (*number > kMaxArrayBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
+      if (*number > kMaxArrayBytes) refuse_array(where, "too large", "a dimension above 16 GiB", "a smaller one");
     } else if (c == ',' && number) {
       shape.push_back(*std::exchange(number, {}));
       ended = false;
     } else if (c == ' ') {
       ended = number.has_value();
     } else {
-      refuse(where, "bad header", fmt::format("'{}' in the shape", c), "numbers and commas");
+      refuse_array(where, "bad header", fmt::format("'{}' in the shape", c), "numbers and commas");
     }
   }
   if (number) shape.push_back(*number);
   if (shape.size() > size_t{kMaxDims}) {
-    refuse(where, "too many dimensions", fmt::format("{}", shape.size()), fmt::format("at most {}", kMaxDims));
+    refuse_array(where, "too many dimensions", fmt::format("{}", shape.size()), fmt::format("at most {}", kMaxDims));
   }
   return shape;
 }
@@ -108,7 +108,7 @@ NpyLayout parse_header(std::string_view text, const std::string& where) {
   NpyLayout header;
   std::string_view descr = value_of(text, "descr", where);
   const size_t end = descr.empty() || descr[0] != '\'' ? std::string_view::npos : descr.find('\'', 1);
-  if (end == std::string_view::npos) refuse(where, "bad element type", "records", "a number or a bool");
+  if (end == std::string_view::npos) refuse_array(where, "bad element type", "records", "a number or a bool");
   header.descr = descr.substr(1, end - 1);
   header.column_major = value_of(text, "fortran_order", where).starts_with("True");
   header.shape = parse_tuple(value_of(text, "shape", where), where);
@@ -119,14 +119,15 @@ NpyLayout read_header(Source& source, const std::string& where) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   const std::vector<uint8_t> start = exactly(source, 8, where);
   if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; })) {
-    refuse(where, "wrong magic", fmt::format("{:02x} {:02x} {:02x}", start[0], start[1], start[2]), "93 4e 55 ..");
+    refuse_array(where, "wrong magic", fmt::format("{:02x} {:02x} {:02x}", start[0], start[1], start[2]),
+                 "93 4e 55 ..");
   }
-  if (start[6] < 1 || start[6] > 3) refuse(where, "unknown version", fmt::format("{}", start[6]), "1, 2 or 3");
+  if (start[6] < 1 || start[6] > 3) refuse_array(where, "unknown version", fmt::format("{}", start[6]), "1, 2 or 3");
   const std::vector<uint8_t> length = exactly(source, start[6] == 1 ? 2 : 4, where);
   int64_t bytes = 0;
   for (size_t i = 0; i < length.size(); ++i) bytes |= int64_t{length[i]} << (8 * i);
   if (bytes > kMaxHeader) {
-    refuse(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMaxHeader));
+    refuse_array(where, "header too long", fmt::format("{}", bytes), fmt::format("at most {}", kMaxHeader));
   }
   const std::vector<uint8_t> text = exactly(source, bytes, where);
   NpyLayout layout = parse_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
@@ -166,7 +167,7 @@ class RowMajorIndices {
 /// of `type`, if its size is known. Throws InvalidFile or RuntimeFailure(out_of_memory), naming `where`, otherwise.
 void require_room(const Type& type, int64_t bytes, const Source& source, const std::string& where) {
   if (bytes > source.left())
-    refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
+    refuse_array(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
   const std::optional<int64_t> available = available_memory();
   if (!available || type.bytes() <= *available) return;
   throw RuntimeFailure(ExitCode::out_of_memory,
@@ -207,7 +208,7 @@ Array read_array(Source& source, const std::string& where) {
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
   int64_t left = kMaxArrayBytes / wide;  // elements; a zero must not hide other large dimensions: rows would have them
   for (int64_t size : header.shape) {
-    if (size > left) refuse(where, "too large", print(type), "at most 16 GiB");
+    if (size > left) refuse_array(where, "too large", print(type), "at most 16 GiB");
     left /= std::max<int64_t>(1, size);
   }
   const int64_t count = elements(header.shape), bytes = count * static_cast<int64_t>(element.bytes);
@@ -222,7 +223,8 @@ Array read_array(Source& source, const std::string& where) {
   }
   if (element.dtype == DType::boolean) normalize_bools(array.data(), count);
   uint8_t more = 0;
-  if (source.read({&more, 1}) > 0) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
+  if (source.read({&more, 1}) > 0)
+    refuse_array(where, "file too long", "more bytes", fmt::format("{} elements", count));
   return array;
 }
 

@@ -12,6 +12,7 @@
 #include "frontend/data/readers/numpy_files.h"
 #include "frontend/data/readers/test_files.h"
 #include "frontend/data/readers/test_token_files.h"
+#include "frontend/data/readers/token_mask.h"
 #include "frontend/data/views/computed_shuffle.h"
 
 namespace partita {
@@ -367,6 +368,17 @@ TEST(TokenMasks, LabelsThatAreNoTargetsAreMasked) {
         }
       }
     }
+  }
+}
+
+TEST(TokenMasks, HaveATarget) {
+  const TempDir dir;
+  for (const size_t count : {size_t{1}, size_t{100}, size_t{3'000'000}}) {
+    std::vector<bool> targets(count, false);
+    const auto open = [&] { TokenMask(dir.write("m.mask", mask_bytes(targets)), static_cast<int64_t>(count)); };
+    expect_error<InvalidFile>(open, fmt::format("m.mask' leaves nothing to learn, got 0 targets in {} ids", count));
+    targets[count - 1] = true;
+    EXPECT_NO_THROW(open());
   }
 }
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <vector>
 
 #include "base/error.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kMaskBytesAtOnce = 512;
+constexpr int64_t kMaskBytesAtOnce = 512, kMaskBytesToSearch = 1 << 16;
 
 struct MaskHeader {
   std::array<char, 8> magic{};
@@ -54,7 +55,22 @@ TokenMask::TokenMask(const std::filesystem::path& path, int64_t tokens) : file_(
     throw InvalidFile("[tokens] another size of '{}', got {} bytes, expected {} for {} ids", path.string(),
                       file_.size(), bytes, tokens);
   }
+  if (tokens > 0 && !has_target(tokens)) {
+    throw InvalidFile(
+        "[tokens] '{}' leaves nothing to learn, got 0 targets in {} ids, expected at least one, or no mask",
+        path.string(), tokens);
+  }
   file_.expect_random_reads();
+}
+
+bool TokenMask::has_target(int64_t tokens) const {
+  std::vector<uint8_t> bytes(kMaskBytesToSearch);
+  for (int64_t begin = 0, end = (tokens + 7) / 8; begin < end; begin += kMaskBytesToSearch) {
+    const int64_t now = std::min(end - begin, kMaskBytesToSearch);
+    file_.read(kMaskHeader + begin, bytes.data(), now);
+    if (std::any_of(bytes.begin(), bytes.begin() + now, [](uint8_t byte) { return byte != 0; })) return true;
+  }
+  return false;
 }
 
 void TokenMask::copy(int64_t first, int64_t count, bool* to) const {

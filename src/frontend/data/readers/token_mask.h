@@ -25,7 +25,7 @@ bool is_mask(const std::filesystem::path& path);
 class TokenMask {
  public:
   /// Opens the mask of a file with `tokens` ids. Throws MissingFile if it cannot be opened, InvalidFile if it is no
-  /// mask, is damaged, or is that of another number of ids.
+  /// mask, is damaged, is that of another number of ids, or has no target.
   TokenMask(const std::filesystem::path& path, int64_t tokens);
 
   /// Writes for `count` ids from `first` on whether each is a target. The range is not checked. Thread-safe. Throws
@@ -33,6 +33,9 @@ class TokenMask {
   void copy(int64_t first, int64_t count, bool* to) const;
 
  private:
+  /// Reads up to the first target.
+  bool has_target(int64_t tokens) const;
+
   RandomAccessFile file_;
 };
 

@@ -14,7 +14,7 @@ struct ColumnLimit {
   IdLimit limit;
 };
 
-[[noreturn]] void refuse(const IdLimit& limit, const FoundInteger& found) {
+[[noreturn]] void refuse_id(const IdLimit& limit, const FoundInteger& found) {
   const std::string text = fmt::format("[ids] '{}' is outside of table '{}', got {} at {}, expected 0 to {}",
                                        limit.column, limit.table, found.value, found.place, limit.rows - 1);
   if (found.is_in_file) throw InvalidFile(text);
@@ -22,8 +22,8 @@ struct ColumnLimit {
 }
 
 void require_within(const IdLimit& limit, const IntegerRange& range) {
-  if (range.least.value < 0) refuse(limit, range.least);
-  if (range.greatest.value >= limit.rows) refuse(limit, range.greatest);
+  if (range.least.value < 0) refuse_id(limit, range.least);
+  if (range.greatest.value >= limit.rows) refuse_id(limit, range.greatest);
 }
 
 class CheckedIds : public SourceView {
@@ -46,7 +46,7 @@ class CheckedIds : public SourceView {
           const auto id = convert<int64_t>(numbers[i]);
           if (id >= 0 && id < one.limit.rows) continue;
           const int64_t index = indices[static_cast<size_t>(i / row.elements())];
-          refuse(one.limit, {.value = id, .place = fmt::format("row {} of epoch {}", index, epoch)});
+          refuse_id(one.limit, {.value = id, .place = fmt::format("row {} of epoch {}", index, epoch)});
         }
       });
     }

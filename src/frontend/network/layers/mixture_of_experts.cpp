@@ -93,7 +93,7 @@ class SharedExperts : public Layer {
   LayerPtr fc_, gate_, projection_;
 };
 
-void check(const MixtureOfExpertsOptions& options) {
+void check_experts(const MixtureOfExpertsOptions& options) {
   const auto refuse = [](std::string_view what, const std::string& got, const std::string& expected) {
     throw InvalidArgument("[experts] {}, got {}, expected {}", what, got, expected);
   };
@@ -129,7 +129,7 @@ MixtureOfExperts::MixtureOfExperts(const MixtureOfExpertsOptions& options, CallL
       router_(std::make_shared<Router>(options, where)),
       experts_(std::make_shared<Experts>(options, where)),
       shared_(options.shared > 0 ? std::make_shared<SharedExperts>(options, where) : nullptr) {
-  check(options);
+  check_experts(options);
 }
 
 Value MixtureOfExperts::construct(Context& context, Value x) {

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-Timeout seconds_of(const char* name, double fallback) {
+Timeout timeout_seconds(const char* name, double fallback) {
   const char* text = std::getenv(name);
   const double seconds = text == nullptr ? fallback : parse_number<double>(text).value_or(-1);
   if (seconds >= 0.5 && seconds <= 1e6) return Timeout(static_cast<int64_t>(seconds * 1000));
@@ -19,7 +19,7 @@ Timeout seconds_of(const char* name, double fallback) {
 
 }  // namespace
 
-Timeout start_timeout() { return seconds_of("PARTITA_START_TIMEOUT", 300); }
-Timeout stall_timeout() { return seconds_of("PARTITA_STALL_TIMEOUT", 30); }
+Timeout start_timeout() { return timeout_seconds("PARTITA_START_TIMEOUT", 300); }
+Timeout stall_timeout() { return timeout_seconds("PARTITA_STALL_TIMEOUT", 30); }
 
 }  // namespace partita

@@ -190,7 +190,7 @@ int64_t sums_bytes(const KernelQuery& query) {
   if (!is_grad(query)) return 0;
   return 2 * rows.size * ranges_of(rows.count) * static_cast<int64_t>(size_of(query.inputs[1].dtype));
 }
-int64_t rooms_bytes(const KernelQuery& query) {
+int64_t row_rooms_bytes(const KernelQuery& query) {
   if (!types_of(query).has_halves()) return 0;
   return kRooms * rows_of(query.inputs[0].shape).size * static_cast<int64_t>(sizeof(float));
 }
@@ -207,7 +207,7 @@ KernelChoice propose_row_norm(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kRowNorm, query, {}, {.operands = {0, d_y}, .results = {0}});
   if (!choice.accepted()) return choice;
   if (query.inputs[0].elements() == 0) return refuse("empty");
-  choice.scratch_bytes = sums_bytes(query) + omp_get_max_threads() * rooms_bytes(query);
+  choice.scratch_bytes = sums_bytes(query) + omp_get_max_threads() * row_rooms_bytes(query);
   return choice;
 }
 
@@ -219,7 +219,7 @@ std::vector<KernelDef> row_norm_kernels() {
                 .propose = propose_row_norm};
   def.mixes_halves = true;
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    const int64_t sums = sums_bytes(query), rooms = rooms_bytes(query);
+    const int64_t sums = sums_bytes(query), rooms = row_rooms_bytes(query);
     PARTITA_CHECK(sums <= choice.scratch_bytes, "{} bytes of scratch, {} asked for", sums, choice.scratch_bytes);
     const int threads = rooms == 0 ? omp_get_max_threads() : threads_within(rooms, choice.scratch_bytes - sums);
     LoopFn fn;
