@@ -52,10 +52,12 @@ skip() {
 }
 evidence() { echo "evidence: $1 | $2"; }  # for a row of the status table, by its own name
 devices() {  # FIELD: count, kind, plugin, pjrt or missing of the device, as doctor has it
-  "$partita" doctor --json | python3 -c '
+  [[ -s $scratch/doctor ]] || "$partita" doctor --json > "$scratch/doctor"
+  python3 -c '
 import json, sys
-device, field = sys.argv[1:]
-print(next(one[field] for one in json.load(sys.stdin)["devices"] if one["name"] in (device, device.split(":")[0])))' "$device" "$1"
+path, device, field = sys.argv[1:]
+print(next(one[field] for one in json.load(open(path))["devices"] if one["name"] in (device, device.split(":")[0])))' \
+    "$scratch/doctor" "$device" "$1"
 }
 train() {  # MODEL [FLAG..]
   "$partita" train "$1" --batch 16 --steps 5 --threads 1 --no-eval "${@:2}"
@@ -201,14 +203,15 @@ run_speed() {
   JOBS=$jobs SMALL=$small PEER=no LIMIT=170 TRACES=$out "$here/steps.sh" "$partita" "$device"
 }
 
-peer() {  # SCRIPT: times the models by it
+peer() {  # SCRIPT MODULE: times the models by it
   [[ $device == cuda* ]] || skip "peers run on GPUs of NVIDIA, got $device"
-  local flags=()
+  local flags=() why
+  why=$("$python" -c "import $2" 2>&1) || skip "${why##*$'\n'}"
   [[ $small == no ]] || flags=(--small)
   "$python" "$here/$1" "${flags[@]}" "gpt2:$(rows_of gpt2 8)" "llama1b:$(rows_of llama1b 4)" "resnet50:$(rows_of resnet50 256)"
 }
-run_torch() { peer torch_steps.py; }
-run_jax() { peer jax_times.py; }
+run_torch() { peer torch_steps.py torch; }
+run_jax() { peer jax_times.py jax; }
 
 run_recompute() {
   local rows=8 fused=''
@@ -227,12 +230,13 @@ counts() {  # numbers of ranks to run on several devices
 }
 
 run_several() {
-  local ranks zero threshold jobs='' failed=0 status launch=() processes=1 gpt=gpt:layers=2,hidden=32,heads=2,seq=16,vocab=32
+  local ranks zero threshold levels="0 1 3" jobs='' failed=0 status launch=() processes=1 gpt=gpt:layers=2,hidden=32,heads=2,seq=16,vocab=32
   local whole=(--dtype f64 --device "$device" --collectives whole) found=() threads="collectives in programs, ranks as threads"
   [[ -n $(counts) ]] || skip "there are not two devices, got $(devices count)"
+  [[ $small == no ]] || levels="0 3"
   start one_rank "$gpt" --dtype f64 --device "$device"
   for ranks in $(counts); do
-    for zero in 0 1 3; do
+    for zero in $levels; do
       threshold=()
       [[ $zero -eq 0 ]] || threshold=(--zero-threshold 0)
       start "${ranks}_ranks_zero_$zero" "$gpt" "${whole[@]}" --ranks "$ranks" --zero "$zero" "${threshold[@]}"
@@ -241,15 +245,18 @@ run_several() {
     done
     [[ $device != cuda* ]] || jobs+="gpt2 $((8 * ranks)) bf16 --ranks $ranks --collectives whole --zero 3 --attention fused"$'\n'
   done
-  start tensor_parallel "$gpt" "${whole[@]}" --ranks 2 --parallel auto --tensor-parallel 2
-  start stages "$gpt" "${whole[@]}" --ranks 2 --stages 2 --micro-batches 4
+  if [[ $small == no ]]; then
+    start tensor_parallel "$gpt" "${whole[@]}" --ranks 2 --parallel auto --tensor-parallel 2
+    start stages "$gpt" "${whole[@]}" --ranks 2 --stages 2 --micro-batches 4
+    found+=(tensor_parallel stages)
+  fi
   if [[ $device != xla:cpu ]]; then  # its plugin does not join the devices of processes
     launch=("$partita" launch -n 2 --)
     start 2_processes "$gpt" "${whole[@]}"
     start 2_processes_zero_3 "$gpt" "${whole[@]}" --zero 3 --zero-threshold 0
   fi
   wait
-  judge "$threads" 1e-9 one_rank "${found[@]}" tensor_parallel stages
+  judge "$threads" 1e-9 one_rank "${found[@]}"
   [[ $device == xla:cpu ]] || judge "the same, ranks as processes" 1e-9 one_rank 2_processes 2_processes_zero_3
   [[ $small == no ]] || jobs=$(head -n 1 <<< "$jobs")
   JOBS=${jobs%$'\n'} SMALL=$small PEER=no LIMIT=100 "$here/steps.sh" "$partita" "$device"
@@ -276,6 +283,7 @@ run_laws() {
   local laws filter='EmissionShapes.*:EmittedIntegers.*:IdOperands.*:Ops/SpecialNumbers.*:Emission.*'
   laws=$(dirname "$partita")/tests/laws_tests
   [[ -x $laws ]] || skip "no $laws; to have it: cmake --preset release -DPARTITA_TESTS=ON"
+  [[ $(devices count) -ge 1 ]] || skip "there is no device: $(devices missing)"
   [[ $small == no ]] || filter='EmittedIntegers.*'
   PARTITA_PJRT_PLUGIN=${PARTITA_PJRT_PLUGIN:-$(devices plugin)} "$laws" --gtest_brief=0 --gtest_filter="$filter" > "$scratch/laws" 2>&1 &
   local process=$! status
