@@ -3,19 +3,21 @@
 #   tools/gpu/equality.sh PARTITA [DEVICE=cuda] [JOBS=8]
 # Prints a line per run, sorted, and exits with 1 if a loss is further from that of one rank of the CPU than 1e-9 in f64
 # or 1e-5 in f32, relative. On GPUs of NVIDIA, losses with fused attention in bf16 are compared with those of composed
-# attention on the same ranks, within 1e-4.
+# attention on the same ranks, within 1e-4. MODELS (one a line) and RANKS replace what is run.
 set -euo pipefail
 partita=$1 device=${2:-cuda} jobs=${3:-8}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
+# shellcheck disable=SC2054  # models have commas
 models=(mlp:hidden=64 lenet resnet18:width=16 gpt:layers=2,hidden=64,heads=2,seq=32
   llama:layers=2,hidden=64,heads=4,kv_heads=2,seq=32 moe:layers=2,hidden=64,heads=2,seq=32)
+[[ -z ${MODELS:-} ]] || mapfile -t models <<< "$MODELS"
 list() {
   for model in "${models[@]}"; do
     for type in f64 f32; do
       printf '%s %s cpu 1\n' "$model" "$type"
-      for ranks in 1 2 4; do printf '%s %s %s %s\n' "$model" "$type" "$device" "$ranks"; done
+      for ranks in ${RANKS:-1 2 4}; do printf '%s %s %s %s\n' "$model" "$type" "$device" "$ranks"; done
     done
     [[ $device == cuda* && $model =~ ^(gpt|llama|moe): ]] || continue
     for type in bf16 fused; do
