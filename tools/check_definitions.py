@@ -20,7 +20,7 @@ NAMESPACE = re.compile(r"(?:^|[\s;}])(?:inline\s+)?namespace(?:\s+([\w:]+))?\s*$
 TYPE = re.compile(r"(?:^|[\s>;}])(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*)?"
                   r"(\w+)(?:\s+final)?\s*(?::(?!:)[^;{}]*)?$")
 SHARED = re.compile(r"\b(?:inline|template|constexpr)\b")
-FUNCTION = re.compile(r"(~?\w+|operator\s*\S+?)\s*(\((?:[^;{}()]|\([^()]*\))*\))(?:\s*(?:const|noexcept|->[^;{}()]*))*\s*$")
+FUNCTION = re.compile(r"(~?\w+|operator\s*\S+?)\s*(\((?:[^()]|\([^()]*\))*\))(?:\s*(?:const|noexcept|->[^;{}()]*))*\s*$")
 CONSTANT = re.compile(r"^\s*(?:inline\s+|static\s+)*(?:constexpr|const)\b")
 CONSTANT_NAME = re.compile(r"\b(k[A-Z]\w*)\s*(?:\[[^\]]*\])?\s*(?==|,|$)")
 UNITED = ("src", "tests")  # folders whose sources are compiled together
@@ -54,7 +54,12 @@ def definitions(text: str) -> list[tuple[str, int]]:
     """Returns each name with its namespaces, "" for anonymous ones, that the file defines, and its line."""
     text = code_of(text)
     found, scopes, start = [], [], 0  # a scope: its name; "" is an anonymous namespace, None no namespace
-    for at in (match.start() for match in re.finditer(r"[{};]", text)):
+    open_brackets = 0  # between brackets, as in default arguments, nothing is defined
+    for at in (match.start() for match in re.finditer(r"[(){};]", text)):
+        if text[at] in "()":
+            open_brackets += 1 if text[at] == "(" else -1
+        if text[at] in "()" or open_brackets > 0:
+            continue
         head, start = text[start:at], at + 1
         namespace = NAMESPACE.search(head) if text[at] == "{" else None
         if text[at] != "}" and not namespace and None not in scopes:

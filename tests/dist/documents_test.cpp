@@ -33,7 +33,7 @@ Array random_begins(uint64_t seed, int64_t rows) {
   return begins;
 }
 
-JobConfig config_of(const std::string& model, int ranks, const PlanOptions& plan = {}) {
+JobConfig documents_config(const std::string& model, int ranks, const PlanOptions& plan = {}) {
   JobConfig config = configured(fmt::format("{},seq={},vocab={}", model, kSeq, kDocumentVocab), {});
   config.training.batch = kDocumentRows;
   config.training.dtype = DType::f64;
@@ -47,7 +47,7 @@ JobConfig config_of(const std::string& model, int ranks, const PlanOptions& plan
 class Documents : public testing::TestWithParam<const char*> {};
 
 TEST_P(Documents, AreComputedAsIfTheyWereAlone) {
-  Model model(config_of(GetParam(), 1), Place{.cores = 2});
+  Model model(documents_config(GetParam(), 1), Place{.cores = 2});
   const Array tokens = random_tokens(1, kDocumentRows, "tokens"), begins = random_begins(2, kDocumentRows);
   const Array packed = model.predict({{"tokens", tokens}, {std::string(kDocumentColumn), begins}}).at(0).second;
   ASSERT_EQ(packed.shape(), (Shape{kDocumentRows, kSeq, kDocumentVocab}));
@@ -86,29 +86,30 @@ std::vector<double> document_losses(const JobConfig& config) {
 }
 
 TEST_P(Documents, TrainAlikeUnderAnyCuts) {
-  const std::vector<double> expected = document_losses(config_of(GetParam(), 1));
+  const std::vector<double> expected = document_losses(documents_config(GetParam(), 1));
   ASSERT_EQ(expected.size(), 4u);
   const auto expect_same = [&](const JobConfig& config, const std::string& what) {
     const std::vector<double> losses = document_losses(config);
     ASSERT_EQ(losses.size(), expected.size()) << what;
     for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-12) << what << ", step " << i;
   };
-  for (const int ranks : {2, 3, 4, 6, 8}) expect_same(config_of(GetParam(), ranks), fmt::format("{} ranks", ranks));
+  for (const int ranks : {2, 3, 4, 6, 8})
+    expect_same(documents_config(GetParam(), ranks), fmt::format("{} ranks", ranks));
   PlanOptions tensor{.parallel = Parallel::automatic}, sequence = tensor, context = tensor, stages;
   tensor.blocks.tensor = 2;
   sequence.blocks = {.tensor = 2, .sequence = true};
   context.blocks.context = 2;
   stages.pipeline.stages = 2;
   stages.micro_batches = 2;
-  expect_same(config_of(GetParam(), 4, tensor), "tensor");
-  expect_same(config_of(GetParam(), 2, sequence), "sequence");
-  expect_same(config_of(GetParam(), 4, stages), "stages");
-  expect_same(config_of(GetParam(), 2, context), "context");
+  expect_same(documents_config(GetParam(), 4, tensor), "tensor");
+  expect_same(documents_config(GetParam(), 2, sequence), "sequence");
+  expect_same(documents_config(GetParam(), 4, stages), "stages");
+  expect_same(documents_config(GetParam(), 2, context), "context");
   PlanOptions both = stages;
   both.parallel = Parallel::automatic;
   both.blocks.tensor = 2;
-  expect_same(config_of(GetParam(), 4, both), "stages and tensor");
-  JobConfig recomputed = config_of(GetParam(), 2);
+  expect_same(documents_config(GetParam(), 4, both), "stages and tensor");
+  JobConfig recomputed = documents_config(GetParam(), 2);
   recomputed.plan.recompute = Recompute::selective;
   expect_same(recomputed, "recomputed");
 }

@@ -31,6 +31,7 @@ PRIVATE = {
     "constexpr double kTable[3] = {1, 2, 3};": ["p::::kTable"],
     "int f(int a, double b = 3) { const int kLocal = 4; return a; }": ["p::::f()"],
     "void g(const std::function<void(int)>& b) { b(1); }": ["p::::g()"],
+    "int f(const Plan& plan = {}, int b = 4) { return b; }": ["p::::f()"],
     "auto h() -> std::vector<int> { return {}; }": ["p::::h()"],
     "TEST(Name, OfATest) { EXPECT_EQ(kRows, 4); }": [],
     "int declared(int a);": [],

@@ -6,7 +6,6 @@ GPT-2 and ResNet-50 are those of tools/xla/jax_steps.py. The Llama has the sizes
 way: parameters in f32, products and activations in bf16, cuDNN's attention. --small takes tiny sizes for GPT-2 and the
 Llama, and --cpu the processor, to try the script out.
 """
-import inspect
 import pathlib
 import sys
 import time
@@ -73,17 +72,9 @@ def step_and_shapes(name, rows):
     ids = jax.ShapeDtypeStruct((rows, SEQ), jnp.int32)
     if name == "llama1b":
         weights = llama_shapes()
-        # How jax_steps.py wants weight decay: a number, or whether each parameter has it.
-        decay = jax.tree.map(lambda _: False, weights) if "decays" in inspect.signature(jax_steps.step_of).parameters else 0
+        decay = jax.tree.map(lambda _: False, weights)
         return jax_steps.step_of(llama_loss, decay, True), (weights, {}, weights, weights, jax_steps.shape(), ids, ids)
-    if hasattr(jax_steps, "step_and_shapes"):
-        return jax_steps.step_and_shapes(options)
-    if name == "gpt2":
-        weights, ids = jax_steps.gpt_shapes(), jax.ShapeDtypeStruct((rows, jax_steps.SEQ), jnp.int32)
-        return jax_steps.step_of(jax_steps.gpt_loss, 0.1, True), (weights, {}, weights, weights, jax_steps.shape(), ids, ids)
-    (weights, running), ids = jax_steps.resnet_shapes(), jax.ShapeDtypeStruct((rows,), jnp.int32)
-    batch = jax_steps.shape(rows, 224, 224, 3), ids
-    return jax_steps.step_of(jax_steps.resnet_loss, 0, False), (weights, running, weights, weights, jax_steps.shape(), *batch)
+    return jax_steps.step_and_shapes(options)
 
 
 def fill(shapes):
