@@ -20,8 +20,8 @@ NAMESPACE = re.compile(r"(?:^|[\s;}])(?:inline\s+)?namespace(?:\s+([\w:]+))?\s*$
 TYPE = re.compile(r"(?:^|[\s>;}])(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*)?"
                   r"(\w+)(?:\s+final)?\s*(?::(?!:)[^;{}]*)?$")
 SHARED = re.compile(r"\b(?:inline|template|constexpr)\b")
-FUNCTION = re.compile(r"(~?\w+|operator\s*\S+?)\s*(\((?:[^()]|\([^()]*\))*\))(?:\s*(?:const|noexcept|->[^;{}()]*))*\s*$")
-CONSTANT = re.compile(r"^\s*(?:inline\s+|static\s+)*(?:constexpr|const)\b")
+FUNCTION = re.compile(r"(~?\w+|operator\s*\S+?)\s*(\((?:[^()]|\([^()]*\))*\))(?:\s*(?:const|noexcept(?:\([^()]*\))?|->[^;{}()]*))*\s*$")
+CONSTANT = re.compile(r"^\s*(?:\[\[[^\]]*\]\]\s*|inline\s+|static\s+)*(?:constexpr|const)\b")
 CONSTANT_NAME = re.compile(r"\b(k[A-Z]\w*)\s*(?:\[[^\]]*\])?\s*(?==|,|$)")
 UNITED = ("src", "tests")  # folders whose sources are compiled together
 
@@ -31,8 +31,10 @@ def code_of(text: str) -> str:
     return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
-def without_defaults(parameters: str) -> str:
-    return re.sub(r"\s*=[^,)]*", "", " ".join(parameters.split()))
+def types_of(parameters: str) -> str:
+    """The parameters without their names and defaults, which make no other function."""
+    without_defaults = re.sub(r"\s*=[^,)]*", "", " ".join(parameters.split()))
+    return re.sub(r"(?<=[\w>&*\]])( |(?<=[&*]) ?)(?!const\b)\w+(?=[,)])", "", without_defaults)
 
 
 def kept_names(head: str, end: str, is_private: bool) -> list[str]:
@@ -47,7 +49,7 @@ def kept_names(head: str, end: str, is_private: bool) -> list[str]:
     function = FUNCTION.search(head)
     if not function or function.group(1).startswith("TEST") or not (is_private or SHARED.search(head)):
         return []
-    return [function.group(1) + ("()" if is_private else without_defaults(function.group(2)))]
+    return [function.group(1) + ("()" if is_private else types_of(function.group(2)))]
 
 
 def definitions(text: str) -> list[tuple[str, int]]:
@@ -69,6 +71,8 @@ def definitions(text: str) -> list[tuple[str, int]]:
             scopes.pop()
         elif text[at] == "{":
             scopes.append((namespace.group(1) or "") if namespace else None)
+    if open_brackets or scopes:
+        raise ValueError("brackets that do not balance, so that names cannot be found")
     return found
 
 
@@ -88,7 +92,12 @@ def main(given: list[str]) -> int:
     places: dict[str, list[str]] = {}
     for path in paths:
         shown = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
-        for name, line in definitions(path.read_text()):
+        try:
+            found = definitions(path.read_text())
+        except ValueError as error:
+            print(f"{shown}: {error}, expected balanced ones in each file")
+            return 1
+        for name, line in found:
             places.setdefault(reach_of(name, shown), []).append(f"{shown}:{line}")
     if not given and len(places) < 1000:
         print(f"definitions: found only {len(places)} names, expected at least 1000")

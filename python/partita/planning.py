@@ -38,7 +38,7 @@ def plan(
     `target`: a chip for which `partita compile` compiles programs ("h100:4"), in place of a cluster; its plan is one of
     Partita's own programs. `check`: compiles the programs of the rank that needs the most memory, which needs the
     plugin of the devices, and searches on until they fit. Their `collectives` are "cut", by the host, or "whole", by
-    the device; their `attention` is "composed", with its scores in memory, or "fused", by cuDNN ("auto": as to train).
+    the device; their `attention` is "composed", with its scores in memory, or "fused", by cuDNN. "auto": as to train.
 
     `ranks`: plans for a part of the cluster. `pins`: values that are fixed ("tensor=8,recompute=none"). `fixed`: the
     whole configuration, which is priced as it is. `batch`: rows of the global batch. `dtype`: type of activations and

@@ -8,8 +8,8 @@
 namespace partita {
 
 // No mode is proven yet. One becomes so together with the table of docs/guide/accelerators.md, when
-// tools/gpu/first_hour.sh passed. Before `whole` does, what it refuses (uneven shards, ranks that share a device) has
-// to be known here, so that auto takes cut for it.
+// tools/gpu/first_hour.sh has passed. Before `whole` does, what it refuses (uneven shards, ranks that share a device)
+// has to be known here, so that auto takes cut for it.
 ProvenModes proven_modes(std::string_view /*kind*/) { return {}; }
 
 AcceleratorModes choose_modes(const RanksConfig& ranks, const ProvenModes& proven) {

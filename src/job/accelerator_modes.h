@@ -24,6 +24,11 @@ struct AcceleratorModes {
   bool operator==(const AcceleratorModes&) const = default;
 };
 
+/// Modes that a configuration leaves to `auto`.
+struct OpenModes {
+  bool collectives = false, attention = false;
+};
+
 /// Whether the faster modes ran on hardware of a kind, with results that were compared. The table of the guide to
 /// accelerators says the same.
 struct ProvenModes {

@@ -312,10 +312,10 @@ void add_ranks(List& list) {
   list.add(
       "collectives", "collectives", Effect::placement, PARTITA_FIELD(ranks.collectives),
       "Where programs of accelerators communicate. cut: the host, between programs; whole: the devices, in programs "
-      "that ranks with a device each start together; auto: whole where that has run on such devices, else cut");
+      "that ranks with a device each start together; auto: whole where it is proven on such hardware, else cut");
   list.add("attention", "attention", Effect::placement, PARTITA_FIELD(ranks.attention),
            "How attention is computed on GPUs of NVIDIA. composed: by products and a softmax; fused: by cuDNN from 16 "
-           "bits, which has not run yet; auto: fused where that has run on such GPUs, else composed");
+           "bits, which has not run yet; auto: fused where it is proven on such hardware, else composed");
   list.add("device_memory", "device-memory", Effect::placement, PARTITA_FIELD(ranks.device_memory),
            "Share of the memory of a GPU (cuda, rocm) that a process takes, at most", {0.01, 1});
   list.add("deterministic", "deterministic", Effect::placement, PARTITA_FIELD(ranks.deterministic),

@@ -321,7 +321,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     std::string warning = ignored_annotations(program.graph, program.stages.front().plan.mesh, config.plan.options);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }
-  if (training && request.last == Stage::schedule && choose_modes(config.ranks).attention == AttentionMode::fused) {
+  if (training && request.last == Stage::schedule && config.ranks.attention == AttentionChoice::fused) {
     std::string warning = warning_of_composed(program);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }

@@ -12,7 +12,8 @@ struct RankOptions {
   KernelSet kernels = KernelSet::fast;
   std::string device = "cpu";  // DeviceOptions::name
   CollectiveMode collectives = CollectiveMode::cut;
-  SlowerModes left_open{};  // whether the configuration chose neither mode of collectives, nor one of attention
+  AttentionMode attention = AttentionMode::composed;
+  OpenModes left_open{};
   bool deterministic = false;
   double device_memory = kDeviceMemory;
 };
@@ -22,6 +23,7 @@ inline RankOptions rank_options_of(const RanksConfig& config) {
           .kernels = config.kernels,
           .device = config.device,
           .collectives = choose_modes(config).collectives,
+          .attention = choose_modes(config).attention,
           .left_open = {.collectives = config.collectives == CollectiveChoice::automatic,
                         .attention = config.attention == AttentionChoice::automatic},
           .deterministic = config.deterministic,

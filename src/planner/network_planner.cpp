@@ -271,8 +271,8 @@ CompiledMemory NetworkPlanner::compiled_by_plugin(const PricedPlan& plan, size_t
   job.ranks.attention = request_.attention;
   const CollectiveMode mode = choose_modes(job.ranks).collectives;
   const Program program = program_of(plan, std::move(job));
-  const CompiledJob made = compiler_->compile(
-      program, {.mode = mode, .ranks = {program.pipeline.groups[group].first}}, plan.model);
+  const CompiledJob made =
+      compiler_->compile(program, {.mode = mode, .ranks = {program.pipeline.groups[group].first}}, plan.model);
   const CompiledProgram& peak = made.programs.at(made.peak());
   return {.compiler = fmt::format("{}, PJRT {}", made.target.chip, made.plugin),
           .states = static_cast<double>(peak.program.held.states),

@@ -36,8 +36,8 @@ struct PlanRequest {
   bool check = false;
   CollectiveChoice collectives = CollectiveChoice::automatic;  // mode of the programs that are compiled
   AttentionChoice attention = AttentionChoice::automatic;      // their attention
-  bool tf32 = true;                                   // whether products of f32 may use TF32 where devices have it
-  std::string where = "plan";                         // text in brackets of messages about ranks and configurations
+  bool tf32 = true;            // whether products of f32 may use TF32 where devices have it
+  std::string where = "plan";  // text in brackets of messages about ranks and configurations
 };
 
 /// Largest `PlanRequest::memory`: 1e9 GiB.

@@ -99,12 +99,11 @@ TEST_F(OwnDevice, GoesOnInTheMiddleOfAnEpoch) {
   EXPECT_EQ(last, std::vector<std::string>(all.begin() + 7, all.end()));
 }
 
-TEST_F(OwnDevice, SaysOnceThatRanksCommunicateThroughTheHost) {
+TEST_F(OwnDevice, NamesTheFasterModesOnce) {
   const TempDir folder;
   const std::string weights = folder.path() / "w.safetensors";
   const OwnWords train{"train", "mlp:hidden=8", "--steps", "1", "--ranks", "2", "--save", weights};
-  const std::string note =
-      "[collectives] ranks with a device each communicate through the host, got --collectives cut on 2 ranks";
+  const std::string note = "[device] auto takes what has run on cuda, got --collectives cut, expected the same, or ";
   const auto notes = [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.exit_code, 0);
     return std::count_if(outcome.warnings.begin(), outcome.warnings.end(),
@@ -112,6 +111,9 @@ TEST_F(OwnDevice, SaysOnceThatRanksCommunicateThroughTheHost) {
   };
   EXPECT_EQ(notes(run(train, "cuda")), 1);
   EXPECT_EQ(notes(run(train, "cuda", /*devices=*/1)), 0) << "they share one";
+  OwnWords cut = train;
+  cut.insert(cut.end(), {"--collectives", "cut"});
+  EXPECT_EQ(notes(run(cut, "cuda")), 0) << "it was asked for";
   EXPECT_EQ(notes(run(train, "xla:cpu")), 0);
   EXPECT_EQ(notes(run({"eval", "mlp:hidden=8", "--ranks", "2", "--load", weights}, "cuda")), 0);
 }

@@ -143,7 +143,7 @@ TEST(StagesInWholeMode, CutProgramsOnlyWhereTheyCommunicate) {
         const std::vector<Segment> all = segmenter.segments(borders_of(program.pipeline, program.stages, stage));
         const auto repeated = std::ranges::count_if(
             all, [&](const Segment& segment) { return repeats(one.schedule.section_of(segment.begin)); });
-        EXPECT_LE(repeated, 2) << "level " << level << ", clipping " << clip << ", stage " << stage;
+        EXPECT_EQ(repeated, 2) << "level " << level << ", clipping " << clip << ", stage " << stage;
         EXPECT_LE(all.size(), static_cast<size_t>(repeated) + 5) << "level " << level << ", clipping " << clip;
       }
     }

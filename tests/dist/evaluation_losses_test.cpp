@@ -57,7 +57,7 @@ Network network_of(const std::vector<Formula>& formulas, int64_t rows_alone = 0)
   return {"formulas", forward, loss};
 }
 
-JobConfig losses_config(int ranks, int64_t batch, DType dtype = DType::f64, int stages = 1) {
+JobConfig evaluation_config(int ranks, int64_t batch, DType dtype = DType::f64, int stages = 1) {
   return {.training = {.batch = 12, .epochs = 1, .dtype = dtype},
           .optimizer = {.kind = OptimizerKind::sgd},
           .schedule = {.learning_rate = 0.01},
@@ -90,11 +90,11 @@ TEST(EvaluatedLosses, WeightedMeansAreOverAllRows) {
   const Network network = network_of({weighted_loss});
   for (const int64_t count : {12, 37}) {
     const DatasetPtr rows = weighted_rows(count, DType::f64);
-    const Metrics expected = evaluated(network, losses_config(1, count), rows);
+    const Metrics expected = evaluated(network, evaluation_config(1, count), rows);
     for (const int ranks : {1, 2, 3, 4, 6, 8}) {
       for (const int64_t batch : {1, 3, 4, 5, 12, 36}) {
         SCOPED_TRACE(fmt::format("{} rows, {} ranks, batch {}", count, ranks, batch));
-        const Metrics got = evaluated(network, losses_config(ranks, batch), rows);
+        const Metrics got = evaluated(network, evaluation_config(ranks, batch), rows);
         EXPECT_NEAR(got.loss, expected.loss, 1e-12);
         EXPECT_EQ(got.correct, expected.correct);
       }
@@ -113,17 +113,17 @@ TEST(EvaluatedLosses, IgnoredSamplesCountForNothing) {
   int64_t left = 0;
   for (int64_t i = 0; i < rows->size(); ++i) left += random_below(6, static_cast<uint64_t>(i) << 8, 0, kClasses) != 3;
   ASSERT_LT(left, 50);
-  const Metrics expected = evaluated(network, losses_config(1, 50), rows);
+  const Metrics expected = evaluated(network, evaluation_config(1, 50), rows);
   EXPECT_EQ(expected.samples, left);
-  const Metrics all = evaluated(network_of({mean_loss}), losses_config(1, 50), rows);
+  const Metrics all = evaluated(network_of({mean_loss}), evaluation_config(1, 50), rows);
   EXPECT_EQ(all.samples, 50);
   EXPECT_NEAR(all.loss, expected.others.at(0).second, 1e-12);
   for (const int ranks : {1, 3, 4}) {
     for (const int64_t batch : {4, 7, 50}) {
       SCOPED_TRACE(fmt::format("{} ranks, batch {}", ranks, batch));
-      expect_same(evaluated(network, losses_config(ranks, batch), rows), expected, 1e-12);
+      expect_same(evaluated(network, evaluation_config(ranks, batch), rows), expected, 1e-12);
       // A class that the configuration names is left out of the counts, not of scalars that do not leave it out.
-      JobConfig config = losses_config(ranks, batch);
+      JobConfig config = evaluation_config(ranks, batch);
       config.training.ignore_index = kIgnoredLabel;
       const Metrics counted = evaluated(network_of({mean_loss}), config, rows);
       EXPECT_EQ(counted.samples, left);
@@ -187,14 +187,14 @@ TEST(EvaluatedLosses, RandomFormulasAreThoseOfOneBatch) {
     const int64_t count = 2 + pick(0, 50);
     const Network network = network_of({random_formula(kKey, 3 * i), random_formula(kKey, 3 * i + 1), weighted_loss});
     const DatasetPtr rows = weighted_rows(count, dtype, kKey + i);
-    const Metrics expected = evaluated(network, losses_config(1, count, dtype), rows);
+    const Metrics expected = evaluated(network, evaluation_config(1, count, dtype), rows);
     for (uint64_t k = 0; k < 3; ++k) {
       const int ranks = kRanks[static_cast<size_t>(pick(1 + 3 * k, 6))];
       const int64_t batch = 1 + pick(2 + 3 * k, count);
       const int stages = ranks > 1 && pick(3 + 3 * k, 3) == 0 ? 2 : 1;
       SCOPED_TRACE(fmt::format("case {}, {} {} rows, batch {}, {} ranks, {} stages", i, count, name_of(dtype), batch,
                                ranks, stages));
-      expect_same(evaluated(network, losses_config(ranks, batch, dtype, stages), rows), expected,
+      expect_same(evaluated(network, evaluation_config(ranks, batch, dtype, stages), rows), expected,
                   dtype == DType::f64 ? 1e-12 : 1e-6);
       if (HasFailure()) return;
     }
@@ -208,14 +208,14 @@ TEST(EvaluatedLosses, BatchesOfAFixedSizeAreRepeated) {
                                         return reduce_mean(square(sub(one, reduce_mean(one))));
                                       }};
   const DatasetPtr rows = weighted_rows(18, DType::f64);
-  const Metrics expected = evaluated(network_of(formulas), losses_config(1, 18), rows);
+  const Metrics expected = evaluated(network_of(formulas), evaluation_config(1, 18), rows);
   for (const int ranks : {1, 2, 3}) {
-    expect_same(evaluated(network_of(formulas, 6), losses_config(ranks, 6), rows), expected, 1e-12);
-    JobConfig config = losses_config(ranks, /*batch=*/0);
+    expect_same(evaluated(network_of(formulas, 6), evaluation_config(ranks, 6), rows), expected, 1e-12);
+    JobConfig config = evaluation_config(ranks, /*batch=*/0);
     config.training.batch = 6;
     expect_same(evaluated(network_of(formulas, 6), config, rows), expected, 1e-12);
   }
-  EXPECT_THROW(evaluated(network_of(formulas, 5), losses_config(1, 5), rows), InvalidArgument);
+  EXPECT_THROW(evaluated(network_of(formulas, 5), evaluation_config(1, 5), rows), InvalidArgument);
 }
 
 // A validation, what early stopping watches, and an evaluation under the ranks and micro-batches of a training.
@@ -224,7 +224,7 @@ TEST(EvaluatedLosses, AreTheSameWithinATraining) {
   const DatasetPtr rows = weighted_rows(24, DType::f64), test = weighted_rows(37, DType::f64, 9);
   for (const auto& [ranks, stages, micro_batches] : {std::tuple{1, 1, 1}, {3, 1, 2}, {4, 2, 3}, {2, 2, 1}}) {
     SCOPED_TRACE(fmt::format("{} ranks, {} stages, {} micro-batches", ranks, stages, micro_batches));
-    JobConfig config = losses_config(ranks, 0, DType::f64, stages);
+    JobConfig config = evaluation_config(ranks, 0, DType::f64, stages);
     config.plan.options.micro_batches = micro_batches;
     std::optional<Metrics> validation;
     double watched = 0;
@@ -237,7 +237,7 @@ TEST(EvaluatedLosses, AreTheSameWithinATraining) {
     std::string said;
     model.on_program([&](const std::string& text) { said += text; });
     model.train(rows, {.epochs = 2, .validation = test, .callbacks = {&keep, &stopping}});
-    Model alone(network, losses_config(1, 37), Place{.cores = 1});
+    Model alone(network, evaluation_config(1, 37), Place{.cores = 1});
     alone.assign(model.states());
     const Metrics expected = alone.eval(test);
     ASSERT_TRUE(validation.has_value());
@@ -252,13 +252,13 @@ TEST(EvaluatedLosses, AreTheSameWithinATraining) {
 TEST(EvaluatedLosses, WhatNeedsAllRowsAtOnceIsRefused) {
   const Network network = network_of({[](const Rows& rows) { return reduce_mean(cumsum(row_losses(rows), 0)); }});
   const DatasetPtr rows = weighted_rows(14, DType::f64);
-  const double expected = evaluated(network, losses_config(1, 14), rows).loss;
+  const double expected = evaluated(network, evaluation_config(1, 14), rows).loss;
   EXPECT_GT(expected, 0);
   for (const int ranks : {1, 3}) {
-    EXPECT_NEAR(evaluated(network, losses_config(ranks, 20), rows).loss, expected, 1e-12);
-    EXPECT_NEAR(evaluated(network, losses_config(ranks, 0), rows).loss, expected, 1e-12);
+    EXPECT_NEAR(evaluated(network, evaluation_config(ranks, 20), rows).loss, expected, 1e-12);
+    EXPECT_NEAR(evaluated(network, evaluation_config(ranks, 0), rows).loss, expected, 1e-12);
     try {
-      evaluated(network, losses_config(ranks, 6), rows);
+      evaluated(network, evaluation_config(ranks, 6), rows);
       FAIL() << "not refused";
     } catch (const InvalidArgument& error) {
       const std::string what = error.what();

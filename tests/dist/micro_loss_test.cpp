@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLossRows = 48, kLossBatch = 24;
 
-DatasetPtr random_loss_rows() {
+DatasetPtr random_features() {
   const std::vector<Column> columns{{"x", {DType::f64, {7}}}, {"label", {DType::i32, {}}}};
   return generated_rows(columns, kLossRows, [](int64_t, int64_t index, std::span<const Tensor> row) {
     for (int64_t i = 0; i < 7; ++i) row[0].as<double>()[i] = random_normal(31, static_cast<uint64_t>(index * 7 + i), 0);
@@ -43,7 +43,7 @@ Trained train_summed(MicroLoss micro_loss, int64_t micro_batches, double rate, O
   Trained trained;
   LambdaCallback keep;
   keep.step_end = [&](const StepInfo& info) { trained.losses.push_back(info.loss); };
-  model.train(random_loss_rows(), {.callbacks = {&keep}});
+  model.train(random_features(), {.callbacks = {&keep}});
   model.save(path);
   trained.weights = load_weights(path);
   return trained;

@@ -28,7 +28,7 @@ JobResult run_under(Job job, int ranks, PlanOptions options) {
   return run_job(job);
 }
 
-void expect_mode_of_one_rank(const Job& job, const std::vector<int>& ranks, const PlanOptions& options) {
+void expect_same_as_one_rank(const Job& job, const std::vector<int>& ranks, const PlanOptions& options) {
   const JobResult oracle = interpret_job(job);
   for (int count : ranks) {
     if (!can_run(count)) continue;
@@ -48,34 +48,34 @@ const std::string kModesGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dro
 
 TEST(Modes, SemiCutsTheBatchAroundAnnotations) {
   const Job job = job_of("mlp:hidden=12,dropout=0.2", kImage, 12, {"net/fc1/matmul=((2,1),(3,1))"});
-  expect_mode_of_one_rank(job, {6}, {.parallel = Parallel::semi});
-  expect_mode_of_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()});
-  expect_mode_of_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((3,1,2,1),(2))")});
+  expect_same_as_one_rank(job, {6}, {.parallel = Parallel::semi});
+  expect_same_as_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()});
+  expect_same_as_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((3,1,2,1),(2))")});
 }
 
 TEST(Modes, AutoSpreadsAnnotations) {
-  expect_mode_of_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {2, 4, 6, 8},
+  expect_same_as_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {2, 4, 6, 8},
                           {.parallel = Parallel::automatic});
-  expect_mode_of_one_rank(job_of("mlp:hidden=12", kImage, 12, {}), {1, 3, 4, 8}, {.parallel = Parallel::automatic});
-  expect_mode_of_one_rank(job_of("lenet", {1, 28, 28}, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {4, 6},
+  expect_same_as_one_rank(job_of("mlp:hidden=12", kImage, 12, {}), {1, 3, 4, 8}, {.parallel = Parallel::automatic});
+  expect_same_as_one_rank(job_of("lenet", {1, 28, 28}, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {4, 6},
                           {.parallel = Parallel::automatic});
 }
 
 TEST(Modes, HybridTakesUnevenBatches) {
-  expect_mode_of_one_rank(job_of("mlp:hidden=12", kImage, 16, {}), {3, 6}, {.parallel = Parallel::hybrid});
+  expect_same_as_one_rank(job_of("mlp:hidden=12", kImage, 16, {}), {3, 6}, {.parallel = Parallel::hybrid});
 }
 
 TEST(Modes, AListPlacesTheRanks) {
   const std::string layout = "net/fc1/matmul=[dp=2,mp=3,ranks=(5,0,3,1,4,2)]((dp,mp),(None,mp))";
   const Job job = job_of("mlp:hidden=12", kImage, 12, {layout});
-  expect_mode_of_one_rank(job, {6}, {.parallel = Parallel::automatic});
-  expect_mode_of_one_rank(job, {6}, {.parallel = Parallel::semi});
+  expect_same_as_one_rank(job, {6}, {.parallel = Parallel::automatic});
+  expect_same_as_one_rank(job, {6}, {.parallel = Parallel::semi});
   EXPECT_EQ(make_mesh(job.forward, 6, {.parallel = Parallel::automatic}).group(3, {1}), (std::vector<int>{5, 0, 3}));
 }
 
 TEST(Modes, UnevenSizesAreExact) {
   // 12 hidden units on 8 ranks, 10 classes on 4.
-  expect_mode_of_one_rank(
+  expect_same_as_one_rank(
       job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(8,1))", "net/fc3/matmul=((2,1),(4,1))"}), {8},
       {.parallel = Parallel::automatic});
 }
@@ -83,9 +83,9 @@ TEST(Modes, UnevenSizesAreExact) {
 TEST(Modes, ImagesCutByHeightAndWidth) {
   if (!can_run(6)) GTEST_SKIP() << "too few processes";
   const std::string convolution = "*conv1/conv2d=((1,1,2,1),(1,1,1,1))", pool = "*pool1/max_pool=((1,1,2,3))";
-  expect_mode_of_one_rank(job_of("lenet", {1, 28, 28}, 6, {convolution, pool}), {6}, {.parallel = Parallel::semi});
+  expect_same_as_one_rank(job_of("lenet", {1, 28, 28}, 6, {convolution, pool}), {6}, {.parallel = Parallel::semi});
   const std::string uneven = "*conv1/conv2d=((1,1,3,2),(1,1,1,1))";
-  expect_mode_of_one_rank(job_of("lenet", {1, 28, 28}, 6, {uneven}), {6}, {.parallel = Parallel::automatic});
+  expect_same_as_one_rank(job_of("lenet", {1, 28, 28}, 6, {uneven}), {6}, {.parallel = Parallel::automatic});
   const Job job = job_of("lenet", {1, 28, 28}, 6, {uneven});
   const JobResult result = run_under(job, 6, {.parallel = Parallel::automatic});
   const auto& nodes = result.program.local().graph.nodes;
@@ -108,8 +108,8 @@ TEST(Modes, FastKernelsUnderWindows) {
 
 TEST(Modes, NamedLayouts) {
   const std::string annotation = "net/fc1/matmul=[dp=2,mp=3]((dp,None),(mp,None))";
-  expect_mode_of_one_rank(job_of("mlp:hidden=12", kImage, 12, {annotation}), {6}, {.parallel = Parallel::semi});
-  expect_mode_of_one_rank(job_of("mlp:hidden=12", kImage, 12, {annotation}), {6}, {.parallel = Parallel::automatic});
+  expect_same_as_one_rank(job_of("mlp:hidden=12", kImage, 12, {annotation}), {6}, {.parallel = Parallel::semi});
+  expect_same_as_one_rank(job_of("mlp:hidden=12", kImage, 12, {annotation}), {6}, {.parallel = Parallel::automatic});
 }
 
 TEST(Modes, HybridSplitsLayerwiseParameters) {
@@ -117,7 +117,7 @@ TEST(Modes, HybridSplitsLayerwiseParameters) {
   for (State& state : job.forward.states) {
     if (job.forward.values[state.entry].name == "fc2.weight") state.layerwise = 0;
   }
-  expect_mode_of_one_rank(job, {2, 3, 4, 6, 8}, {.parallel = Parallel::hybrid});
+  expect_same_as_one_rank(job, {2, 3, 4, 6, 8}, {.parallel = Parallel::hybrid});
   const JobResult result = run_under(job, 4, {.parallel = Parallel::hybrid});
   const LocalGraph& local = result.program.local();
   for (const State& state : local.graph.states) {
@@ -144,7 +144,7 @@ std::map<std::string, int> forward_collectives(const LocalGraph& local) {
 TEST(Modes, OneAnnotationMakesAMegatronBlock) {
   for (const char* annotation : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
     const Job job = job_of(kModesGpt, {}, 4, {annotation});
-    expect_mode_of_one_rank(job, {4},
+    expect_same_as_one_rank(job, {4},
                             {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
     const JobResult result =
         run_under(job, 4, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
@@ -162,15 +162,15 @@ TEST(Modes, LlamaUnderAnnotations) {
                    "net/h/*/attn/attention=((2,1," + std::to_string(parts) + "),(2,1,2),(2,1,2))"});
   };
   for (const Parallel mode : {Parallel::semi, Parallel::automatic}) {
-    expect_mode_of_one_rank(annotated(2), {4}, {.parallel = mode});
-    expect_mode_of_one_rank(annotated(4), {8}, {.parallel = mode});
+    expect_same_as_one_rank(annotated(2), {4}, {.parallel = mode});
+    expect_same_as_one_rank(annotated(4), {8}, {.parallel = mode});
   }
 }
 
 TEST(Modes, OneAnnotationSplitsEveryBlockOfLlama) {
   const Job job = job_of(kModesLlama, {}, 4, {"net/h/0/attn/q/matmul=((2,1,1),(2,1))"});
   const PlanOptions options{.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")};
-  expect_mode_of_one_rank(job, {4}, options);
+  expect_same_as_one_rank(job, {4}, options);
   EXPECT_EQ(forward_collectives(run_under(job, 4, options).program.local()),
             (std::map<std::string, int>{{"all_reduce", 4}}));
 }
@@ -179,7 +179,7 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
   if (!can_run(8)) GTEST_SKIP() << "too few processes";
   Job job = model_job("quickstart", {.image = {32}, .batch = 16, .steps = 20, .learning_rate = 0.2});
   const PlanOptions options{.parallel = Parallel::automatic};
-  expect_mode_of_one_rank(job, {8}, options);
+  expect_same_as_one_rank(job, {8}, options);
   const JobResult result = run_under(job, 8, options);
   const Program& program = result.program;
   std::map<std::string, std::string> strategies;

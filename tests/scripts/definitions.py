@@ -17,9 +17,9 @@ KEPT = {  # a definition, and its name for the linker
     "struct alignas(64) Row { int a; };": "p::Row",
     "class [[nodiscard]] Result {};": "p::Result",
     "template <class T>\nstruct Box { T value; };": "p::Box",
-    "/// Returns a {.\ninline int f(int a, const char* b) { return b[a] == '}'; }": "p::f(int a, const char* b)",
-    "template <class T> T g(T x) { return x; }": "p::g(T x)",
-    "constexpr int h(int x) { return x; }": "p::h(int x)",
+    "/// Returns a {.\ninline int f(int a, const char* b) { return b[a] == '}'; }": "p::f(int, const char*)",
+    "template <class T> T g(T x) { return x; }": "p::g(T)",
+    "constexpr int h(int x) { return x; }": "p::h(int)",
     "namespace deep { struct A {}; }": "p::deep::A",
     "#define OPEN {\nstruct A {};": "p::A",
     "inline std::string text() { return R\"(}{)\"; }": "p::text()",
@@ -32,6 +32,8 @@ PRIVATE = {
     "int f(int a, double b = 3) { const int kLocal = 4; return a; }": ["p::::f()"],
     "void g(const std::function<void(int)>& b) { b(1); }": ["p::::g()"],
     "int f(const Plan& plan = {}, int b = 4) { return b; }": ["p::::f()"],
+    "void f() noexcept(true) {}": ["p::::f()"],
+    "[[maybe_unused]] constexpr int kA = 1;": ["p::::kA"],
     "auto h() -> std::vector<int> { return {}; }": ["p::::h()"],
     "TEST(Name, OfATest) { EXPECT_EQ(kRows, 4); }": [],
     "int declared(int a);": [],
@@ -92,6 +94,10 @@ class Definitions(unittest.TestCase):
         self.assertEqual(self.run_on(one, "namespace q {\nclass Watch {};\n}\n")[0], 0)
         self.assertEqual(self.run_on(one, "namespace p {\nnamespace {\nclass Watch {};\n}\n}\n")[0], 0)
         self.assertEqual(self.run_on("inline void f(int) {}", "inline void f(double) {}")[0], 0)
+        self.assertEqual(self.run_on("inline void f(int a) {}", "inline void f(int b = 3) {}")[0], 1)
+        code, text = self.run_on("#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n}\n")
+        self.assertEqual(code, 1)
+        self.assertIn("0.h: brackets that do not balance", text)
 
 
 if __name__ == "__main__":

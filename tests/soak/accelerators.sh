@@ -50,15 +50,15 @@ list() {
 
 # run MODEL TYPE MODE RANKS: writes the weights to a file of that name. Modes cpu and even are the CPU's, with 13 and 16 rows.
 run() {
-  local name="$folder/$1 $2 $3 $4" rows=(--batch 13 --parallel hybrid) where=(--device "$device") start=() ranks=(--ranks "$4")
+  local name="$folder/$1 $2 $3 $4" rows=(--batch 13 --parallel hybrid) where=(--device "$device" --collectives cut) start=() ranks=(--ranks "$4")
   case $3 in
     cpu) where=() ;;
     even) where=() rows=(--batch 16) ;;
-    whole) where+=(--collectives whole) rows=(--batch 16) ;;
+    whole) where=(--device "$device" --collectives whole) rows=(--batch 16) ;;
     processes) start=("$partita" launch -n "$4" --) ranks=() ;;
     joined)
       start=(env "PARTITA_JOINED_PLUGIN=$PARTITA_PJRT_PLUGIN" "PARTITA_PJRT_PLUGIN=$joined" "$partita" launch -n "$4" --)
-      where+=(--collectives whole) rows=(--batch 16) ranks=()
+      where=(--device "$device" --collectives whole) rows=(--batch 16) ranks=()
       ;;
   esac
   "${start[@]}" "$partita" train "$1" --dtype "$2" "${where[@]}" "${rows[@]}" "${ranks[@]}" --steps 5 --threads 1 --no-eval \

@@ -28,7 +28,7 @@ list() {
 
 run() {  # MODEL TYPE DEVICE RANKS: writes the last loss to a file of that name
   local loss type=(--dtype "$2") steps=5
-  [[ $2 != bf16 ]] || type=(--precision bf16) steps=20
+  [[ $2 != bf16 ]] || type=(--precision bf16 --attention composed) steps=20
   [[ $2 != fused ]] || type=(--precision bf16 --attention fused) steps=20
   loss=$("$partita" train "$1" "${type[@]}" --device "$3" --ranks "$4" --steps "$steps" --batch 12 --threads 1 --no-eval --batch-norm global \
     2> "$folder/$1 $2 $3 $4.err" | grep -o 'loss is .*' | cut -d' ' -f3) || true

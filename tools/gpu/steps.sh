@@ -46,14 +46,15 @@ END
 }
 
 time_steps() {  # NAME ROWS PRECISION [FLAG...]
-  local begin out code=71 rows=$2 traced=() found
+  local begin out code=71 rows=$2 traced=() modes=() found
   begin=$(date +%s)
+  [[ " ${*:4} " == *" --attention "* ]] || modes=(--attention composed)
   while [[ $code -eq 71 && $rows -ge 1 ]]; do
     rm -f "$folder"/{log,memory}
     [[ -z ${TRACES:-} ]] || traced=(--trace "$TRACES/$(tr -c 'a-zA-Z0-9_\n' _ <<< "$1 $rows ${*:3}").json")
     sample_memory
     out=$(timeout --foreground "${LIMIT:-240}" "$partita" train "${models[$1]}" --batch "$rows" --precision "$3" --device "$device" \
-      --steps 20 --no-eval --log "$folder/log" "${traced[@]}" "${@:4}" 2>&1)
+      --steps 20 --no-eval --log "$folder/log" "${traced[@]}" "${modes[@]}" "${@:4}" 2>&1)
     code=$?
     stop_sampler
     [[ $code -eq 0 || $out != *RESOURCE_EXHAUSTED* ]] || code=71

@@ -34,11 +34,12 @@ plugin_of() { if [[ $1 == v* ]]; then echo "${PARTITA_TPU_PLUGIN:-}"; else echo 
 
 # compile TARGET JOB: writes the numbers as JSON to $work/json, or the error to $work/error.
 compile() {
-  local memory=${MEMORY:-40000000}
+  local memory=${MEMORY:-40000000} modes=
+  [[ $2 == *--attention* ]] || modes="--attention composed"
   [[ $1 != v* ]] || memory=${MEMORY:-14000000}
   # shellcheck disable=SC2086
   (ulimit -v "$memory"; PARTITA_PJRT_PLUGIN=$(plugin_of "$1") nice -n 10 timeout -s KILL "${LIMIT:-600}" \
-    "$partita" compile $2 --target "$1" --precision bf16 --json >"$work/json" 2>"$work/error")
+    "$partita" compile $2 $modes --target "$1" --precision bf16 --json >"$work/json" 2>"$work/error")
 }
 
 echo "| model | chip | programs | ops | fused | library | arguments MiB | temporaries MiB | largest program MiB | seconds |"

@@ -299,9 +299,11 @@ std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const 
       const auto found = received.find(roots[buffer]);
       if (found == received.end()) continue;
       const Transfer& transfer = pipeline.transfers[found->second];
-      const bool comes_early = transfer.sent == Section::once && !transfer.verdict;
-      reads[comes_early ? schedule.begin(schedule.section_of(i)) : i].push_back(found->second);
-      received.erase(found);  // it has come when a later instruction of the same micro-batch begins
+      const Section section = schedule.section_of(i);
+      // In its own section once, the stage may first have to send what others need for the value.
+      const bool comes_early = transfer.sent == Section::once && !transfer.verdict && section != Section::once;
+      reads[comes_early ? schedule.begin(section) : i].push_back(found->second);
+      received.erase(found);  // it has arrived before a later instruction of the same micro-batch runs
     }
   }
   return reads;

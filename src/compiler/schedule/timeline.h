@@ -33,8 +33,8 @@ std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline, c
 
 /// Returns for each instruction of a stage's schedule the indices of the transfers that it waits for, in the order of
 /// its operands. The first instruction that reads a value, directly or as a view, waits for it: those after it in the
-/// same micro-batch need not. For a value that is sent before the first micro-batch the first one of that instruction's
-/// section waits, so that programs of accelerators are not cut for it.
+/// same micro-batch need not. For a value that is sent in the section `once`, the first instruction of the reader's
+/// section waits unless that is `once`, too, so that programs of accelerators are not cut for it.
 std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                                 int stage);
 

@@ -89,7 +89,9 @@ std::optional<int64_t> passes_of(std::string_view config) {
     const nlohmann::json json = parse_bounded_json(config);
     const nlohmann::json& count = json.at("known_trip_count").at("n");
     return parse_number<uint32_t>(count.is_string() ? count.get<std::string>() : count.dump());
-  } catch (const std::exception&) {  // another configuration
+  } catch (const BadJson&) {  // another configuration
+    return std::nullopt;
+  } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
 }
@@ -104,7 +106,9 @@ bool add_instruction(std::string_view message, ComputationFacts& facts) {
     if (field->number == 43) config = field->bytes;  // backend_config
     if (field->number != 38) continue;               // called_computation_ids, packed or not
     if (field->bytes.empty()) called.push_back(field->value);
-    for (WireReader ids(field->bytes); !ids.is_at_end();) called.push_back(ids.varint());
+    WireReader ids(field->bytes);
+    while (!ids.is_at_end()) called.push_back(ids.varint());
+    if (ids.is_malformed()) return false;
   }
   if (opcode == "fusion") {
     ++facts.kernels.fused;
@@ -137,9 +141,9 @@ class Computations {
     return !reader.is_malformed();
   }
 
-  /// Returns the counts of a module that begins with the computation `entry`, or nothing without computations.
+  /// Returns the counts of a module that begins with the computation `entry`, or nothing without it.
   std::optional<KernelCounts> counts(uint64_t entry) const {
-    if (facts_.empty()) return std::nullopt;
+    if (!facts_.contains(entry)) return std::nullopt;
     std::set<uint64_t> fused;
     for (const auto& [id, one] : facts_) fused.insert(one.fused.begin(), one.fused.end());
     KernelCounts sum{.executed = executed(entry)};

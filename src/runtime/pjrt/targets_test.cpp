@@ -125,6 +125,9 @@ TEST(OptimizedPrograms, CountKernelsOutsideOfFusions) {
   EXPECT_EQ(count_kernels({"hlo_with_config", bytes_field(1, module)}), expected);
   EXPECT_EQ(count_kernels({"mlir", module}), std::nullopt);
   EXPECT_EQ(count_kernels({"hlo", ""}), std::nullopt);
+  const std::string cut_list = computation(6, bytes_field(2, bytes_field(2, "fusion") + bytes_field(38, "\x83")));
+  EXPECT_EQ(count_kernels({"hlo", cut_list + std::string("\x30\x06")}), std::nullopt) << "a number without an end";
+  EXPECT_EQ(count_kernels({"hlo", module.substr(0, module.size() - 1) + "\x09"}), std::nullopt) << "no such entry";
   for (const size_t size : {module.size() - 4, module.size() - 7}) {
     EXPECT_EQ(count_kernels({"hlo", module.substr(0, size)}), std::nullopt) << size;
   }

@@ -12,7 +12,8 @@ SlowerModes slower_modes(const RankOptions& options, const SeenDevices& devices,
   if (options.deterministic) return {};
   const bool is_cut = options.collectives == CollectiveMode::cut && ranks > 1 && have_devices(options, devices, here);
   return {.collectives = options.left_open.collectives && is_cut,
-          .attention = options.left_open.attention && composes_attention && devices.platform == "cuda"};
+          .attention = options.left_open.attention && options.attention == AttentionMode::composed &&
+                       composes_attention && devices.platform == "cuda"};
 }
 
 }  // namespace partita

@@ -46,6 +46,8 @@ TEST(SlowerModes, OfAttentionAreForGpusOfNvidia) {
   EXPECT_FALSE(is_slower("cuda", true));
   options = {.device = "cuda"};
   EXPECT_FALSE(is_slower("cuda", true)) << "composed was asked for";
+  options = {.device = "cuda", .attention = AttentionMode::fused, .left_open = {.attention = true}};
+  EXPECT_FALSE(is_slower("cuda", true)) << "fused was chosen, and refused";
 }
 
 }  // namespace

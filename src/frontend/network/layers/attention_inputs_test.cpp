@@ -43,7 +43,7 @@ MakeOutput through(MultiHeadAttention& layer) {
   return [&layer](Context& context, const std::vector<Value>& inputs) { return context.call_network(layer, inputs); };
 }
 
-void expect_near_one(const Array& a, const Array& b) {
+void expect_near_attention(const Array& a, const Array& b) {
   ASSERT_EQ(a.type(), b.type());
   for (int64_t i = 0; i < a.type().elements(); ++i) EXPECT_NEAR(a.at(i), b.at(i), 1e-12) << i;
 }
@@ -62,7 +62,7 @@ TEST(AttentionInputs, OtherRowsOfAnotherWidth) {
     return product(context.builder().apply_all("attention", {q, k, v}, attrs)[0], "proj.weight", {4, 6});
   });
   EXPECT_EQ(y.type().shape, (Shape{2, 3, 4}));
-  expect_near_one(y, oracle);
+  expect_near_attention(y, oracle);
 }
 
 /// Self-attention of x with the bias `of_later_keys` on the scores of later keys.
@@ -79,12 +79,13 @@ MakeOutput with_bias(MultiHeadAttention& layer, double of_later_keys) {
 
 TEST(AttentionInputs, ABiasOfZeroIsNone) {
   MultiHeadAttention fused(2), biased(2);
-  expect_near_one(run_attention({{2, 5, 6}}, with_bias(biased, 0)), run_attention({{2, 5, 6}}, through(fused)));
+  expect_near_attention(run_attention({{2, 5, 6}}, with_bias(biased, 0)), run_attention({{2, 5, 6}}, through(fused)));
 }
 
 TEST(AttentionInputs, ABiasMayHideKeys) {
   MultiHeadAttention fused(2, {.causal = true}), biased(2);
-  expect_near_one(run_attention({{2, 5, 6}}, with_bias(biased, -1e9)), run_attention({{2, 5, 6}}, through(fused)));
+  expect_near_attention(run_attention({{2, 5, 6}}, with_bias(biased, -1e9)),
+                        run_attention({{2, 5, 6}}, through(fused)));
 }
 
 std::string refusal_of(MultiHeadAttention layer, size_t inputs) {
