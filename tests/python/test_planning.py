@@ -66,7 +66,7 @@ class Programs(Case):
             ms.plan(model(), rows(), target="h100", attention="fused")
         with self.refuses(ValueError, "[--collectives] has no effect, got whole on a cluster of processors"):
             ms.plan(model(), rows(), cluster="cpu", check=True, collectives="whole")
-        with self.refuses(KeyError, "[collectives] unknown name, got 'both', expected one of cut whole"):
+        with self.refuses(KeyError, "[collectives] unknown name, got 'both', expected one of auto cut whole"):
             ms.plan(model(), rows(), target="h100", check=True, collectives="both")
 
     def test_take_types_and_name_what_is_wrong(self):
