@@ -58,9 +58,8 @@ void run_compile(const CompileFlags& flags) {
   const Program program = job.program(Purpose::training);
   for (const std::string& warning : program.warnings) warn(warning);
   const std::vector<int64_t> ranks = flags.rank ? std::vector<int64_t>{*flags.rank} : first_ranks(program.pipeline);
-  const CompiledJob compiled =
-      compiler.compile(program, {.mode = choose_modes(config.ranks).collectives, .ranks = ranks, .folder = flags.out},
-                       job.config().model);
+  const CompiledJob compiled = compiler.compile(
+      program, {.modes = choose_modes(config.ranks), .ranks = ranks, .folder = flags.out}, job.config().model);
   std::cout << (flags.json ? to_json(compiled) : print_table(compiled));
   if (compiled.programs.empty()) return;
   const int64_t most = std::max(compiled.largest().bytes(), compiled.programs[compiled.peak()].bytes_of_step());

@@ -269,10 +269,10 @@ CompiledMemory NetworkPlanner::compiled_by_plugin(const PricedPlan& plan, size_t
   job.ranks.device = compiler_->target().accelerator;
   job.ranks.collectives = request_.collectives;
   job.ranks.attention = request_.attention;
-  const CollectiveMode mode = choose_modes(job.ranks).collectives;
+  const AcceleratorModes modes = choose_modes(job.ranks);
   const Program program = program_of(plan, std::move(job));
   const CompiledJob made =
-      compiler_->compile(program, {.mode = mode, .ranks = {program.pipeline.groups[group].first}}, plan.model);
+      compiler_->compile(program, {.modes = modes, .ranks = {program.pipeline.groups[group].first}}, plan.model);
   const CompiledProgram& peak = made.programs.at(made.peak());
   return {.compiler = fmt::format("{}, PJRT {}", made.target.chip, made.plugin),
           .states = static_cast<double>(peak.program.held.states),

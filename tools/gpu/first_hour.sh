@@ -33,7 +33,7 @@ while [[ ${1:-} == --* ]]; do
   case $1 in
     --steps) IFS=, read -ra steps <<< "${2:-}" && shift ;;
     --small) small=yes ;;
-    --run) only=$2 && shift ;;  # one step, without a limit; what the script starts itself
+    --run) only=${2:-} && shift ;;  # one step, without a limit; what the script starts itself
     *) usage "an option, got $1" ;;
   esac
   shift
@@ -41,7 +41,10 @@ done
 [[ $# -ge 1 && $# -le 3 ]] || usage "the path of partita and at most two words, got $# words"
 [[ ${#steps[@]} -ge 1 ]] || usage "no steps are named, expected some of ${names[*]}"
 for step in "${steps[@]}"; do [[ -n ${limits[$step]:-} ]] || usage "a step, got $step, expected one of ${names[*]}"; done
-partita=$(realpath "$1") device=${2:-cuda} out=${3:-first_hour}
+partita=$(realpath -m "$1") device=${2:-cuda} out=${3:-first_hour}
+[[ -x $partita && ! -d $partita ]] || usage "the path of partita, got $1, which is no program"
+[[ ${device%%:*} =~ ^(cuda|rocm|oneapi|tpu)$ || $device == xla:cpu ]] ||
+  usage "a device, got $device, expected cuda, rocm, oneapi, tpu, or xla:cpu to try the script"
 mkdir -p "$out" || exit 73
 out=$(realpath "$out")
 python=${PYTHON:-python3}

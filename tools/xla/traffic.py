@@ -63,6 +63,10 @@ def varint(data, at):
             return value, at
 
 
+class Malformed(ValueError):
+    """Bytes that are no message."""
+
+
 def fields(data):
     """Returns the fields of a message by number, each a list of numbers or bytes."""
     result, at = collections.defaultdict(list), 0
@@ -78,9 +82,9 @@ def fields(data):
             size = 8 if kind == 1 else 4
             value, at = struct.unpack("<Q" if kind == 1 else "<I", data[at:at + size])[0], at + size
         else:
-            sys.exit(f"[traffic] not an HloModuleProto, got a field of type {kind}, expected a .hlo.pb of partita compile")
+            raise Malformed(f"a field of type {kind}")
         if at > len(data):
-            sys.exit("[traffic] a message that ends early, expected a whole .hlo.pb of partita compile")
+            raise Malformed("a message that ends early")
         result[key >> 3].append(value)
     return result
 
@@ -495,6 +499,13 @@ def print_collectives(program):
         print("the module has no schedule, its order is that of its text")
 
 
+def count(text):
+    """Returns a number of an option that is no less than 0."""
+    if int(text) < 0:
+        raise argparse.ArgumentTypeError(f"got {text}, expected 0 or more")
+    return int(text)
+
+
 def program_in(name, options):
     """Returns the program in a file."""
     try:
@@ -502,6 +513,8 @@ def program_in(name, options):
             return Program(file.read(), options)
     except OSError as error:
         sys.exit(f"[traffic] cannot read {name}: {error.strerror}")
+    except Malformed as error:
+        sys.exit(f"[traffic] not an HloModuleProto, got {error} in {name}, expected a whole .hlo.pb of partita compile")
     except (IndexError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, struct.error):
         sys.exit(f"[traffic] not an HloModuleProto, got {name}, expected a .hlo.pb of partita compile")
 
@@ -509,7 +522,7 @@ def program_in(name, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--kernels", type=int, default=0, help="kernels to list, slowest first")
+    parser.add_argument("--kernels", type=count, default=0, help="kernels to list, slowest first")
     parser.add_argument("--collectives", action="store_true", help="list collectives and the kernels that overlap")
     parser.add_argument("--bandwidth", type=float, default=3.35, help="TB/s; the default is an H100")
     parser.add_argument("--bf16", type=float, default=990, help="TFLOP/s of products of 16 bits")

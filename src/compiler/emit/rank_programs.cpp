@@ -30,6 +30,7 @@ class RankCollector {
                          instruction.kind == Instruction::reduce;
     }
   }
+  void add_sent() { ++found_.sent; }
   RankPrograms take() {
     for (RankProgram& program : found_.programs) program.held.states = states_;
     return std::move(found_);
@@ -84,6 +85,10 @@ RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageP
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     if (!pipeline.group_of(static_cast<int>(stage)).contains(rank)) continue;
     collector.add_stage(static_cast<int>(stage), stages[stage], borders_of(pipeline, stages, stage));
+  }
+  for (const Transfer& transfer : pipeline.transfers) {
+    const bool is_own = pipeline.group_of(transfer.from_stage).contains(rank);
+    if (is_own && !transfer.verdict && !pipeline.group_of(transfer.to_stage).contains(rank)) collector.add_sent();
   }
   return collector.take();
 }

@@ -22,6 +22,7 @@ struct RankPrograms {
   std::vector<RankProgram> programs;  // in the order of the schedule, lowest stage first; each text once
   int64_t host_ops = 0;               // computations that the host runs
   int64_t messages = 0;               // collectives, or buckets of them, between programs
+  int64_t sent = 0;                   // values that it sends to stages of other ranks, one by one
 };
 
 /// Returns the programs that `rank` of the world runs in a step of these stages, which were made with a

@@ -54,6 +54,7 @@ TEST(RankPrograms, HaveEachOpOfTheRanksStagesOnce) {
       }
       EXPECT_EQ(ops, ops_in_programs(program.stages[stage])) << "rank " << rank;
       EXPECT_EQ(found.host_ops, 0);
+      EXPECT_EQ(found.sent, stages - 1) << "an activation, or its gradient";
       EXPECT_GT(found.messages, 0) << "gradients are reduced over two ranks or more";
     }
   }

@@ -71,15 +71,17 @@ ChipCompiler::ChipCompiler(const pjrt::Target& target, const std::function<void(
 
 CompiledJob ChipCompiler::compile(const Program& program, const CompileRequest& request,
                                   const std::string& model) const {
-  const pjrt::Topology topology = topology_for(plugin_, target_, chips_of(program, request.mode));
+  const pjrt::Topology topology = topology_for(plugin_, target_, chips_of(program, request.modes.collectives));
   CompiledJob compiled{.model = model,
                        .plugin = fmt::format("{}.{}", plugin_.version().major, plugin_.version().minor),
-                       .target = target_};
+                       .target = target_,
+                       .modes = request.modes};
   std::set<std::string> known;
   for (const int64_t rank : request.ranks) {
-    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank, request.mode);
+    RankPrograms own = programs_of_rank(program.pipeline, program.stages, all_ops(), rank, request.modes.collectives);
     compiled.host_ops += own.host_ops;
     compiled.messages += own.messages;
+    compiled.sent += own.sent;
     for (RankProgram& one : own.programs) {
       if (!known.insert(one.text).second) continue;
       compiled.programs.push_back(

@@ -4,14 +4,13 @@
 #include <functional>
 
 #include "compiler/compile.h"
-#include "compiler/emit/collective_mode.h"
 #include "planner/compiled/compiled_programs.h"
 
 namespace partita {
 
 /// The programs to compile.
 struct CompileRequest {
-  CollectiveMode mode = CollectiveMode::cut;
+  AcceleratorModes modes{};
   std::vector<int64_t> ranks{};  // ranks whose programs are compiled; each text once
   std::string folder{};          // where programs are written; "": nowhere
 };

@@ -140,8 +140,9 @@ CompiledProgram compile_program(const pjrt::Topology& topology, const pjrt::Targ
 }
 
 std::string print_table(const CompiledJob& job) {
-  std::string text = fmt::format("{} for {} ({}, {}), PJRT {}; memory in MiB\n", job.model, job.target.name,
-                                 job.target.chip, print_bytes(job.target.memory), job.plugin);
+  std::string text = fmt::format("{} for {} ({}, {}), PJRT {}; collectives {}, attention {}; memory in MiB\n",
+                                 job.model, job.target.name, job.target.chip, print_bytes(job.target.memory),
+                                 job.plugin, name_of(job.modes.collectives), name_of(job.modes.attention));
   text += fmt::format(fmt::runtime(kRow), "program", "rank", "section", "ops", "arguments", "outputs", "aliased",
                       "temporaries", "code", "fused", "library", "executed", "seconds", "nodes");
   for (size_t i = 0; i < job.programs.size(); ++i) {
@@ -170,12 +171,19 @@ std::string print_table(const CompiledJob& job) {
       100 * static_cast<double>(peak.bytes_of_step()) / static_cast<double>(job.target.memory), peak.rank, job.peak(),
       print_bytes(peak.program.held.states), print_bytes(peak.program.held.values),
       print_bytes(peak.memory.temporaries));
-  return text + fmt::format("on the host: {} ops, {} messages\n", job.host_ops, job.messages);
+  return text + fmt::format("on the host: {} ops, {} messages; values sent to other stages: {}\n", job.host_ops,
+                            job.messages, job.sent);
 }
 
 std::string to_json(const CompiledJob& job) {
-  OrderedJson all{{"model", job.model},          {"target", job.target.name}, {"chip", job.target.chip},
-                  {"memory", job.target.memory}, {"pjrt", job.plugin},        {"programs", OrderedJson::array()}};
+  OrderedJson all{{"model", job.model},
+                  {"target", job.target.name},
+                  {"chip", job.target.chip},
+                  {"memory", job.target.memory},
+                  {"pjrt", job.plugin},
+                  {"collectives", name_of(job.modes.collectives)},
+                  {"attention", name_of(job.modes.attention)},
+                  {"programs", OrderedJson::array()}};
   for (const CompiledProgram& one : job.programs) {
     OrderedJson json{
         {"rank", one.rank},           {"stage", one.program.stage}, {"section", name_of(one.program.section)},
@@ -200,6 +208,7 @@ std::string to_json(const CompiledJob& job) {
   }
   all["host_ops"] = job.host_ops;
   all["messages"] = job.messages;
+  all["sent"] = job.sent;
   return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

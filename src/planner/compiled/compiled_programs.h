@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/emit/rank_programs.h"
+#include "job/accelerator_modes.h"
 #include "runtime/pjrt/optimized_program.h"
 #include "runtime/pjrt/targets.h"
 
@@ -29,8 +30,9 @@ struct CompiledProgram {
 struct CompiledJob {
   std::string model, plugin;  // plugin: its version, such as "0.115"
   pjrt::Target target{};
+  AcceleratorModes modes{};
   std::vector<CompiledProgram> programs{};
-  int64_t host_ops = 0, messages = 0;  // between the programs of these ranks
+  int64_t host_ops = 0, messages = 0, sent = 0;  // between the programs of these ranks, as RankPrograms counts them
 
   /// The program with the most bytes. Throws InternalError if there is none.
   const CompiledProgram& largest() const;

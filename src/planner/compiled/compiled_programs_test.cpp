@@ -109,20 +109,26 @@ TEST_F(CompiledPrograms, ArePrintedWithTheirSum) {
                             .seconds = 1.5});
   }
   job.messages = 5;
+  job.sent = 3;
+  job.modes.attention = AttentionMode::fused;
   EXPECT_EQ(job.largest().bytes(), 17 * kMiB);
   const std::string table = print_table(job);
   EXPECT_NE(table.find("mlp for chip (Fake 1, "), std::string::npos) << table;
+  EXPECT_NE(table.find("; collectives cut, attention fused; memory in MiB\n"), std::string::npos) << table;
   EXPECT_NE(
       table.find("    sum                     6       12.0        4.0        2.0        16.0      1.0     30       "
                  "3      300      3.0"),
       std::string::npos)
       << table;
   EXPECT_NE(table.find("a to b\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("on the host: 0 ops, 5 messages\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("on the host: 0 ops, 5 messages; values sent to other stages: 3\n"), std::string::npos) << table;
   const auto json = nlohmann::json::parse(to_json(job));
   EXPECT_EQ(json["sum"]["temporaries"], 16 * kMiB);
   EXPECT_EQ(json["sum"]["fused_kernels"], 30);
   EXPECT_EQ(json["sum"]["executed_kernels"], 300);
+  EXPECT_EQ(json["collectives"], "cut");
+  EXPECT_EQ(json["attention"], "fused");
+  EXPECT_EQ(json["sent"], 3);
   EXPECT_EQ(json["programs"][1]["executed_kernels"], 200);
   EXPECT_EQ(table.find("loops"), std::string::npos);
   job.programs[1].kernels->unknown_loops = 2;
