@@ -137,11 +137,11 @@ std::string framed_record(std::string_view data) {
 
 std::string scalar_event(double wall_time, int64_t step, const std::vector<std::pair<std::string, double>>& scalars) {
   const std::string summary = proto([&](ProtoStream& out) {
-    for (const auto& [tag, value] : scalars) {
+    for (const auto& scalar : scalars) {
       add_bytes(out, kSummaryValue, proto([&](ProtoStream& inner) {
-                  add_bytes(inner, kValueTag, tag);
+                  add_bytes(inner, kValueTag, scalar.first);
                   inner.WriteTag(kSimpleValue);
-                  inner.WriteLittleEndian32(std::bit_cast<uint32_t>(static_cast<float>(value)));
+                  inner.WriteLittleEndian32(std::bit_cast<uint32_t>(static_cast<float>(scalar.second)));
                 }));
     }
   });
