@@ -24,6 +24,7 @@ WORDS = {
     "collectives.h": {"reduce"},  # a field
     "work.h": {"attention"},  # a kind of work
     "sweep_file.h": {"random"},  # a kind of search
+    "compiled_programs.cpp": {"attention"},  # a key
     "recompute.cpp": {"attention"}, "alternatives.cpp": {"less"},  # words of a message
 }
 
