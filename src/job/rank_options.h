@@ -19,11 +19,12 @@ struct RankOptions {
 };
 
 inline RankOptions rank_options_of(const RanksConfig& config) {
+  const AcceleratorModes modes = choose_modes(config);
   return {.threads = config.threads,
           .kernels = config.kernels,
           .device = config.device,
-          .collectives = choose_modes(config).collectives,
-          .attention = choose_modes(config).attention,
+          .collectives = modes.collectives,
+          .attention = modes.attention,
           .left_open = {.collectives = config.collectives == CollectiveChoice::automatic,
                         .attention = config.attention == AttentionChoice::automatic},
           .deterministic = config.deterministic,

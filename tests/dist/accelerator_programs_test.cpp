@@ -104,10 +104,11 @@ TEST_F(FakeAccelerated, InWholeModeEachMicroBatchIsAProgram) {
 }
 
 /// Number of programs that all ranks of a gpt on two stages run in a step, in 4 micro-batches.
-int programs_of_stages(FakePlugin& fake, Job gpt, double clip_norm) {
+int programs_of_stages(FakePlugin& fake, Job gpt, double clip_norm, Order order = Order::one_forward_one_backward) {
   gpt.ranks = 2;
   gpt.micro_batches = 4;
   gpt.pipeline.stages = 2;
+  gpt.pipeline.order = order;
   gpt.training.optimizer.clip_norm = clip_norm;
   const int before = fake.calls[Function::loaded_executable_execute];
   run_job(gpt);
@@ -123,6 +124,8 @@ TEST_F(FakeAccelerated, AStageRunsTwoProgramsInAMicroBatch) {
     const int programs = programs_of_stages(*fake_, gpt, 0);
     EXPECT_EQ(programs, 2 * (4 * 2 + 2)) << "the others: sums over stages or states that are sent, and the update";
     EXPECT_EQ(programs_of_stages(*fake_, gpt, 0.1), programs + 2) << "one more on each stage, for its norms";
+    EXPECT_EQ(programs_of_stages(*fake_, gpt, 0, Order::zero_bubble), programs + 4)
+        << "gradients of weights of one stage";
   }
 }
 

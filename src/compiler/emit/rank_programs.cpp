@@ -30,7 +30,6 @@ class RankCollector {
                          instruction.kind == Instruction::reduce;
     }
   }
-  void add_sent() { ++found_.sent; }
   RankPrograms take() {
     for (RankProgram& program : found_.programs) program.held.states = states_;
     return std::move(found_);
@@ -86,11 +85,12 @@ RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageP
     if (!pipeline.group_of(static_cast<int>(stage)).contains(rank)) continue;
     collector.add_stage(static_cast<int>(stage), stages[stage], borders_of(pipeline, stages, stage));
   }
-  for (const Transfer& transfer : pipeline.transfers) {
-    const bool is_own = pipeline.group_of(transfer.from_stage).contains(rank);
-    if (is_own && !transfer.verdict && !pipeline.group_of(transfer.to_stage).contains(rank)) collector.add_sent();
-  }
-  return collector.take();
+  RankPrograms found = collector.take();
+  found.sent = std::ranges::count_if(pipeline.transfers, [&](const Transfer& transfer) {
+    return !transfer.verdict && pipeline.group_of(transfer.from_stage).contains(rank) &&
+           !pipeline.group_of(transfer.to_stage).contains(rank);
+  });
+  return found;
 }
 
 }  // namespace partita

@@ -334,15 +334,15 @@ std::vector<size_t> borders_of(const Pipeline& pipeline, const std::vector<Stage
   }
   if (stages.size() == 1) return borders;
   // Verdicts are exchanged at once, before the update, where a run begins in any case.
-  const auto is_own = [&](size_t t) { return !pipeline.transfers[t].verdict; };
+  const auto cuts = [&](size_t t) { return !pipeline.transfers[t].verdict; };
   const auto reads = transfers_read(pipeline, stages, static_cast<int>(stage));
   for (size_t i = 0; i < reads.size(); ++i) {
-    if (std::ranges::any_of(reads[i], is_own)) borders.push_back(i);
+    if (std::ranges::any_of(reads[i], cuts)) borders.push_back(i);
   }
   const std::vector<SendPoint> points = send_points(pipeline, stages);
   for (size_t t = 0; t < points.size(); ++t) {
     const bool sends = pipeline.transfers[t].from_stage == static_cast<int>(stage);
-    if (sends && points[t] && is_own(t)) borders.push_back(*points[t] + 1);
+    if (sends && points[t] && cuts(t)) borders.push_back(*points[t] + 1);
   }
   return borders;
 }
