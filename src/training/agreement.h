@@ -18,7 +18,7 @@ namespace partita {
 class Agreement {
  public:
   /// Each field is reduced to its maximum over the ranks.
-  enum Field { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kState, kFailed, kFields };
+  enum Field { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kWaits, kState, kFailed, kFields };
   using Fields = std::array<double, kFields>;
 
   /// The referenced arguments must outlive this object. `on_all`: every rank runs callbacks; otherwise only rank 0

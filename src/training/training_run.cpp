@@ -11,7 +11,7 @@
 #include "training/loop_events.h"
 #include "training/report/epoch_so_far.h"
 #include "training/requested_files.h"
-#include "training/step_rows.h"
+#include "training/training_steps.h"
 #include "training/validations.h"
 
 namespace partita {
@@ -31,33 +31,8 @@ void check_weights(RankRun& rank) {
   }
 }
 
-/// Names a step, counted from 0, and the rows of the global batch.
-std::string describe_step(const TrainingRun& run, int64_t step) {
-  const int64_t epoch = step / run.info.steps_per_epoch, first = step % run.info.steps_per_epoch * run.batch;
-  return fmt::format("in step {}, of rows {} to {} of epoch {}", step + 1, first, first + run.batch - 1, epoch + 1);
-}
-
 double scheduled_rate(const TrainingRun& run, int64_t step) {
   return run.rate ? run.rate->at(step) : learning_rate_at(run.schedule, step);
-}
-
-/// Says why a training ends with a step that is not finite.
-std::string describe_end(const std::string& what, const LossScale& scale) {
-  const std::string row = fmt::format("; {} steps in a row were not finite", LossScale::kMaxBadSteps);
-  return what + (scale.skips() ? row : "");
-}
-
-/// Says what follows a step that is not finite in a training that goes on.
-std::string describe_skip(const std::string& what, const LossScale& scale) {
-  return what + "; nothing is updated" +
-         (scale.is_dynamic() ? fmt::format(", the next loss scale is {}", scale.value()) : "");
-}
-
-/// Whether copies to a device cost its programs neither time nor memory that another rank needs: the rank has one of
-/// its own, which is not the processor.
-bool has_own_device(const TrainingRun& run, RankRun& rank, const Communicator& comm) {
-  const std::optional<SeenDevices> devices = rank.devices();
-  return devices && have_devices(run.rank, *devices, comm.host_place());
 }
 
 /// Warns, on the first rank, of modes that were left open where a faster one would have an effect.
@@ -72,31 +47,17 @@ void note_modes(const TrainingRun& run, RankRun& rank, const Communicator& comm)
   if (!note.empty()) run.warn(note);
 }
 
-/// Describes the place of a step, counted from 0, in the training.
-StepInfo info_of(const TrainingRun& run, int64_t step) {
-  StepInfo info;
-  info.epoch = step / run.info.steps_per_epoch + 1;
-  info.step = step % run.info.steps_per_epoch + 1;
-  info.global_step = step + 1;
-  info.samples = run.batch;
-  return info;
-}
-
-double loss_of_step(RankRun& rank, Recorder* recorder) {
-  const Recorded recorded(recorder, {.kind = Span::result});
-  return rank.executor().output("loss").at(0);
-}
-
 class Loop {
  public:
   Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
       : run_(run),
         comm_(comm),
-        rank_(rank),
-        scale_(run.training, run.position.loss_scale),
-        rows_(rank_, rank_.rows(run.rows, run.batch),
-              {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch},
-              has_own_device(run, rank, comm)) {
+        rank_(rank) {
+    if (run.measures_communication || !run.trace.path.empty()) {
+      recorder_.emplace();
+      rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);
+    }
+    steps_.emplace(run, rank, comm, recorder());
     comm.barrier();
     note_modes(run, rank, comm);
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
@@ -105,10 +66,6 @@ class Loop {
     if (run.checkpoints != nullptr) {
       saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn, run.owner);
       timer_.emplace(*run.checkpoints, run.info.first_step);
-    }
-    if (run.measures_communication || !run.trace.path.empty()) {
-      recorder_.emplace();
-      rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);
     }
     if (!run.trace.path.empty()) trace_.emplace(run.trace, run.program, comm, run.own_process, run.warn);
   }
@@ -127,15 +84,16 @@ class Loop {
   void take_steps() {
     TrainInfo info = run_.info;
     info.control = comm_.rank() == 0 ? &control_ : &unacknowledged_;
-    info.good_steps = scale_.good_steps();
+    info.good_steps = steps_->scale().good_steps();
     notify([&](Callback& callback) { callback.on_train_begin(info); });
     restore(run_.position);
     int64_t step = info.first_step;
     agree(step);
     while (step < info.steps && !control_.stopped()) {
-      const StepInfo taken = take(step++);
-      notify([&](Callback& callback) { callback.on_step_end(taken); });
-      const bool ends_epoch = taken.step == info.steps_per_epoch;
+      begin(step++);
+      const bool ends_epoch = step % info.steps_per_epoch == 0;
+      const bool waits = waits_ || ends_epoch || step == info.steps || validations_.follows(step);
+      end_steps(waits ? 0 : 1);
       if (validations_.follows(step)) validate(step, ends_epoch);
       if (ends_epoch) {
         end_epoch(step);
@@ -143,7 +101,7 @@ class Loop {
       }
       agree(step);
       if (saving_) events_.end_saving(saving_->last_saved());
-      events_.end_step(step, taken);
+      for (const StepInfo& one : std::exchange(ended_, {})) events_.end_step(one.global_step, one);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
     if (epoch_.losses().steps > 0) {  // the last epoch is partial; a resumed training completes it
@@ -165,7 +123,7 @@ class Loop {
   /// all of them know of a callback that has failed. If only callbacks of other ranks have failed, throws
   /// RuntimeFailure with the error of one of these. Failures to write are warnings.
   void leave() {
-    const bool all_end = all_end_ || agreement_.has_failed() || comm_.size() == 1;
+    const bool all_end = steps_->all_end() || agreement_.has_failed() || comm_.size() == 1;
     const RankOutcome files = outcome_of([&] { files_.finish(); });
     const RankOutcome checkpoint = outcome_of([&] {
       if (saving_ && all_end) saving_->finish();
@@ -242,51 +200,34 @@ class Loop {
     }
   }
 
-  StepInfo take(int64_t step) {
-    const auto begin = Clock::now();
-    comm_.begin_step(step + 1);
-    if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
-    const double scale = scale_.value();
-    const bool updated = compute(step);
-    const double loss = loss_of_step(rank_, recorder());
-    epoch_.add(loss, recorder_ ? recorder_->exposed_seconds() : 0);
-    StepInfo info = info_of(run_, step);
-    info.loss = loss;
-    info.skipped = !updated;
-    info.loss_scale = scale;
-    info.seconds = seconds_since(begin);
-    info.learning_rate = learning_rate_of(step);
-    info.elapsed = elapsed_;
-    if (recorder_) info.exposed_communication = recorder_->exposed_seconds();
-    info.memory = events_.memory();
-    return info;
+  /// Begins a step, counted from 0. If it cannot begin, ends the steps before it first, unless that takes other ranks.
+  void begin(int64_t step) {
+    try {
+      steps_->begin(step, learning_rate_of(step), feeds_next(step), trace_ && trace_->takes_step());
+    } catch (...) {
+      if (comm_.size() == 1 && rank_.executor().steps_in_flight() == steps_->begun()) end_steps(0);
+      throw;
+    }
   }
 
-  /// Runs a step and returns whether it updated the states. Throws RuntimeFailure(non_finite) for a loss or gradients
-  /// that are not finite, naming the step and the global batch's rows, if the training ends with them; RuntimeFailure
-  /// if a rank is lost, RuntimeFailure(out_of_memory) if a library lacks memory, and InvalidArgument for a label or an
-  /// id that is out of range.
-  bool compute(int64_t step) {
-    const Recorded all(recorder(), {.kind = Span::whole_step});
-    rows_.feed(recorder());
-    {
-      const Recorded recorded(recorder(), {.kind = Span::feed});
-      rank_.feed_learning_rate(learning_rate_of(step));
-      if (scale_.is_on()) rank_.feed_loss_scale(scale_.value());
+  /// Ends steps, oldest first, until `left` are in flight, and tells the callbacks of each.
+  void end_steps(size_t left) {
+    while (steps_->begun() > left) {
+      StepInfo info = steps_->end();
+      info.elapsed = elapsed_;
+      info.memory = events_.memory();
+      epoch_.add(info.loss, info.exposed_communication.value_or(0));
+      notify([&](Callback& callback) { callback.on_step_end(info); });
+      ended_.push_back(info);
     }
-    const std::optional<std::string> bad =
-        rank_.executor().try_step(feeds_next(step) ? rows_.feeds_next(recorder()) : nullptr);
-    if (!bad) {
-      scale_.add_good_step();
-      return true;
-    }
-    const std::string what = fmt::format("[train] {}; {}", *bad, describe_step(run_, step));
-    if (!scale_.add_bad_step()) {
-      all_end_ = true;
-      throw RuntimeFailure(ExitCode::non_finite, describe_end(what, scale_));
-    }
-    if (comm_.rank() == 0 && run_.warn) run_.warn(describe_skip(what, scale_));
-    return false;
+  }
+
+  /// Whether a step, counted from 0, has to end before the next one begins, as far as this rank knows.
+  bool has_to_wait(int64_t step) {
+    if (!steps_->can_run_ahead()) return true;
+    const auto may_lag = [&](const Callback* callback) { return callback->may_lag(step + 1); };
+    return (comm_.rank() == 0 && !std::ranges::all_of(run_.callbacks, may_lag)) ||
+           (reports_here() && !std::ranges::all_of(run_.observers, may_lag));
   }
 
   /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.
@@ -296,7 +237,7 @@ class Loop {
     TrainingPosition position = run_.position;
     position.step = step;
     position.learning_rate = control_.learning_rate();
-    position.loss_scale = scale_.state();
+    position.loss_scale = steps_->scale().state();
     position.epoch = epoch_.losses();
     position.callbacks = kept_ ? *kept_ : kept_texts();
     return position;
@@ -343,14 +284,21 @@ class Loop {
     asked[kSignal] = signals.stop;
     asked[kSaves] = static_cast<double>(signals.saves);
     asked[kBusy] = saving_ && saving_->is_busy() ? 1 : 0;
+    asked[kWaits] = has_to_wait(step) ? 1 : 0;
     {
       const Recorded recorded(recorder(), {.kind = Span::agreement});
       asked = agreement_.exchange(asked);
     }
+    waits_ = asked[kWaits] != 0;
     if (asked[kLearningRate] >= 0) control_.set_learning_rate(asked[kLearningRate]);
     stopped_by_ = static_cast<int>(asked[kSignal]);
     if (asked[kStop] != 0 || stopped_by_ != 0) control_.stop();
     const bool is_asked = static_cast<int64_t>(asked[kSaves]) > saves_;
+    const bool needs_losses = control_.stopped() || is_asked || asked[kDue] != 0 || asked[kFiles] != 0;
+    if (needs_losses && steps_->begun() > 0) {
+      end_steps(0);
+      agreement_.await_callbacks();
+    }
     saves_ = std::max(saves_, static_cast<int64_t>(asked[kSaves]));
     if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
     if (saving_ && (asked[kDue] != 0 || (is_asked && !timer_->has_begun(step)))) save(step);
@@ -362,18 +310,18 @@ class Loop {
   const TrainingRun& run_;
   Communicator& comm_;
   RankRun& rank_;
-  LossScale scale_;
   LoopEvents events_{run_, comm_};
   Agreement agreement_{run_.program, rank_, run_.own_process};
-  StepRows rows_;
   std::optional<Recorder> recorder_;
+  std::optional<TrainingSteps> steps_;
+  std::vector<StepInfo> ended_;  // steps whose times were not reported
+  bool waits_ = true;            // whether the next step has to end before the one after it begins
   std::optional<Trace> trace_;
   std::optional<CheckpointSaving> saving_;
   std::optional<CheckpointTimer> timer_;  // with `saving_`
   const Clock::time_point begin_ = Clock::now();
   double elapsed_ = 0;                     // seconds since `begin_`, agreed on by all ranks
   int64_t saves_ = 0;                      // checkpoints requested by signals and begun
-  bool all_end_ = false;                   // whether an error ends all ranks at the same point
   bool own_callback_failed_ = false;       // whether a callback of this rank has failed
   int stopped_by_ = 0;                     // number of the signal; 0: none
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: requests of observers on other ranks

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/emit/emit_rounded.h"
 #include "compiler/emit/replica_groups.h"
@@ -186,6 +187,15 @@ std::vector<Hlo> emit_all_reduces(HloBody& body, const LocalGraph& local, const 
     results.push_back(emit_collective(body, local, ids[i], operands[i], operands[i].type));
   }
   return results;
+}
+
+Hlo emit_on_all_ranks(HloBody& body, const Mesh& mesh, const Hlo& flag) {
+  Axes axes(mesh.rank_axes());
+  std::iota(axes.begin(), axes.end(), 0);
+  const Type number{DType::i32, {}};
+  const Hlo own = body.add_typed("stablehlo.convert", {flag}, "", number);
+  const Hlo all = reduced(body, "stablehlo.all_reduce", replica_groups(mesh, axes).text, Reduce::min, own, number);
+  return body.add_typed("stablehlo.convert", {all}, "", flag.type);
 }
 
 Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values) {

@@ -11,12 +11,13 @@ namespace {
 /// Collects the programs of a rank, each text once.
 class RankCollector {
  public:
-  RankCollector(const OpSet& ops, int64_t rank, CollectiveMode mode) : ops_(ops), rank_(rank), mode_(mode) {}
+  RankCollector(const OpSet& ops, int64_t rank, CollectiveMode mode, Guarding guarding)
+      : ops_(ops), rank_(rank), mode_(mode), guarding_(guarding) {}
 
   void add_stage(int index, const StageProgram& stage, const std::vector<size_t>& borders) {
     const CollectiveMode mode = stage.local.mesh.ranks() > 1 ? mode_ : CollectiveMode::cut;
     if (mode == CollectiveMode::whole) require_whole(stage.local);
-    const Segmenter segmenter(stage.schedule, stage.local, ops_, mode);
+    const Segmenter segmenter(stage.schedule, stage.local, ops_, mode, guarding_);
     const std::vector<Segment> segments = segmenter.segments(borders);
     const std::vector<HeldBytes> held = held_bytes(segmenter, segments, stage.local.mesh.coordinates(rank_));
     for (size_t i = 0; i < segments.size(); ++i) {
@@ -69,6 +70,7 @@ class RankCollector {
   const OpSet& ops_;
   const int64_t rank_;
   const CollectiveMode mode_;
+  const Guarding guarding_;
   RankPrograms found_;
   int64_t states_ = 0;  // bytes of all stages
   std::map<std::string, size_t> by_text_;
@@ -80,7 +82,7 @@ RankPrograms programs_of_rank(const Pipeline& pipeline, const std::vector<StageP
                               int64_t rank, CollectiveMode mode) {
   PARTITA_CHECK(rank >= 0 && rank < pipeline.ranks(), "rank {} of {}", rank, pipeline.ranks());
   const auto group = std::ranges::find_if(pipeline.groups, [&](const RankGroup& one) { return one.contains(rank); });
-  RankCollector collector(ops, rank - group->first, mode);
+  RankCollector collector(ops, rank - group->first, mode, guarding_of(stages));
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     if (!pipeline.group_of(static_cast<int>(stage)).contains(rank)) continue;
     collector.add_stage(static_cast<int>(stage), stages[stage], borders_of(pipeline, stages, stage));

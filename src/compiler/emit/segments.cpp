@@ -39,10 +39,21 @@ class Segmenter::Writer {
   std::string module() {
     std::string parameters;
     for (size_t i = 0; i < segment_.inputs.size(); ++i) parameters += (i == 0 ? "" : ", ") + parameter(i);
-    if (segment_.accumulates) parameters += (parameters.empty() ? "" : ", ") + std::string("%is_first: tensor<i1>");
+    const auto add_flag = [&](std::string_view name) {
+      parameters += fmt::format("{}{}: tensor<i1>", parameters.empty() ? "" : ", ", name);
+    };
+    if (segment_.accumulates) add_flag("%is_first");
+    if (segment_.takes_good) add_flag(kGoodOperand);
+    if (segment_.guards) add_flag(kFiniteOperand);
     for (size_t i = segment_.begin; i < segment_.end; ++i) write(i);
+    std::optional<Hlo> good;
+    if (segment_.takes_good) good = is_good();
     std::vector<Hlo> results;
-    for (const int place : segment_.outputs) results.push_back(values_.at(place));
+    for (const int place : segment_.outputs) {
+      const bool may_keep = segment_.guards && whole_.is_state_[place];
+      results.push_back(may_keep ? emit_choice(body_, *good, values_.at(place), before_.at(place)) : values_.at(place));
+    }
+    if (good) results.push_back(*good);
     if (!flags_.empty()) results.push_back(emit_id_flags(body_, flags_));
     return module_text("segment", parameters, results, body_);
   }
@@ -54,6 +65,7 @@ class Segmenter::Writer {
     const int place = segment_.inputs[index];
     const Hlo value{fmt::format("%arg{}", index), type_of(place)};
     values_[place] = value;
+    if (whole_.is_state_[place]) before_[place] = value;
     const auto output = results_.find(place);
     const std::string donated =
         output == results_.end() ? "" : fmt::format(" {{tf.aliasing_output = {} : i32}}", output->second);
@@ -83,6 +95,16 @@ class Segmenter::Writer {
     const std::vector<Hlo> results = computed(instruction, inputs, types);
     barriers_.declare(index, results);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
+  }
+
+  /// Writes whether all is good after the program.
+  Hlo is_good() {
+    Hlo good{kGoodOperand, {DType::boolean, {}}};
+    if (!flags_.empty()) good = body_.add_same("stablehlo.and", {good, emit_ids_are_good(body_, flags_)});
+    if (!segment_.guards) return good;
+    const UpdateGuard& guard = *whole_.guard_;
+    const auto value_of = [&](int place) { return place < 0 ? nullptr : &values_.at(place); };
+    return emit_is_good(body_, guard, local_.mesh, good, value_of(guard.loss), value_of(guard.finite));
   }
 
   void check_ids(NodeId node, const std::vector<Hlo>& inputs) {
@@ -167,6 +189,7 @@ class Segmenter::Writer {
   std::vector<Hlo> flags_;                   // flags of its checks
   std::unordered_map<int, size_t> results_;  // by place: the result that has its value at the end
   std::unordered_map<int, Hlo> values_;      // by place: the value that it has at this point
+  std::unordered_map<int, Hlo> before_;      // by place of a state: the value that it has before the program
 };
 
 std::vector<int> places_of(const Schedule& schedule) {
@@ -197,7 +220,8 @@ bool Segmenter::in_program(const Instruction& instruction) const {
   }
 }
 
-Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops, CollectiveMode mode)
+Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops, CollectiveMode mode,
+                     Guarding guarding)
     : schedule_(schedule),
       local_(local),
       ops_(ops),
@@ -205,7 +229,8 @@ Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const Op
       rules_(local.graph, ops),
       places_(places_of(schedule)),
       uses_(places_.size()),
-      is_kept_(places_.size(), false) {
+      is_kept_(places_.size(), false),
+      is_state_(places_.size(), false) {
   for (size_t i = 0; i < schedule.instructions.size(); ++i) {
     for (const int place : reads_of(schedule.instructions[i])) uses_[place].readers.push_back(i);
     for (const int place : writes_of(schedule.instructions[i])) uses_[place].writers.push_back(i);
@@ -213,7 +238,9 @@ Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const Op
   for (const std::vector<int>* kept : {&schedule.entry, &schedule.outputs}) {
     for (const int buffer : *kept) is_kept_[places_[buffer]] = true;
   }
+  for (const int entry : schedule.entry) is_state_[places_[entry]] = true;
   id_checks_ = id_checks_of(*this, schedule, local, ops);
+  if (guarding == Guarding::where_possible) guard_ = update_guard_of(*this);
 }
 
 /// Places that an instruction reads. A sum over micro-batches and a stack of them read their result; a message of a
@@ -246,7 +273,9 @@ std::vector<Segment> Segmenter::segments(const std::vector<size_t>& borders) con
   std::vector<Segment> segments;
   const auto& list = schedule_.instructions;
   std::vector<bool> is_border(list.size() + 1, false);
-  for (const size_t border : borders) is_border[border] = true;
+  if (!guard_ || local_.mesh.micro_batches() > 1) {
+    for (const size_t border : borders) is_border[border] = true;
+  }
   for (size_t i = 0; i < list.size();) {
     if (!in_program(list[i])) {
       ++i;
@@ -287,7 +316,26 @@ Segment Segmenter::segment(size_t begin, size_t end, bool gives_all) const {
     const bool is_own = check.instruction >= begin && check.instruction < end && check.in_program;
     if (is_own && !gives_all) segment.checks.push_back(check.instruction);
   }
+  if (guard_ && !gives_all) add_guard(segment);
   return segment;
+}
+
+/// Adds what a guarded segment takes: the states that it writes and, if it writes any, what says whether the step is
+/// good.
+void Segmenter::add_guard(Segment& segment) const {
+  std::vector<int> taken;
+  for (const int place : segment.outputs) {
+    if (is_state_[place]) taken.push_back(place);
+  }
+  segment.guards = !taken.empty();
+  segment.takes_good = segment.guards || !segment.checks.empty();
+  if (!segment.guards) return;
+  for (const int place : {guard_->loss, guard_->finite}) {
+    if (place >= 0 && std::ranges::find(segment.outputs, place) == segment.outputs.end()) taken.push_back(place);
+  }
+  for (const int place : taken) {
+    if (std::ranges::find(segment.inputs, place) == segment.inputs.end()) segment.inputs.push_back(place);
+  }
 }
 
 std::vector<std::optional<LastReader>> Segmenter::last_readers() const {

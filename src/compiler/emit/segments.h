@@ -5,6 +5,7 @@
 
 #include "compiler/emit/collective_mode.h"
 #include "compiler/emit/id_checks.h"
+#include "compiler/emit/update_guard.h"
 #include "compiler/schedule/timeline.h"
 
 namespace partita {
@@ -21,7 +22,19 @@ struct Segment {
   bool accumulates = false;  // its module takes one operand more: whether this is the first micro-batch
   /// Instructions whose ids it checks. Its module gives one result more, `emit_id_flags`, if there are any.
   std::vector<size_t> checks{};
+  /// Whether its module takes one operand more, whether all was good before it, and gives one result more, whether all
+  /// is good after it (UpdateGuard): it checks ids, or it writes states.
+  bool takes_good = false;
+  /// Whether it keeps the old states unless all is good. Its module takes one operand more, kFiniteOperand.
+  bool guards = false;
 };
+
+/// Whether programs that write states are guarded where that is possible (`update_guard_of`).
+enum class Guarding { none, where_possible };
+/// Returns `none` for stages of a pipeline, which exchange what they found before the update.
+inline Guarding guarding_of(const std::vector<StageProgram>& stages) {
+  return stages.size() == 1 ? Guarding::where_possible : Guarding::none;
+}
 
 /// Returns for each buffer the one whose memory it shares for a whole step: the buffer of which it is a view, or the
 /// state that it overwrites, else itself.
@@ -42,7 +55,7 @@ class Segmenter {
  public:
   /// The arguments outlive this object. `ops` has the ops of the graph.
   Segmenter(const Schedule& schedule, const LocalGraph& local, const OpSet& ops,
-            CollectiveMode mode = CollectiveMode::cut);
+            CollectiveMode mode = CollectiveMode::cut, Guarding guarding = Guarding::none);
 
   CollectiveMode mode() const { return mode_; }
   const Schedule& schedule() const { return schedule_; }
@@ -57,10 +70,13 @@ class Segmenter {
   const Rules& rules() const { return rules_; }
   /// `id_checks_of` the schedule.
   const std::vector<IdCheck>& id_checks() const { return id_checks_; }
+  /// The guard of the update; none: the host looks at the step before it.
+  const std::optional<UpdateGuard>& guard() const { return guard_; }
   /// Returns the places that an instruction writes.
   std::vector<int> writes_of(const Instruction& instruction) const;
   /// Returns the segments in order: the longest ranges of instructions that are parts of programs. No segment goes on
-  /// past an instruction in `borders`. What runs in the last micro-batch only is in segments of its own.
+  /// past an instruction in `borders`, unless the update is guarded and there are no micro-batches: then a step may be
+  /// one program. What runs in the last micro-batch only is in segments of its own.
   std::vector<Segment> segments(const std::vector<size_t>& borders) const;
   /// Returns the segment of one instruction, which is part of a program. It gives all that it writes, and checks no
   /// ids.
@@ -70,8 +86,9 @@ class Segmenter {
   std::vector<std::optional<LastReader>> last_readers() const;
 
   /// Returns the module of a segment for the rank at `coordinates`, which include the micro-batch if there is such an
-  /// axis: a function "main" from the inputs, and the flag of a first micro-batch if the segment accumulates, to the
-  /// outputs and the flags of its checks. An input that is an output of the same type is donated. In whole mode it is
+  /// axis: a function "main" from the inputs, the flag of a first micro-batch if the segment accumulates, and the
+  /// operands of its guard, to the outputs, whether all is good, and the flags of its checks. An input that is an output
+  /// of the same type is donated. In whole mode it is
   /// the module of all ranks in the micro-batch. Throws InvalidArgument for an op that cannot be written.
   std::string module_of(const Segment& segment, const std::vector<int64_t>& coordinates) const;
   /// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ.
@@ -90,6 +107,7 @@ class Segmenter {
   }
   std::vector<int> reads_of(const Instruction& instruction) const;
   Segment segment(size_t begin, size_t end, bool gives_all) const;
+  void add_guard(Segment& segment) const;
 
   const Schedule& schedule_;
   const LocalGraph& local_;
@@ -98,8 +116,10 @@ class Segmenter {
   const Rules rules_;
   const std::vector<int> places_;
   std::vector<Uses> uses_;     // by place
-  std::vector<bool> is_kept_;  // by place: a state or an output
+  std::vector<bool> is_kept_;   // by place: a state or an output
+  std::vector<bool> is_state_;  // by place
   std::vector<IdCheck> id_checks_;
+  std::optional<UpdateGuard> guard_;
 };
 
 }  // namespace partita

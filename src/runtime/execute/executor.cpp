@@ -76,6 +76,7 @@ struct Executor::Impl {
   std::vector<Run> runs;                 // runs of this rank, before the update
   std::optional<Transfers> transfers;
   Recorder* recorder = nullptr;
+  bool has_begun = false;  // whether a step whose update is not guarded has begun and not ended
 
   Impl(const Pipeline& order, const std::vector<StageProgram>& programs, const OpSet& ops, Device& where,
        Communicator& all, const Impl* holder)
@@ -124,16 +125,34 @@ struct Executor::Impl {
   }
 
   ProgramCuts cuts_of(size_t stage) const {
-    ProgramCuts cuts{.borders = borders_of(pipeline, stages, stage)};
+    ProgramCuts cuts{.borders = borders_of(pipeline, stages, stage), .guarding = guarding_of(stages)};
     if (stages.size() > 1) cuts.owner = fmt::format(" on stage {}", stage);
     if (world.size() > 1) cuts.owner += fmt::format(" on rank {}", world.rank());
     return cuts;
   }
 
-  /// Runs a step up to and including the exchange before the update. Calls `after(run, instruction)` after each
-  /// instruction, if given. Throws KernelErrors, RankFailures, and what `after` throws.
+  /// Whether programs keep the states of a step that is not finite, so that its update starts at once.
+  bool guards_update() const { return own.front()->values().guards_update(); }
+
+  size_t steps_in_flight() const { return guards_update() ? own.front()->values().steps_in_flight() : has_begun; }
+
+  /// Runs all of a step whose update is guarded, or all before the update. `must_be_finite`: whether a guarded update
+  /// keeps the states otherwise.
+  void begin_step(DeviceSubnormals& threads, bool must_be_finite) {
+    for (const auto& stage : own) stage->begin_step(must_be_finite);
+    run_before_update(threads);
+    if (!guards_update()) {
+      await_sections();
+      has_begun = true;
+      return;
+    }
+    run_update(threads);
+    own.front()->values().started_step();
+  }
+
+  /// Runs a step up to the update. Calls `after(run, instruction)` after each instruction, if given. Throws
+  /// KernelErrors, RankFailures, and what `after` throws.
   void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& after = nullptr) {
-    for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
     for (const Run& run : runs) {
       const Recorded recorded(recorder, section_span(run.stage, run.section, run.micro_batch));
@@ -151,6 +170,10 @@ struct Executor::Impl {
         if (after) after(run, i);
       }
     }
+  }
+
+  /// Waits for what the update needs: checks of ids, and the exchange of stages.
+  void await_sections() {
     for (const auto& stage : own) stage->values().require_ids();
     if (transfers) transfers->share_verdict();
   }
@@ -163,6 +186,9 @@ struct Executor::Impl {
       stage->begin(0);
       stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
     }
+  }
+
+  void finish() {
     for (const auto& stage : own) stage->values().finish();
   }
 
@@ -206,21 +232,37 @@ struct Executor::Impl {
     return spans;
   }
 
-  /// Returns what is not finite, the same on every rank, or nothing if the loss and the gradients are. A collective
-  /// call over the world unless they are.
-  std::optional<std::string> find_bad(DeviceSubnormals& threads) {
+  /// The numbers of a step whose update is not guarded, before the update.
+  StepNumbers read_numbers() {
     const auto& [stage, buffer] = with_output("loss");
     stage->await_value(buffer, 0);
     const Recorded recorded(recorder, {.kind = Span::check});
-    const Array loss = stage->read(buffer);
-    std::string what;
+    return {.loss = stage->read(buffer), .has_finite_gradients = has_finite_gradients()};
+  }
+
+  /// Ends the oldest step that has begun, with the update unless that was guarded.
+  StepResult end_step(DeviceSubnormals& threads) {
+    const bool is_guarded = guards_update();
+    has_begun = false;
+    const StepNumbers numbers = is_guarded ? own.front()->values().await_step() : read_numbers();
+    StepResult result{.loss = numbers.loss->at(0)};
+    if (!numbers.are_finite()) {
+      result.bad = describe_bad(numbers, threads);
+    } else if (!is_guarded) {
+      run_update(threads);
+      finish();
+    }
+    return result;
+  }
+
+  /// Says what is not finite and which node made it first, the same on every rank. A collective call over the world.
+  std::string describe_bad(const StepNumbers& numbers, DeviceSubnormals& threads) {
+    std::string what = "the gradients are not finite, got NaN or infinity, expected numbers";
+    const Array& loss = *numbers.loss;
     if (!are_finite(loss.type().dtype, loss.data(), loss.type().elements())) {
       what = fmt::format("the loss is not finite, got {}, expected a number",
                          std::isnan(loss.at(0)) ? std::abs(loss.at(0)) : loss.at(0));
-    } else if (!has_finite_gradients()) {
-      what = "the gradients are not finite, got NaN or infinity, expected numbers";
     }
-    if (what.empty()) return std::nullopt;
     const int64_t bad = first_bad(threads);
     std::string place = describe(bad == kNone ? kNone : bad / world.size());
     if (bad != kNone && world.size() > 1) place += fmt::format(" on rank {}", bad % world.size());
@@ -244,12 +286,14 @@ struct Executor::Impl {
     forget_next_inputs();  // the replay keeps all values
     {
       const Singly singly(own);
+      for (const auto& stage : own) stage->begin_step(/*must_be_finite=*/true);
       run_before_update(threads, [&](const Run& run, size_t instruction) {
         const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
         if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
       });
+      await_sections();
     }
-    for (const auto& stage : own) stage->values().finish();
+    finish();
 
     if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
@@ -425,14 +469,27 @@ bool Executor::use_next_inputs() {
 
 void Executor::forget_next_inputs() { impl_->forget_next_inputs(); }
 
-std::optional<std::string> Executor::try_step(const std::function<void()>& meanwhile) {
+size_t Executor::steps_in_flight() const { return impl_->steps_in_flight(); }
+
+bool Executor::can_run_ahead() const { return impl_->own.size() == 1 && impl_->own.front()->values().can_run_ahead(); }
+
+void Executor::begin_step(const std::function<void()>& meanwhile) {
   const HeldSignals held;
+  impl_->with_output("loss");  // throws without one
   DeviceSubnormals threads(impl_->device);
   const Meanwhile calling(impl_->own.front()->values(), meanwhile);
-  impl_->run_before_update(threads);
-  if (std::optional<std::string> bad = impl_->find_bad(threads)) return bad;
-  impl_->run_update(threads);
-  return std::nullopt;
+  impl_->begin_step(threads, /*must_be_finite=*/true);
+}
+
+StepResult Executor::end_step() {
+  const HeldSignals held;
+  DeviceSubnormals threads(impl_->device);
+  return impl_->end_step(threads);
+}
+
+std::optional<std::string> Executor::try_step(const std::function<void()>& meanwhile) {
+  begin_step(meanwhile);
+  return end_step().bad;
 }
 
 void Executor::step(const std::function<void()>& meanwhile) {
@@ -444,8 +501,14 @@ void Executor::step(const std::function<void()>& meanwhile) {
 void Executor::run() {
   const HeldSignals held;
   DeviceSubnormals threads(impl_->device);
-  impl_->run_before_update(threads);
-  impl_->run_update(threads);
+  impl_->begin_step(threads, /*must_be_finite=*/false);
+  if (impl_->guards_update()) {
+    impl_->own.front()->values().await_step();
+  } else {
+    impl_->has_begun = false;
+    impl_->run_update(threads);
+    impl_->finish();
+  }
 }
 
 Array Executor::output(std::string_view name) const {

@@ -5,6 +5,12 @@
 
 namespace partita {
 
+/// The end of a step.
+struct StepResult {
+  double loss = 0;
+  std::optional<std::string> bad{};  // what is not finite, the same on every rank; none: the states are updated
+};
+
 class Executor {
  public:
   /// Binds kernels to this rank's shapes. The arguments outlive the executor. All ranks of `world` construct their
@@ -70,6 +76,17 @@ class Executor {
   /// are lost.
   void keep_states_alone();
 
+  /// Whether `begin_step` may be called while one other step has not ended: an accelerator does all of a step, and has
+  /// memory for the inputs of both.
+  bool can_run_ahead() const;
+  /// Number of steps that have begun and not ended.
+  size_t steps_in_flight() const;
+  /// Begins a step, which `end_step` ends: an accelerator may be doing it meanwhile. Inputs may be set when this
+  /// returns. The arguments and errors are those of `try_step`, errors of steps that have not ended among them.
+  void begin_step(const std::function<void()>& meanwhile = nullptr);
+  /// Ends the oldest step that has begun, as `try_step` does. If it was not finite and another one has begun, that one
+  /// does not count: nothing has been updated, and the inputs are those of the step that has ended.
+  StepResult end_step();
   /// Runs forward and backward, then the update if the loss (output "loss") and the gradients (output kFinite of
   /// compiler/autodiff/training_graph.h, if there is one) are finite. If they are not, nothing is updated: replays
   /// forward and backward to name the first bad node, and returns what is not finite, the same on every rank. Returns

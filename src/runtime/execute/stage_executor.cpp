@@ -105,9 +105,9 @@ void StageExecutor::keep_states_alone() {
   device_.discard(buffers_.at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
 }
 
-void StageExecutor::begin_step() {
+void StageExecutor::begin_step(bool must_be_finite) {
   std::ranges::fill(seconds_, 0);
-  values_->begin_step();
+  values_->begin_step(must_be_finite);
 }
 
 void StageExecutor::set_state(std::string_view name, const Array& whole) {

@@ -93,8 +93,8 @@ class StageExecutor {
   /// buffer is in the plain format, as those of outputs are, and the last section that writes it has run.
   Array read(int buffer) const;
 
-  /// Sets the measured seconds of all instructions to 0, and forgets ids of a step that failed.
-  void begin_step();
+  /// Sets the measured seconds of all instructions to 0, and declares to the values that a step begins.
+  void begin_step(bool must_be_finite);
   /// Selects the micro-batch that runs next; 0 for what runs once.
   void begin(int64_t micro_batch) { buffers_.begin(micro_batch); }
   /// Runs instructions [begin, end) in order, in the current micro-batch. Those marked `last` run only in the last

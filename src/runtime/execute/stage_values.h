@@ -2,9 +2,11 @@
 // The values of one stage on a rank: in the host's memory, or on an accelerator whose programs compute them.
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/finite.h"
 #include "ir/sharding/rule.h"
 #include "runtime/execute/stage_buffers.h"
 #include "runtime/trace/recorder.h"
@@ -12,6 +14,17 @@
 namespace partita {
 
 class DeviceValues;
+
+/// Outputs of a step that has ended, before another one takes their places.
+struct StepNumbers {
+  std::optional<Array> loss;          // the output "loss"; none: there is no such output
+  bool has_finite_gradients = true;   // the output kFinite
+  /// Whether the loss and the gradients are finite.
+  bool are_finite() const {
+    return has_finite_gradients &&
+           (!loss || partita::are_finite(loss->type().dtype, loss->data(), loss->type().elements()));
+  }
+};
 
 /// The values of a stage and the programs that compute them, for the thread that runs the schedule. HostValues is the
 /// form of the host, without programs; StagePrograms is that of an accelerator. What a function does by default is
@@ -69,8 +82,24 @@ class StageValues {
   /// Waits for all programs, and checks ids as `require_ids` does. Throws the error of the first program that failed:
   /// what it computes is lost then.
   virtual void finish() {}
-  /// Forgets ids of a step that failed.
-  virtual void begin_step() {}
+  /// Declares that a step begins. `must_be_finite`: whether a guarded update keeps the states if the loss or the
+  /// gradients are not finite.
+  virtual void begin_step(bool /*must_be_finite*/) {}
+  /// Whether programs keep the states of a step that is not good (compiler/emit/update_guard.h), so that its update
+  /// starts before the host has seen the loss. Then `started_step` and `await_step` take the place of `finish`.
+  virtual bool guards_update() const { return false; }
+  /// Whether a step may begin while the one before it runs: the update is guarded, programs do all of a step, and there
+  /// is memory for the inputs of both.
+  virtual bool can_run_ahead() const { return false; }
+  /// Declares that all programs of the step that has begun were started. Only if the update is guarded.
+  virtual void started_step() {}
+  /// Number of steps that were started and not awaited.
+  virtual size_t steps_in_flight() const { return 0; }
+  /// Waits for the oldest step that was started and not awaited, and checks its ids as `require_ids` does. If its
+  /// numbers are not finite, waits for those after it too, which have changed nothing, and makes the inputs those of
+  /// this step again; the next step may update. Throws as `finish` does: nothing is in flight then. Only if the update
+  /// is guarded.
+  virtual StepNumbers await_step() { return {}; }
   /// Starts recording each program as a span of `stage` on the trace's thread `thread`; stops if `recorder` is null.
   virtual void record(Recorder* /*recorder*/, int /*stage*/, int /*thread*/) {}
   /// Calls `call` once, when the next program has been started, unless another call replaces it before.

@@ -91,7 +91,6 @@ ChromeTrace::Event ChromeTrace::event_of(const Span& span, int rank) const {
     case Span::verdict:
       return {"verdict", "collective", fmt::format(",\"op\":\"all_gather\",\"collective\":\"verdict {}\"", span.step)};
     case Span::check: return {"check the loss", "verdict", ""};
-    case Span::result: return {"read the loss", "verdict", ""};
     case Span::agreement: return {"agreement", "collective", ",\"op\":\"broadcast\""};
     case Span::device: return {"wait for the device", "wait", ""};
     case Span::program: return program(span);

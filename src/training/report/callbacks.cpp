@@ -148,9 +148,12 @@ void CheckpointSaver::on_train_begin(const TrainInfo& info) {
   if (info.first_step >= info.steps) control_->save_checkpoint(path_);  // no step will follow
 }
 
+bool CheckpointSaver::is_due(int64_t global_step) const {
+  return global_step == last_ || (every_ > 0 && global_step % every_ == 0);
+}
+
 void CheckpointSaver::on_step_end(const StepInfo& info) {
-  const bool due = every_ > 0 && info.global_step % every_ == 0;
-  if (due || info.global_step == last_ || control_->stopped()) control_->save_checkpoint(path_);
+  if (is_due(info.global_step) || control_->stopped()) control_->save_checkpoint(path_);
 }
 
 void CheckpointSaver::on_epoch_end(const EpochInfo&) {

@@ -121,6 +121,9 @@ class Callback {
   virtual ~Callback() = default;
   virtual void on_train_begin(const TrainInfo&) {}
   virtual void on_step_end(const StepInfo&) {}
+  /// Whether `on_step_end` of a step, `global_step` of StepInfo, may be called when the next one has begun, so that an
+  /// accelerator does not wait for it. The callback then requests nothing of TrainControl and reads no state.
+  virtual bool may_lag(int64_t /*global_step*/) const { return false; }
   /// Called after each validation, also that of an epoch, whose on_epoch_end follows.
   virtual void on_validation(const ValidationInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
@@ -146,6 +149,7 @@ class LossMonitor : public Callback {
       : out_(out), every_(per_print_times), and_last_(and_last) {}
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  bool may_lag(int64_t) const override { return true; }
 
  private:
   std::ostream& out_;
@@ -159,6 +163,7 @@ class LossMonitor : public Callback {
 class TimeMonitor : public Callback {
  public:
   explicit TimeMonitor(std::ostream& out) : out_(out) {}
+  bool may_lag(int64_t) const override { return true; }
   void on_epoch_end(const EpochInfo& info) override;
 
  private:
@@ -170,6 +175,7 @@ class TimeMonitor : public Callback {
 class ValidationMonitor : public Callback {
  public:
   explicit ValidationMonitor(std::ostream& out) : out_(out) {}
+  bool may_lag(int64_t) const override { return true; }
   void on_validation(const ValidationInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
 
@@ -199,6 +205,7 @@ class EarlyStopping : public Callback {
     std::string metric{};
   };
   EarlyStopping(Options options, std::ostream& out);
+  bool may_lag(int64_t) const override { return true; }
   void on_train_begin(const TrainInfo& info) override;
   void on_validation(const ValidationInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
@@ -223,6 +230,7 @@ class EarlyStopping : public Callback {
 class BestCheckpoint : public Callback {
  public:
   explicit BestCheckpoint(std::string metric) : metric_(std::move(metric)) {}
+  bool may_lag(int64_t) const override { return true; }
   void on_train_begin(const TrainInfo& info) override;
   void on_validation(const ValidationInfo& info) override;
   std::string kept_as() const override { return "best_checkpoint"; }
@@ -262,9 +270,12 @@ class CheckpointSaver : public Callback {
   CheckpointSaver(std::string path, int64_t every);
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  bool may_lag(int64_t global_step) const override { return !is_due(global_step); }
   void on_epoch_end(const EpochInfo& info) override;
 
  private:
+  bool is_due(int64_t global_step) const;
+
   std::string path_;
   int64_t every_, last_ = 0;
   TrainControl* control_ = nullptr;
@@ -285,6 +296,7 @@ class LambdaCallback : public Callback {
   void on_step_end(const StepInfo& info) override {
     if (step_end) step_end(info);
   }
+  bool may_lag(int64_t) const override { return !step_end; }
   void on_validation(const ValidationInfo& info) override {
     if (validation) validation(info);
   }

@@ -30,6 +30,7 @@ class JsonLines : public Callback {
   JsonLines& operator=(JsonLines&&) = delete;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  bool may_lag(int64_t) const override { return true; }
   void on_validation(const ValidationInfo& info) override;
 
  private:

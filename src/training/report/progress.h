@@ -47,6 +47,7 @@ class ProgressLine : public Callback {
   ProgressLine(std::ostream& out, DrawnLine::Columns columns) : line_(out, std::move(columns)) {}
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  bool may_lag(int64_t) const override { return true; }
   void on_validation(const ValidationInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
 

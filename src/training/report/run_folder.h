@@ -56,6 +56,7 @@ class RunFolder : public Callback {
   /// configuration names.
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  bool may_lag(int64_t) const override { return true; }
   void on_validation(const ValidationInfo& info) override { log_.on_validation(info); }
 
   /// Each records an event. A warning before the training begins is kept until then; all others are ignored before it.

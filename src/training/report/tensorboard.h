@@ -36,6 +36,7 @@ class TensorboardEvents : public Callback {
   TensorboardEvents& operator=(TensorboardEvents&&) = delete;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  bool may_lag(int64_t) const override { return true; }
   void on_validation(const ValidationInfo& info) override;
 
  private:

@@ -54,7 +54,21 @@ pjrt::Buffer DeviceInputs::upload(int buffer, ConstTensor given, const Box& box)
                     });
 }
 
+/// Keeps the value of an input that is about to be set, for the steps in flight.
+void DeviceInputs::keep(int place) {
+  if (replaced_.empty()) return;
+  replaced_.back().push_back(values_.kept_input(place, host_reads_[static_cast<size_t>(place)]));
+}
+
+void DeviceInputs::take_back() {
+  for (auto step = replaced_.rbegin(); step != replaced_.rend(); ++step) {
+    for (auto kept = step->rbegin(); kept != step->rend(); ++kept) values_.restore_input(*kept);
+  }
+  replaced_.clear();
+}
+
 bool DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
+  keep(values_.place_of(buffer));
   if (!is_kept(buffer) || host_reads(buffer)) return false;
   const int place = values_.place_of(buffer);
   values_.written(buffer, 0);  // the device needs no memory for both
@@ -80,6 +94,7 @@ void DeviceInputs::set_next(int buffer, ConstTensor given, const Box& box) {
 bool DeviceInputs::use_next() {
   const bool has_any = !next_.empty();
   for (Next& next : next_) {
+    keep(next.place);
     const bool is_on_host = !next.on_host.empty();
     if (is_on_host) std::memcpy(parts_.buffers.copy_of(next.place, 0), next.on_host.data(), next.on_host.size());
     if (next.value) {

@@ -1,6 +1,7 @@
 #pragma once
 // Inputs that go to an accelerator at once: those of a step, and those of the next one while it computes.
 
+#include <deque>
 #include <optional>
 #include <set>
 #include <vector>
@@ -28,6 +29,14 @@ class DeviceInputs {
   bool use_next();
   /// Drops what `set_next` was given.
   void forget_next() { next_.clear(); }
+  /// Declares that a step begins with the present inputs. They are kept until `end_step`, also when others take their
+  /// places.
+  void begin_step() { replaced_.emplace_back(); }
+  /// Declares that the oldest of the steps has ended.
+  void end_step() { replaced_.pop_front(); }
+  void forget_steps() { replaced_.clear(); }
+  /// Makes the inputs of the oldest of the steps, which is being ended, those of the step that begins.
+  void take_back();
   /// Returns the bytes that the device takes for all of a step.
   int64_t bytes() const;
 
@@ -37,6 +46,7 @@ class DeviceInputs {
     std::optional<pjrt::Buffer> value;  // none: no program reads it
     std::vector<char> on_host;          // empty: the host does not read it
   };
+  void keep(int place);
   pjrt::Buffer upload(int buffer, ConstTensor given, const Box& box) const;
   bool is_kept(int buffer) const { return kept_.contains(values_.place_of(buffer)); }
   bool host_reads(int buffer) const { return host_reads_[static_cast<size_t>(values_.place_of(buffer))]; }
@@ -46,6 +56,7 @@ class DeviceInputs {
   const std::set<int> kept_;      // places
   std::vector<bool> host_reads_;  // by place
   std::vector<Next> next_;
+  std::deque<std::vector<DeviceValues::KeptInput>> replaced_;  // by step in flight: what others took the places of since
 };
 
 }  // namespace partita

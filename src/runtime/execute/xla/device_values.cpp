@@ -1,5 +1,6 @@
 #include "runtime/execute/xla/device_values.h"
 
+#include <algorithm>
 #include <new>
 
 #include "runtime/execute/xla/with_place.h"
@@ -58,7 +59,10 @@ const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
     const ConstTensor tensor{parts_.buffers.type_of(place), parts_.buffers.copy_of(place, micro_batch)};
     with_place(
         [&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.owner); },
-        [&] { found.device.emplace(parts_.accelerator.client().upload(parts_.accelerator.device(), tensor)); });
+        [&] {
+          found.device = std::make_shared<const pjrt::Buffer>(
+              parts_.accelerator.client().upload(parts_.accelerator.device(), tensor));
+        });
   }
   return *found.device;
 }
@@ -66,13 +70,36 @@ const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
 void DeviceValues::set(int place, int64_t micro_batch, pjrt::Buffer value) {
   const std::lock_guard lock(mutex_);
   Value& found = this->value(place, micro_batch);
-  found.device.emplace(std::move(value));
+  found.device = std::make_shared<const pjrt::Buffer>(std::move(value));
   found.is_on_host = found.stays = false;
 }
 
 void DeviceValues::set_input(int place, pjrt::Buffer value, bool is_on_host) {
   const std::lock_guard lock(mutex_);
-  this->value(place, 0) = {.device = std::move(value), .is_on_host = is_on_host, .stays = true};
+  this->value(place, 0) = {
+      .device = std::make_shared<const pjrt::Buffer>(std::move(value)), .is_on_host = is_on_host, .stays = true};
+}
+
+std::shared_ptr<const pjrt::Buffer> DeviceValues::shared(int place) {
+  const std::lock_guard lock(mutex_);
+  return value(place, 0).device;
+}
+
+DeviceValues::KeptInput DeviceValues::kept_input(int place, bool with_host) {
+  const std::lock_guard lock(mutex_);
+  const Value& present = value(place, 0);
+  KeptInput kept{.place = place, .device = present.device};
+  if (!with_host || !present.is_on_host) return kept;
+  const char* begin = parts_.buffers.copy_of(place, 0);
+  kept.host.emplace(begin, begin + parts_.buffers.type_of(place).bytes());
+  return kept;
+}
+
+void DeviceValues::restore_input(const KeptInput& kept) {
+  const std::lock_guard lock(mutex_);
+  if (kept.host) std::ranges::copy(*kept.host, parts_.buffers.copy_of(kept.place, 0));
+  value(kept.place, 0) = {
+      .device = kept.device, .is_on_host = kept.host.has_value(), .stays = kept.device != nullptr};
 }
 
 void DeviceValues::release(Value& value) {

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -51,6 +52,18 @@ class DeviceValues {
   void set(int place, int64_t micro_batch, pjrt::Buffer value);
   /// Sets an input, which stays on the device until it is set again, and whether the host's memory has it as well.
   void set_input(int place, pjrt::Buffer value, bool is_on_host);
+  /// Returns the value of a place in the first micro-batch, on the device, which it shares: null if it has none there.
+  std::shared_ptr<const pjrt::Buffer> shared(int place);
+  /// An input of a step, which another one takes the place of.
+  struct KeptInput {
+    int place = -1;
+    std::shared_ptr<const pjrt::Buffer> device;
+    std::optional<std::vector<char>> host;  // none: the host's memory has none
+  };
+  /// Returns the present value of an input. `with_host`: also that in the host's memory, if there is one.
+  KeptInput kept_input(int place, bool with_host);
+  /// Makes a value that `kept_input` returned that of its place again.
+  void restore_input(const KeptInput& kept);
   /// Brings the value of a buffer in a micro-batch to the host's memory and returns its address. Waits for the program
   /// that computes it, and throws its error. Throws the failed update's kind of error for a state that it lost.
   char* on_host(int buffer, int64_t micro_batch);
@@ -65,7 +78,7 @@ class DeviceValues {
 
  private:
   struct Value {
-    std::optional<pjrt::Buffer> device{};
+    std::shared_ptr<const pjrt::Buffer> device{};
     bool is_on_host = true;
     bool stays = false;  // an input, which no program computes again
   };

@@ -1,6 +1,8 @@
 #include "runtime/execute/xla/id_checker.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -35,12 +37,14 @@ void IdChecker::require_on_host(const Segment& segment, DeviceValues& values) co
 }
 
 void IdChecker::add(const Segment& segment, pjrt::Buffer flags) {
-  found_.push_back({segment.checks, parts_.buffers.micro_batch(), std::move(flags)});
+  found_.push_back({step_, segment.checks, parts_.buffers.micro_batch(), std::move(flags)});
 }
 
-void IdChecker::require() {
-  if (found_.empty()) return;
-  const std::vector<Found> found = std::exchange(found_, {});
+void IdChecker::require(int64_t begun) {
+  const auto later = std::ranges::find_if(found_, [&](const Found& one) { return one.step > step_ - begun; });
+  std::vector<Found> found(std::move_iterator(found_.begin()), std::move_iterator(later));
+  found_.erase(found_.begin(), later);
+  if (found.empty()) return;
   constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   const int64_t ranks = parts_.local.mesh.ranks();
   std::vector<std::pair<size_t, int64_t>> checks;  // instructions and micro-batches

@@ -31,15 +31,18 @@ class IdChecker {
   void require_on_host(const Segment& segment, DeviceValues& values) const;
   /// Keeps the flags of a run of the segment in the current micro-batch.
   void add(const Segment& segment, pjrt::Buffer flags);
+  /// Declares that another step begins.
+  void begin_step() { ++step_; }
   /// Drops what `add` was given.
   void forget() { found_.clear(); }
-  /// Waits for the runs whose flags were added since the last call. Throws on all ranks the InvalidArgument of the
+  /// Waits for the runs whose flags were added since the last call, `begun` steps or more ago. Throws on all ranks the InvalidArgument of the
   /// first id out of range: the first run, in it the first node, and of several ranks the lowest. A collective call
   /// over the stage's ranks if flags were added. Throws the error of a run that failed, on its rank alone; LostRanks.
-  void require();
+  void require(int64_t begun = 0);
 
  private:
   struct Found {
+    int64_t step = 0;
     std::vector<size_t> checks;  // instructions
     int64_t micro_batch = 0;
     pjrt::Buffer flags;
@@ -50,6 +53,7 @@ class IdChecker {
 
   const Parts parts_;
   std::vector<Found> found_;  // in the order of the runs
+  int64_t step_ = 0;
 };
 
 }  // namespace partita

@@ -23,7 +23,7 @@ void RunsInFlight::record(Recorder* recorder, int stage, int thread) {
 }
 
 void RunsInFlight::add(pjrt::Completion done, Describe describe, const std::vector<int>& outputs, const Span& span) {
-  Run& run = runs_.emplace_back(Run{std::move(done), std::move(describe), &outputs});
+  Run& run = runs_.emplace_back(Run{std::move(done), std::move(describe), &outputs, step_});
   if (recorder_ == nullptr || !recorder_->wants(/*exposed=*/false)) return;
   const auto ended = std::make_shared<std::atomic<int64_t>>(0);
   run.ended = ended;
@@ -65,9 +65,11 @@ void RunsInFlight::add_span(Run& run) {
   recorder_->add(*run.span);
 }
 
-std::exception_ptr RunsInFlight::await_all() {
+std::exception_ptr RunsInFlight::await_all() { return await_steps(0); }
+
+std::exception_ptr RunsInFlight::await_steps(int64_t begun) {
   std::exception_ptr first;
-  while (!runs_.empty()) {
+  while (!runs_.empty() && runs_.front().step <= step_ - begun) {
     const std::exception_ptr error = await_oldest();
     if (first == nullptr) first = error;
   }

@@ -29,6 +29,8 @@ class RunsInFlight {
   Recorder* recorder() const { return recorder_; }
 
   size_t count() const { return runs_.size(); }
+  /// Declares that another step begins.
+  void begin_step() { ++step_; }
   /// Adds a run, which computes the places `outputs`: they outlive it. `span` has the instructions, the micro-batch and
   /// the begin of what a recorder gets.
   void add(pjrt::Completion done, Describe describe, const std::vector<int>& outputs, const Span& span);
@@ -37,6 +39,9 @@ class RunsInFlight {
   void have_computed(const std::vector<int>& places, int64_t micro_batch);
   /// Waits for the oldest run. Returns its error, or null.
   std::exception_ptr await_oldest();
+  /// Waits for the runs of steps that began `begun` steps or more ago. Returns the error of the first that failed, or
+  /// null.
+  std::exception_ptr await_steps(int64_t begun);
   /// Waits for all runs. Returns the error of the first that failed, or null.
   std::exception_ptr await_all();
 
@@ -45,6 +50,7 @@ class RunsInFlight {
     pjrt::Completion done;
     Describe describe;
     const std::vector<int>* outputs;
+    int64_t step = 0;
     std::optional<Span> span{};                     // if it is recorded
     std::shared_ptr<std::atomic<int64_t>> ended{};  // time of its end, 0 before it is known
   };
@@ -53,6 +59,7 @@ class RunsInFlight {
   std::deque<Run> runs_;
   Recorder* recorder_ = nullptr;
   int stage_ = 0, thread_ = 0;
+  int64_t step_ = 0;
 };
 
 }  // namespace partita

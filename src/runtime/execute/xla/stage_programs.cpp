@@ -66,7 +66,7 @@ std::optional<Gang> gang_of(const StagePrograms::Parts& parts, CollectiveMode mo
 StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, DeviceValues* holder)
     : parts_(parts),
       owner_(cuts.owner),
-      segmenter_(parts.schedule, parts.local, parts.ops, mode_of(parts)),
+      segmenter_(parts.schedule, parts.local, parts.ops, mode_of(parts), cuts.guarding),
       gang_(gang_of(parts, segmenter_.mode())),
       values_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, holder),
       inputs_({parts.local, parts.schedule, segmenter_, parts.buffers, parts.accelerator, cuts.owner}, values_),
@@ -84,10 +84,15 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, Device
   values_.on_failure([this] { require_success(); });
 }
 
-/// Checks the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
+/// Checks whether there is room for the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
 /// used before and after it.
 void StagePrograms::require_room() {
-  has_room_for_next_ = parts_.local.mesh.micro_batches() == 1;
+  const bool takes_inputs = parts_.local.mesh.micro_batches() == 1;
+  has_room_for_next_ = takes_inputs;
+  can_run_ahead_ = takes_inputs && guards_update() && segments_.size() == 1 &&
+                   std::ranges::all_of(parts_.schedule.instructions, [&](const Instruction& one) {
+                     return segmenter_.in_program(one);
+                   });
   const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
   if (!limit) return;
   const std::vector<ProgramMemory> needs = memory_of_segments();
@@ -97,6 +102,7 @@ void StagePrograms::require_room() {
   const bool says_all = std::ranges::all_of(needs, [](const auto& need) { return need.temporaries.has_value(); });
   const int64_t rest = *limit - *limit / 10 - most->bytes();
   has_room_for_next_ = has_room_for_next_ && says_all && inputs_.bytes() <= rest;
+  can_run_ahead_ = can_run_ahead_ && says_all && 2 * inputs_.bytes() <= rest;
   if (most->bytes() <= *limit) return;
   throw RuntimeFailure(
       ExitCode::out_of_memory,
@@ -215,11 +221,14 @@ void StagePrograms::enqueue(const Loaded& loaded) {
     arguments.push_back(&with_place(
         describe, [&]() -> const auto& { return values_.on_device(place, micro_batch); }));
   if (loaded.segment.accumulates) arguments.push_back(&flags_[micro_batch == 0 ? 1 : 0]);
+  if (loaded.segment.takes_good) arguments.push_back(good_ ? &*good_ : &flags_[1]);
+  if (loaded.segment.guards) arguments.push_back(&flags_[must_be_finite_ ? 1 : 0]);
   updates_ = updates_ || loaded.writes_states;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
   pjrt::Results results = start(loaded, std::move(arguments));
   for (size_t k = 0; k < loaded.segment.outputs.size(); ++k)
     values_.set(loaded.segment.outputs[k], micro_batch, std::move(results.buffers[k]));
+  if (loaded.segment.takes_good) good_.emplace(std::move(results.buffers[loaded.segment.outputs.size()]));
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
   in_flight_.add(
       std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },
@@ -271,12 +280,73 @@ void StagePrograms::finish() {
   updates_ = false;
 }
 
+void StagePrograms::begin_step(bool must_be_finite) {
+  if (steps_.empty()) {
+    ids_.forget();
+    inputs_.forget_steps();
+  }
+  must_be_finite_ = must_be_finite;
+  ids_.begin_step();
+  in_flight_.begin_step();
+  if (guards_update()) inputs_.begin_step();
+}
+
+void StagePrograms::started_step() {
+  const UpdateGuard& guard = *segmenter_.guard();
+  const auto shared = [&](int place) { return place < 0 ? nullptr : values_.shared(place); };
+  steps_.push_back({shared(guard.loss), shared(guard.finite)});
+}
+
+StepNumbers StagePrograms::await_step() {
+  const Recorded recorded(in_flight_.recorder(), {.kind = Span::device});
+  const OutputsInFlight outputs = std::move(steps_.front());
+  steps_.pop_front();
+  const auto later = static_cast<int64_t>(steps_.size());
+  if (const std::exception_ptr error = in_flight_.await_steps(later); error != nullptr) {
+    in_flight_.await_all();
+    fail(error);
+  }
+  StepNumbers numbers;
+  try {
+    ids_.require(later);
+    const auto bring = [&](const pjrt::Buffer& from, int place) {
+      Array to(parts_.buffers.type_of(place));
+      from.download(to.tensor());
+      return to;
+    };
+    const UpdateGuard& guard = *segmenter_.guard();
+    if (outputs.loss != nullptr) numbers.loss = bring(*outputs.loss, guard.loss);
+    if (outputs.finite != nullptr) numbers.has_finite_gradients = bring(*outputs.finite, guard.finite).at(0) != 0;
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception(), earlier = in_flight_.await_all();
+    updates_ = updates_ && earlier != nullptr;  // else all programs have ended well
+    fail(earlier != nullptr ? earlier : error);
+  }
+  if (numbers.are_finite()) {
+    inputs_.end_step();
+  } else {
+    require_success();
+    forget_steps();
+  }
+  updates_ = updates_ && in_flight_.count() > 0;
+  return numbers;
+}
+
+/// Forgets the steps in flight, which have ended. The inputs are those of the oldest of them.
+void StagePrograms::forget_steps() {
+  steps_.clear();
+  good_.reset();
+  ids_.forget();
+  inputs_.take_back();
+}
+
 void StagePrograms::keep_states_alone() {
   values_.keep_states_alone();
   inputs_.forget_next();
 }
 
 void StagePrograms::fail(const std::exception_ptr& error) {
+  if (guards_update()) forget_steps();
   if (std::exchange(updates_, false)) values_.lose_states(error);
   std::rethrow_exception(error);
 }

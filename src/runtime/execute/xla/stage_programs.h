@@ -1,6 +1,7 @@
 #pragma once
 // The programs of one stage on an accelerator: what runs between the instructions that the host performs.
 
+#include <deque>
 #include <exception>
 #include <map>
 
@@ -16,8 +17,9 @@ namespace partita {
 
 /// Where programs of a stage end, and whose they are.
 struct ProgramCuts {
-  std::vector<size_t> borders = {};  // argument of Segmenter::segments
-  std::string owner = "";            // end of messages: " on stage 1 on rank 2"
+  std::vector<size_t> borders = {};     // argument of Segmenter::segments
+  std::string owner = "";               // end of messages: " on stage 1 on rank 2"
+  Guarding guarding = Guarding::none;  // argument of Segmenter
 };
 
 /// Runs segments of a stage. For the thread that runs the schedule.
@@ -61,7 +63,12 @@ class StagePrograms : public StageValues {
   void run_singly(bool singly) override;
   void require_ids() override;
   void finish() override;
-  void begin_step() override { ids_.forget(); }
+  void begin_step(bool must_be_finite) override;
+  bool guards_update() const override { return segmenter_.guard().has_value(); }
+  bool can_run_ahead() const override { return can_run_ahead_; }
+  void started_step() override;
+  size_t steps_in_flight() const override { return steps_.size(); }
+  StepNumbers await_step() override;
   void record(Recorder* recorder, int stage, int thread) override { in_flight_.record(recorder, stage, thread); }
   void call_after_start(std::function<void()> call) override { after_start_ = std::move(call); }
 
@@ -71,6 +78,10 @@ class StagePrograms : public StageValues {
     std::vector<std::shared_ptr<const pjrt::Executable>> programs;  // one, or one per micro-batch
     bool writes_states = false;
     std::vector<int> replaced;  // outputs that are no inputs
+  };
+  /// Outputs of a step on the device; null: there is no such output.
+  struct OutputsInFlight {
+    std::shared_ptr<const pjrt::Buffer> loss, finite;
   };
   /// Bytes on the device while a program runs.
   struct ProgramMemory {
@@ -89,6 +100,7 @@ class StagePrograms : public StageValues {
   /// the host has.
   void run(size_t i);
   void release_pending();
+  void forget_steps();
   Loaded load(Segment segment) const;
   void launch(const Loaded& loaded);
   void require_room();
@@ -115,7 +127,10 @@ class StagePrograms : public StageValues {
   std::function<void()> after_start_;
   bool updates_ = false;  // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
-  bool has_room_for_next_ = true;
+  bool has_room_for_next_ = true, can_run_ahead_ = false;
+  bool must_be_finite_ = false;        // whether the update of the step that begins needs a finite loss
+  std::optional<pjrt::Buffer> good_;   // UpdateGuard of the last program; none: nothing has been wrong
+  std::deque<OutputsInFlight> steps_;  // those that were started and not awaited
   std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
   int64_t started_ = 0;                                // time of the last start; 0 if another rank made the call
 };
