@@ -49,10 +49,7 @@ void note_modes(const TrainingRun& run, RankRun& rank, const Communicator& comm)
 
 class Loop {
  public:
-  Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
-      : run_(run),
-        comm_(comm),
-        rank_(rank) {
+  Loop(const TrainingRun& run, RankRun& rank, Communicator& comm) : run_(run), comm_(comm), rank_(rank) {
     if (run.measures_communication || !run.trace.path.empty()) {
       recorder_.emplace();
       rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <random>
 
-#include "ir/sharding/box_runs.h"
-#include "runtime/comm/inproc/inproc.h"
 #include "support/fake_accelerated.h"
+#include "support/one_rank.h"
 
 namespace partita {
 namespace {
@@ -23,46 +21,6 @@ state %w: f64[3,5] parameter constant(0.1)
 %loss = reduce(%rows) {axes=[0]} : f64[]
 output loss = %loss
 )";
-
-/// An executor of one rank on the fake device, whose states are set.
-struct OneRank {
-  OneRank(Job job, const Accelerator& accelerator)
-      : job(std::move(job)),
-        program(compile_job(this->job)),
-        device(make_device(all_ops(), accelerator, 1)),
-        executor(program.pipeline, program.stages, all_ops(), *device, *world[0]) {
-    for (const State& state : program.graph.states) {
-      const std::string& name = program.graph.values[state.entry].name;
-      const auto given = this->job.states.find(name);
-      executor.set_state(name,
-                         given != this->job.states.end() ? given->second : Array(program.graph.type(state.entry)));
-    }
-    set("learning_rate", Array({DType::f64, {}}));
-  }
-
-  StageExecutor& stage() { return *executor.stages()[0]; }
-  void set(const std::string& name, const Array& value) { executor.set_input(name, value.tensor()); }
-  void set_next(const std::string& name, const Array& value) {
-    stage().set_next_input(name, value.tensor(), whole_box(value.type().shape));
-  }
-  /// The value that the programs of a step get.
-  Array value(const std::string& name) {
-    const int buffer = stage().named().input(name);
-    Array copy(stage().type_of(buffer));
-    std::memcpy(copy.data(), stage().value_of(buffer, 0), static_cast<size_t>(copy.type().bytes()));
-    return copy;
-  }
-
-  Job job;
-  Program program;
-  std::unique_ptr<Device> device;
-  std::vector<std::unique_ptr<Communicator>> world = make_inproc_world(1);
-  Executor executor;
-};
-
-bool are_equal(const Array& a, const Array& b) {
-  return a.type() == b.type() && std::memcmp(a.data(), b.data(), static_cast<size_t>(a.type().bytes())) == 0;
-}
 
 Array rows_of(uint64_t key) { return random_array({DType::f64, {8, 6}}, key); }
 
@@ -117,14 +75,20 @@ TEST_F(FakeAccelerated, ReplaysTakeTheInputsOfTheirStep) {
 
 TEST_F(FakeAccelerated, NoMemoryForASecondBatchIsNoError) {
   run_job(job(1));
-  const int64_t needed = fake_->max_device_bytes + 64 - 2;  // with the temporaries of a program, without flags
-  const int64_t inputs = 8 * 6 * 8 + 8;                     // x and the learning rate
-  const int64_t enough = (needed + inputs) * 10 / 9 + 1;
-  for (const int64_t limit : {needed, needed + inputs, enough - 2, enough}) {
+  const int64_t needed = fake_->max_device_bytes + 64 - kFlagBytes;  // with the temporaries of a program
+  const int64_t inputs = 8 * 6 * 8 + 8;                              // x and the learning rate
+  const auto with_a_tenth = [](int64_t bytes) {
+    int64_t limit = bytes;
+    while (limit - limit / 10 < bytes) ++limit;
+    return limit;
+  };
+  const int64_t enough = with_a_tenth(needed + inputs), enough_ahead = with_a_tenth(needed + 2 * inputs);
+  for (const int64_t limit : {needed, needed + inputs, enough - 1, enough, enough_ahead - 1, enough_ahead}) {
     start();
     fake_->memory_limit = limit;
     OneRank one(job(1), *accelerator_);
-    EXPECT_EQ(one.executor.can_set_next_inputs(), limit == enough) << limit - needed;
+    EXPECT_EQ(one.executor.can_set_next_inputs(), limit >= enough) << limit - needed;
+    EXPECT_EQ(one.executor.can_run_ahead(), limit == enough_ahead) << limit - needed;
     one.set("x", rows_of(1));
     one.executor.step();
   }
@@ -132,10 +96,15 @@ TEST_F(FakeAccelerated, NoMemoryForASecondBatchIsNoError) {
   fake_->memory_limit = 10 * enough;
   EXPECT_TRUE(OneRank(job(1), *accelerator_).executor.can_set_next_inputs());
   fake_->failing[Function::executable_memory_stats] = ErrorCode::unimplemented;
-  EXPECT_FALSE(OneRank(job(1), *accelerator_).executor.can_set_next_inputs()) << "temporaries are not known";
+  {
+    const OneRank one(job(1), *accelerator_);
+    EXPECT_FALSE(one.executor.can_set_next_inputs()) << "temporaries are not known";
+    EXPECT_FALSE(one.executor.can_run_ahead());
+  }
   Job split = job(1, 2);
   const OneRank micro_batches(split, *accelerator_);
   EXPECT_FALSE(micro_batches.executor.can_set_next_inputs());
+  EXPECT_FALSE(micro_batches.executor.can_run_ahead());
 }
 
 TEST_F(FakeAccelerated, ACopyThatFailsLeavesTheStepAlone) {

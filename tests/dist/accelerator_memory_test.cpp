@@ -45,10 +45,11 @@ std::vector<int64_t> expected_bytes(const Program& program) {
   };
   std::vector<int64_t> bytes;
   std::set<int> there = kept;  // all states and outputs, in the second step
-  for (const Segment& segment : Segmenter(schedule, local, all_ops()).segments({schedule.update()})) {
+  const Segmenter segmenter(schedule, local, all_ops(), CollectiveMode::cut, Guarding::where_possible);
+  for (const Segment& segment : segmenter.segments({schedule.update()})) {
     for (const std::vector<int>* used : {&segment.inputs, &segment.outputs}) there.insert(used->begin(), used->end());
     // The inputs of a program are there until it has been started.
-    int64_t sum = 2;  // the two flags
+    int64_t sum = kFlagBytes;
     for (const int place : there) sum += local.type(schedule.buffers[place].value, {}).bytes();
     bytes.push_back(sum);
     std::erase_if(there, [&](int place) { return !kept.contains(place) && !is_read_from(place, segment.end); });
@@ -64,7 +65,7 @@ TEST_F(FakeAccelerated, ValuesAreReleasedAfterTheirLastReader) {
     EXPECT_EQ(fake_->bytes_after_runs, expected_bytes(program));
     const Schedule& schedule = program.schedule();
     const std::set<int> kept = kept_places(schedule);
-    int64_t bytes = 2;
+    int64_t bytes = kFlagBytes - 1;
     for (const int place : kept) bytes += program.local().type(schedule.buffers[place].value, {}).bytes();
     EXPECT_EQ(fake_->device_bytes, bytes) << "between steps there are states, outputs and inputs";
   };
@@ -83,7 +84,7 @@ TEST_F(FakeAccelerated, MicroBatchesLeaveTheirSumsAlone) {
       for (const Instruction& one : schedule.instructions) {
         if (one.kind == Instruction::accumulate) kept.insert(places[static_cast<size_t>(one.outputs[0])]);
       }
-      int64_t bytes = 2;
+      int64_t bytes = kFlagBytes - 1;
       for (const int place : kept) bytes += program.local().type(schedule.buffers[place].value, {0}).bytes();
       EXPECT_EQ(fake_->device_bytes, bytes);
     };
@@ -190,7 +191,7 @@ TEST_F(FakeAccelerated, AReplayThatFailsLeavesNoSingleSteps) {
 
 TEST_F(FakeAccelerated, AStepThatDoesNotFitIsRefusedBeforeItBegins) {
   run_job(job(1));
-  const int64_t needed = fake_->max_device_bytes + 64 - 2;  // with the temporaries of a program, without flags
+  const int64_t needed = fake_->max_device_bytes + 64 - kFlagBytes;  // with the temporaries of a program
   for (const int64_t limit : {needed, needed - 1}) {
     start();
     fake_->memory_limit = limit;

@@ -111,35 +111,38 @@ bool is_held(const StageProgram& stage, const Segmenter& segmenter, int place, s
 TEST(RankPrograms, HoldWhatIsUsedLater) {
   const Program program = staged_program(/*ranks=*/1, /*stages=*/1, /*micro_batches=*/1);
   const StageProgram& stage = program.stages[0];
-  const Segmenter segmenter(stage.schedule, stage.local, all_ops());
-  const std::vector<Segment> segments = segmenter.segments(borders_of(program.pipeline, program.stages, 0));
-  const std::vector<int64_t> first = stage.local.mesh.coordinates(0);
-  const std::vector<HeldBytes> held = held_bytes(segmenter, segments, first);
-  ASSERT_EQ(held.size(), segments.size());
-  ASSERT_GT(segments.size(), 1u);
-  std::set<int> states;
-  for (const int entry : stage.schedule.entry) states.insert(segmenter.places()[static_cast<size_t>(entry)]);
-  int64_t bytes_of_states = 0;
-  for (const State& state : stage.local.graph.states) bytes_of_states += stage.local.type(state.entry, first).bytes();
-  for (size_t k = 0; k < segments.size(); ++k) {
-    EXPECT_EQ(held[k].states, bytes_of_states);
-    int64_t values = 0;
-    for (int buffer = 0; buffer < static_cast<int>(stage.schedule.buffers.size()); ++buffer) {
-      if (segmenter.places()[static_cast<size_t>(buffer)] != buffer || states.contains(buffer)) continue;
-      // Values between the instructions of one program are its temporaries.
-      const bool is_inside = std::ranges::none_of(segments, [&](const Segment& one) {
-        return std::ranges::count(one.inputs, buffer) + std::ranges::count(one.outputs, buffer) > 0;
-      });
-      if (is_inside || !is_held(stage, segmenter, buffer, segments[k].begin, segments[k].end)) continue;
-      values += stage.local.type(stage.schedule.buffers[static_cast<size_t>(buffer)].value, first).bytes();
+  for (const Guarding guarding : {Guarding::none, Guarding::where_possible}) {
+    const Segmenter segmenter(stage.schedule, stage.local, all_ops(), CollectiveMode::cut, guarding);
+    const std::vector<Segment> segments = segmenter.segments(borders_of(program.pipeline, program.stages, 0));
+    const std::vector<int64_t> first = stage.local.mesh.coordinates(0);
+    const std::vector<HeldBytes> held = held_bytes(segmenter, segments, first);
+    ASSERT_EQ(held.size(), segments.size());
+    ASSERT_EQ(segments.size() == 1, guarding == Guarding::where_possible);
+    std::set<int> states;
+    for (const int entry : stage.schedule.entry) states.insert(segmenter.places()[static_cast<size_t>(entry)]);
+    int64_t bytes_of_states = 0;
+    for (const State& state : stage.local.graph.states) bytes_of_states += stage.local.type(state.entry, first).bytes();
+    for (size_t k = 0; k < segments.size(); ++k) {
+      EXPECT_EQ(held[k].states, bytes_of_states);
+      int64_t values = 0;
+      for (int buffer = 0; buffer < static_cast<int>(stage.schedule.buffers.size()); ++buffer) {
+        if (segmenter.places()[static_cast<size_t>(buffer)] != buffer || states.contains(buffer)) continue;
+        // Values between the instructions of one program are its temporaries.
+        const bool is_inside = std::ranges::none_of(segments, [&](const Segment& one) {
+          return std::ranges::count(one.inputs, buffer) + std::ranges::count(one.outputs, buffer) > 0;
+        });
+        if (is_inside || !is_held(stage, segmenter, buffer, segments[k].begin, segments[k].end)) continue;
+        values += stage.local.type(stage.schedule.buffers[static_cast<size_t>(buffer)].value, first).bytes();
+      }
+      EXPECT_EQ(held[k].values, values) << "program " << k;
     }
-    EXPECT_EQ(held[k].values, values) << "program " << k;
-  }
-  const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), 0);
-  ASSERT_EQ(found.programs.size(), held.size());
-  for (size_t k = 0; k < held.size(); ++k) {
-    EXPECT_EQ(found.programs[k].held.states, held[k].states);
-    EXPECT_EQ(found.programs[k].held.values, held[k].values);
+    if (guarding == Guarding::none) continue;
+    const RankPrograms found = programs_of_rank(program.pipeline, program.stages, all_ops(), 0);
+    ASSERT_EQ(found.programs.size(), held.size());
+    for (size_t k = 0; k < held.size(); ++k) {
+      EXPECT_EQ(found.programs[k].held.states, held[k].states);
+      EXPECT_EQ(found.programs[k].held.values, held[k].values);
+    }
   }
 }
 

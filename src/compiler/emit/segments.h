@@ -87,9 +87,9 @@ class Segmenter {
 
   /// Returns the module of a segment for the rank at `coordinates`, which include the micro-batch if there is such an
   /// axis: a function "main" from the inputs, the flag of a first micro-batch if the segment accumulates, and the
-  /// operands of its guard, to the outputs, whether all is good, and the flags of its checks. An input that is an output
-  /// of the same type is donated. In whole mode it is
-  /// the module of all ranks in the micro-batch. Throws InvalidArgument for an op that cannot be written.
+  /// operands of its guard, to the outputs, whether all is good, and the flags of its checks. An input that is an
+  /// output of the same type is donated. In whole mode it is the module of all ranks in the micro-batch. Throws
+  /// InvalidArgument for an op that cannot be written.
   std::string module_of(const Segment& segment, const std::vector<int64_t>& coordinates) const;
   /// Returns the modules of a segment for a rank of its stage's mesh: one, or one per micro-batch if these differ.
   /// Throws as `module_of` does.
@@ -115,7 +115,7 @@ class Segmenter {
   const CollectiveMode mode_;
   const Rules rules_;
   const std::vector<int> places_;
-  std::vector<Uses> uses_;     // by place
+  std::vector<Uses> uses_;      // by place
   std::vector<bool> is_kept_;   // by place: a state or an output
   std::vector<bool> is_state_;  // by place
   std::vector<IdCheck> id_checks_;

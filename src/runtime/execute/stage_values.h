@@ -17,8 +17,8 @@ class DeviceValues;
 
 /// Outputs of a step that has ended, before another one takes their places.
 struct StepNumbers {
-  std::optional<Array> loss;          // the output "loss"; none: there is no such output
-  bool has_finite_gradients = true;   // the output kFinite
+  std::optional<Array> loss;         // the output "loss"; none: there is no such output
+  bool has_finite_gradients = true;  // the output kFinite
   /// Whether the loss and the gradients are finite.
   bool are_finite() const {
     return has_finite_gradients &&

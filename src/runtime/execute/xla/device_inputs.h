@@ -56,7 +56,8 @@ class DeviceInputs {
   const std::set<int> kept_;      // places
   std::vector<bool> host_reads_;  // by place
   std::vector<Next> next_;
-  std::deque<std::vector<DeviceValues::KeptInput>> replaced_;  // by step in flight: what others took the places of since
+  std::deque<std::vector<DeviceValues::KeptInput>>
+      replaced_;  // by step in flight: what others took the places of since
 };
 
 }  // namespace partita

@@ -98,8 +98,7 @@ DeviceValues::KeptInput DeviceValues::kept_input(int place, bool with_host) {
 void DeviceValues::restore_input(const KeptInput& kept) {
   const std::lock_guard lock(mutex_);
   if (kept.host) std::ranges::copy(*kept.host, parts_.buffers.copy_of(kept.place, 0));
-  value(kept.place, 0) = {
-      .device = kept.device, .is_on_host = kept.host.has_value(), .stays = kept.device != nullptr};
+  value(kept.place, 0) = {.device = kept.device, .is_on_host = kept.host.has_value(), .stays = kept.device != nullptr};
 }
 
 void DeviceValues::release(Value& value) {
@@ -204,6 +203,15 @@ void DeviceValues::lose_states(const std::exception_ptr& error) {
     keep(ExitCode::out_of_memory, "out of memory");
   } catch (const std::exception& reason) {
     keep(ExitCode::internal, reason.what());
+  }
+}
+
+void DeviceValues::forget_results() {
+  for (size_t place = 0; place < values_.size(); ++place) {
+    if (is_state_[place]) continue;
+    for (Value& one : values_[place]) {
+      if (!one.is_on_host) release(one);
+    }
   }
 }
 

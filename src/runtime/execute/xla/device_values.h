@@ -73,6 +73,9 @@ class DeviceValues {
   std::vector<int> await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
+  /// Forgets what programs have computed, after one of them failed: all but states, and inputs that stay. `on_host` may
+  /// call it as it may call `lose_states`.
+  void forget_results();
   /// Forgets the copies on the device of all values but states.
   void keep_states_alone();
 

@@ -84,15 +84,14 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, Device
   values_.on_failure([this] { require_success(); });
 }
 
-/// Checks whether there is room for the program that needs the most: with its temporaries, states, outputs, and values that it uses or that are
-/// used before and after it.
+/// Checks whether there is room for the program that needs the most: with its temporaries, states, outputs, and values
+/// that it uses or that are used before and after it.
 void StagePrograms::require_room() {
   const bool takes_inputs = parts_.local.mesh.micro_batches() == 1;
   has_room_for_next_ = takes_inputs;
   can_run_ahead_ = takes_inputs && guards_update() && segments_.size() == 1 &&
-                   std::ranges::all_of(parts_.schedule.instructions, [&](const Instruction& one) {
-                     return segmenter_.in_program(one);
-                   });
+                   std::ranges::all_of(parts_.schedule.instructions,
+                                       [&](const Instruction& one) { return segmenter_.in_program(one); });
   const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
   if (!limit) return;
   const std::vector<ProgramMemory> needs = memory_of_segments();
@@ -326,18 +325,19 @@ StepNumbers StagePrograms::await_step() {
     inputs_.end_step();
   } else {
     require_success();
+    inputs_.take_back();
     forget_steps();
   }
   updates_ = updates_ && in_flight_.count() > 0;
   return numbers;
 }
 
-/// Forgets the steps in flight, which have ended. The inputs are those of the oldest of them.
+/// Forgets the steps in flight, which have ended.
 void StagePrograms::forget_steps() {
   steps_.clear();
   good_.reset();
   ids_.forget();
-  inputs_.take_back();
+  inputs_.forget_steps();
 }
 
 void StagePrograms::keep_states_alone() {
@@ -347,6 +347,7 @@ void StagePrograms::keep_states_alone() {
 
 void StagePrograms::fail(const std::exception_ptr& error) {
   if (guards_update()) forget_steps();
+  values_.forget_results();
   if (std::exchange(updates_, false)) values_.lose_states(error);
   std::rethrow_exception(error);
 }

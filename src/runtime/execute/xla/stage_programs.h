@@ -17,8 +17,8 @@ namespace partita {
 
 /// Where programs of a stage end, and whose they are.
 struct ProgramCuts {
-  std::vector<size_t> borders = {};     // argument of Segmenter::segments
-  std::string owner = "";               // end of messages: " on stage 1 on rank 2"
+  std::vector<size_t> borders = {};    // argument of Segmenter::segments
+  std::string owner = "";              // end of messages: " on stage 1 on rank 2"
   Guarding guarding = Guarding::none;  // argument of Segmenter
 };
 
@@ -128,9 +128,9 @@ class StagePrograms : public StageValues {
   bool updates_ = false;  // whether a program that writes states runs, or has run in this step
   bool singly_ = false;
   bool has_room_for_next_ = true, can_run_ahead_ = false;
-  bool must_be_finite_ = false;        // whether the update of the step that begins needs a finite loss
-  std::optional<pjrt::Buffer> good_;   // UpdateGuard of the last program; none: nothing has been wrong
-  std::deque<OutputsInFlight> steps_;  // those that were started and not awaited
+  bool must_be_finite_ = false;                        // whether the update of the step that begins needs a finite loss
+  std::optional<pjrt::Buffer> good_;                   // UpdateGuard of the last program; none: nothing has been wrong
+  std::deque<OutputsInFlight> steps_;                  // those that were started and not awaited
   std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
   int64_t started_ = 0;                                // time of the last start; 0 if another rank made the call
 };
