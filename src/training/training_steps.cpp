@@ -51,7 +51,7 @@ TrainingSteps::TrainingSteps(const TrainingRun& run, RankRun& rank, Communicator
       rows_(rank, rank.rows(run.rows, run.batch),
             {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch},
             has_own_device(run, rank, comm)),
-      can_run_ahead_(recorder == nullptr && !scale_.is_on() && !scale_.skips() && rank.executor().can_run_ahead()) {}
+      can_run_ahead_(run.trace.path.empty() && !scale_.is_on() && !scale_.skips() && rank.executor().can_run_ahead()) {}
 
 void TrainingSteps::begin(int64_t step, double learning_rate, bool feeds_next, bool trace) {
   const Begun begun{.step = step, .begin = Clock::now(), .learning_rate = learning_rate, .scale = scale_.value()};

@@ -17,8 +17,8 @@ class TrainingSteps {
   /// The arguments outlive the object. `recorder`, if not null, gets the spans of each step.
   TrainingSteps(const TrainingRun& run, RankRun& rank, Communicator& comm, Recorder* recorder);
 
-  /// Whether a step may begin before the one before it has ended: the device allows it, nothing is recorded, and no
-  /// step may be left out, which decides about the next one.
+  /// Whether a step may begin before the one before it has ended: the device allows it, there is no trace, and no step
+  /// may be left out, which decides about the next one.
   bool can_run_ahead() const { return can_run_ahead_; }
   /// Number of steps that have begun and not ended.
   size_t begun() const { return begun_.size(); }
@@ -26,10 +26,10 @@ class TrainingSteps {
   /// Whether an error ends all ranks at the same point.
   bool all_end() const { return all_end_; }
 
-  /// Begins a step, counted from 0. `feeds_next`: whether the rows of the next one may go to the device meanwhile.
-  /// `trace`: whether its spans are kept. If an earlier step has not ended, at most one has begun. Throws what reading
-  /// rows throws, RuntimeFailure if a rank is lost, RuntimeFailure(out_of_memory) if a library lacks memory, and
-  /// InvalidArgument for a label or an id that is out of range.
+  /// Begins a step, counted from 0. `feeds_next`: whether the rows of the next one may go to the device while this one
+  /// runs. `trace`: whether its spans are kept. If an earlier step has not ended, at most one has begun. Throws what
+  /// reading rows throws, RuntimeFailure if a rank is lost, RuntimeFailure(out_of_memory) if a library lacks memory,
+  /// and InvalidArgument for a label or an id that is out of range.
   void begin(int64_t step, double learning_rate, bool feeds_next, bool trace);
   /// Ends the oldest step that has begun. Throws RuntimeFailure(non_finite) for a loss or gradients that are not
   /// finite, naming the step and the global batch's rows, if the training ends with them; else as `begin` does.

@@ -102,6 +102,35 @@ TEST_F(OwnDevice, GoesOnInTheMiddleOfAnEpoch) {
   EXPECT_EQ(last, std::vector<std::string>(all.begin() + 7, all.end()));
 }
 
+// A traced training ends each step before the next one begins. Others do not: they have the same steps, end with the
+// same step that is not finite, and write the same checkpoints.
+TEST_F(OwnDevice, StepsInFlightChangeNothing) {
+  const TempDir folder;
+  const OwnWords job{"train", "mlp:hidden=8", "--batch", "1000", "--schedule-steps", "40", "--no-eval", "--quiet"};
+  for (const std::string rate : {"0.05", "1e30"}) {
+    std::vector<std::string> ends;
+    std::vector<std::vector<std::string>> steps;
+    for (const std::string how : {"waits", "ahead"}) {
+      const std::string place = folder.path() / (how + rate);
+      OwnWords words = job;
+      words.insert(words.end(), {"--steps", "20", "--lr", rate, "--log", place + ".log", "--checkpoint", place,
+                                 "--checkpoint-every", "6"});
+      if (how == "waits") words.insert(words.end(), {"--trace", place + ".json", "--trace-steps", "20"});
+      const Outcome outcome = run(words, "cuda");
+      ends.push_back(std::to_string(outcome.exit_code) + (outcome.lines.empty() ? "" : outcome.lines.back()));
+      steps.push_back(steps_of(place + ".log"));
+      std::error_code missing;  // a training that ends before its first checkpoint has no folder
+      for (const auto& entry : std::filesystem::directory_iterator(place, missing)) {
+        if (entry.is_directory()) ends.back() += "," + entry.path().filename().string();
+      }
+    }
+    EXPECT_EQ(ends[0], ends[1]);
+    EXPECT_EQ(steps[0], steps[1]);
+    EXPECT_EQ(ends[1].starts_with("0"), rate == "0.05") << ends[1];
+    EXPECT_EQ(steps[0].size() == 20, rate == "0.05");
+  }
+}
+
 TEST_F(OwnDevice, NamesTheFasterModesOnce) {
   const TempDir folder;
   const std::string weights = folder.path() / "w.safetensors";

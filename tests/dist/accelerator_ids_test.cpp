@@ -310,7 +310,7 @@ TEST_F(ComputedIds, StagesHaveTheMessagesOfTheCpu) {
       job.pipeline = {.stages = 2, .order = Order::one_forward_one_backward};
       job.device_name = "cpu";
       const std::string expected = refusal_of_job(job);
-      EXPECT_EQ(expected.empty(), id == 7) << expected;
+      EXPECT_EQ(expected == "accepted", id == 7) << expected;
       job.device_name = "xla:cpu";
       job.collectives = collectives;
       if (id == 7) expect_same_training(run_job(job), oracle, 1e-9, "stages");
@@ -345,7 +345,7 @@ output loss = %loss
   }
 };
 
-TEST_F(FakeIds, WhatProgramsFindIsReadBeforeTheUpdate) {
+TEST_F(FakeIds, WhatProgramsFindEndsTheStep) {
   for_jobs([&](const auto& make) {
     start();
     fake_->fill_i64 = 0;
@@ -356,7 +356,7 @@ TEST_F(FakeIds, WhatProgramsFindIsReadBeforeTheUpdate) {
     const auto [message, code] = failure_of([&] { run_job(make()); });
     EXPECT_EQ(message, "[embedding] id is outside the table, got 9, expected 0 to 4");
     EXPECT_EQ(code, ExitCode::usage);
-    EXPECT_LT(fake_->calls[Function::loaded_executable_execute], runs / 2) << "no update was started";
+    EXPECT_LE(fake_->calls[Function::loaded_executable_execute], runs / 2) << "no second step was started";
     EXPECT_EQ(fake_->forgotten, 0);
     start();
     fake_->fill_i64 = 4;  // an id of the table

@@ -144,8 +144,8 @@ BadStep random_step(std::mt19937& random, BadStep::Kind kind) {
   return step;
 }
 
-/// What a training gives: losses, then the message that ends it, and the states.
-struct Trained {
+/// Losses, then the message that ends the training, and the states.
+struct Taken {
   std::vector<double> losses;
   std::string message;
   Arrays states;
@@ -157,12 +157,12 @@ std::string without_sign(std::string message) {
 }
 
 /// Takes the steps until one is bad, with at most `ahead` more in flight than the one that is ended next.
-Trained train_steps(const Job& job, const std::string& device, const std::vector<BadStep>& steps, size_t ahead) {
+Taken train_steps(const Job& job, const std::string& device, const std::vector<BadStep>& steps, size_t ahead) {
   OneRank one(job, make_device(all_ops(), {.name = device, .threads = 1, .kernels = KernelSet::reference}));
   Array rate({DType::f64, {}});
   rate.set(0, 0.05);
   one.set("learning_rate", rate);
-  Trained trained;
+  Taken trained;
   bool has_ended = false;
   const auto end = [&](size_t left) {
     while (one.executor.steps_in_flight() > left && !has_ended) {
@@ -205,8 +205,8 @@ TEST_F(RunAhead, IsTheSameTraining) {
     const size_t bad = random() % 6;
     std::vector<BadStep> steps;
     for (size_t i = 0; i < 6; ++i) steps.push_back(random_step(random, i == bad ? kind : BadStep::none));
-    const Trained oracle = train_steps(on_cpu, "cpu", steps, 0), waits = train_steps(job, "xla:cpu", steps, 0),
-                  ahead = train_steps(job, "xla:cpu", steps, 1);
+    const Taken oracle = train_steps(on_cpu, "cpu", steps, 0), waits = train_steps(job, "xla:cpu", steps, 0),
+                ahead = train_steps(job, "xla:cpu", steps, 1);
     EXPECT_EQ(oracle.message.empty(), kind == BadStep::none);
     EXPECT_EQ(ahead.message, oracle.message) << round;
     EXPECT_EQ(waits.message, oracle.message) << round;

@@ -1,6 +1,7 @@
 #pragma once
 // Programs for accelerators: a schedule cut into ranges of instructions that a device runs as one module of StableHLO.
 
+#include <algorithm>
 #include <optional>
 
 #include "compiler/emit/collective_mode.h"
@@ -63,6 +64,11 @@ class Segmenter {
   /// Whether an instruction is a part of a program: a computation by one of the kernels above, a copy, a sum over
   /// micro-batches, and in whole mode a collective (`is_emitted_collective`).
   bool in_program(const Instruction& instruction) const;
+
+  /// Whether programs do all instructions.
+  bool runs_all() const {
+    return std::ranges::all_of(schedule_.instructions, [&](const Instruction& one) { return in_program(one); });
+  }
 
   /// `places_of` the schedule.
   const std::vector<int>& places() const { return places_; }

@@ -7,6 +7,7 @@
 #include "base/held_signals.h"
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/emit/segments.h"
+#include "runtime/execute/instruction_places.h"
 #include "runtime/execute/shard_copy.h"
 #include "runtime/execute/subnormals.h"
 
@@ -65,6 +66,7 @@ struct Executor::Impl {
   Pipeline kept_pipeline;
   const Pipeline& pipeline;
   const std::vector<StageProgram>& stages;
+  const InstructionPlaces places{stages};
   Device& device;
   Communicator& world;
   int group = 0;  // the group of this rank
@@ -264,7 +266,7 @@ struct Executor::Impl {
                          std::isnan(loss.at(0)) ? std::abs(loss.at(0)) : loss.at(0));
     }
     const int64_t bad = first_bad(threads);
-    std::string place = describe(bad == kNone ? kNone : bad / world.size());
+    std::string place = places.describe(bad == kNone ? std::nullopt : std::optional(bad / world.size()));
     if (bad != kNone && world.size() > 1) place += fmt::format(" on rank {}", bad % world.size());
     return what + ": " + place;
   }
@@ -278,7 +280,7 @@ struct Executor::Impl {
   }
 
   /// Replays forward and backward on the same inputs; no state has changed. Returns `place * ranks + rank`, where
-  /// `place` is the first instruction over all stages and ranks with a non-finite result (`place_of`) and `rank` is the
+  /// `place` is the first instruction over all stages and ranks with a non-finite result and `rank` is the
   /// lowest rank on which it has one. Returns kNone if there is none. A collective call over the world. Throws as
   /// `run_before_update` does.
   int64_t first_bad(DeviceSubnormals& threads) {
@@ -288,7 +290,7 @@ struct Executor::Impl {
       const Singly singly(own);
       for (const auto& stage : own) stage->begin_step(/*must_be_finite=*/true);
       run_before_update(threads, [&](const Run& run, size_t instruction) {
-        const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
+        const int64_t place = places.of(static_cast<size_t>(run.stage), instruction);
         if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
       });
       await_sections();
@@ -302,44 +304,6 @@ struct Executor::Impl {
 
   void forget_next_inputs() {
     for (const auto& stage : own) stage->values().forget_next_inputs();
-  }
-
-  int64_t instructions_of(size_t stage) const {
-    return static_cast<int64_t>(stages[stage].schedule.instructions.size());
-  }
-
-  /// Position of an instruction among the instructions of all stages: lower stages first, and after them once more, in
-  /// the opposite order of the stages, for computations of the backward pass.
-  int64_t place_of(size_t stage, size_t instruction) const {
-    const StageProgram& program = stages[stage];
-    const NodeId node = program.schedule.instructions[instruction].node;
-    const bool is_backward = node >= 0 && program.local.graph.nodes[node].phase == Phase::backward;
-    int64_t place = static_cast<int64_t>(instruction);
-    for (size_t other = 0; other < stages.size(); ++other) {
-      if (other < stage || is_backward) place += instructions_of(other);
-      if (other > stage && is_backward) place += instructions_of(other);
-    }
-    return place;
-  }
-
-  /// The stage and the instruction at a place.
-  std::pair<size_t, size_t> at_place(int64_t place) const {
-    std::vector<size_t> order(2 * stages.size());
-    std::iota(order.begin(), order.end() - static_cast<std::ptrdiff_t>(stages.size()), 0);
-    std::iota(order.rbegin(), order.rend() - static_cast<std::ptrdiff_t>(stages.size()), 0);
-    size_t at = 0;
-    for (; place >= instructions_of(order[at]); ++at) place -= instructions_of(order[at]);
-    return {order[at], static_cast<size_t>(place)};
-  }
-
-  std::string describe(int64_t place) const {
-    if (place == kNone) return "every node was finite when it was replayed: a sum over ranks or micro-batches was not";
-    const auto [stage, instruction] = at_place(place);
-    const StageProgram& program = stages[stage];
-    const Node& node = program.local.graph.nodes[program.schedule.instructions[instruction].node];
-    return fmt::format("first made by {} ({}{}{}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope,
-                       node.source.file.empty() ? "" : fmt::format(" at {}:{}", node.source.file, node.source.line),
-                       stages.size() == 1 ? "" : fmt::format(" on stage {}", stage));
   }
 
   /// Returns the first of this rank's stages for which `find_in(stage)`, which looks for a buffer by name, does not

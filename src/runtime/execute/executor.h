@@ -8,7 +8,7 @@ namespace partita {
 /// The end of a step.
 struct StepResult {
   double loss = 0;
-  std::optional<std::string> bad{};  // what is not finite, the same on every rank; none: the states are updated
+  std::optional<std::string> bad{};  // names what is not finite, the same on every rank; none: the states are updated
 };
 
 class Executor {
@@ -81,8 +81,8 @@ class Executor {
   bool can_run_ahead() const;
   /// Number of steps that have begun and not ended.
   size_t steps_in_flight() const;
-  /// Begins a step, which `end_step` ends: an accelerator may be doing it meanwhile. Inputs may be set when this
-  /// returns. The arguments and errors are those of `try_step`, errors of steps that have not ended among them.
+  /// Begins a step, which `end_step` ends: an accelerator may run it until then. Inputs may be set when this returns.
+  /// Throws as `try_step` does, also the errors of steps that have not ended. `meanwhile`: see `try_step`.
   void begin_step(const std::function<void()>& meanwhile = nullptr);
   /// Ends the oldest step that has begun, as `try_step` does. If it was not finite and another one has begun, that one
   /// does not count: nothing has been updated, and the inputs are those of the step that has ended.

@@ -118,6 +118,12 @@ void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
   }
 }
 
+Array DeviceValues::brought(const pjrt::Buffer& from, int place) {
+  Array to(parts_.buffers.type_of(place));
+  download(from, place, static_cast<char*>(to.data()));
+  return to;
+}
+
 char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   const int place = place_of(buffer);
   const Held& held = held_[static_cast<size_t>(place)];

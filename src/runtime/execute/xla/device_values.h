@@ -54,6 +54,8 @@ class DeviceValues {
   void set_input(int place, pjrt::Buffer value, bool is_on_host);
   /// Returns the value of a place in the first micro-batch, on the device, which it shares: null if it has none there.
   std::shared_ptr<const pjrt::Buffer> shared(int place);
+  /// Returns an array that was the value of a place. Waits for the program that computes it, and throws its error.
+  Array brought(const pjrt::Buffer& from, int place);
   /// An input of a step, which another one takes the place of.
   struct KeptInput {
     int place = -1;

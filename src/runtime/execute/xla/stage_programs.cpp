@@ -5,46 +5,13 @@
 
 #include "base/free_memory.h"
 #include "compiler/emit/emit_collective.h"
+#include "runtime/execute/xla/program_room.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kMaxInFlight = 64;  // runs; plugins may hold the results of all of them
-
-/// Names the first and the last node of a segment: "first (matmul in net) to loss (reduce)".
-std::string nodes_of(const StagePrograms::Parts& parts, const Segment& segment) {
-  const auto text_of = [&](size_t i) {
-    const Instruction& instruction = parts.schedule.instructions[i];
-    const Graph& graph = parts.local.graph;
-    if (instruction.node < 0) return graph.values[parts.schedule.buffers[instruction.outputs[0]].value].name;
-    const Node& node = graph.nodes[instruction.node];
-    return fmt::format("{} ({}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope);
-  };
-  const std::string first = text_of(segment.begin);
-  return segment.end == segment.begin + 1 ? first : fmt::format("{} to {}", first, text_of(segment.end - 1));
-}
-
-/// Says what a program takes; "" if the plugin does not know.
-std::string memory_text(const pjrt::Executable& program) {
-  try {
-    const pjrt::MemoryUse use = program.memory();
-    return fmt::format(", which takes {} of arguments, {} of results, {} of them in place, and {} of temporaries",
-                       print_bytes(use.arguments), print_bytes(use.outputs), print_bytes(use.aliased),
-                       print_bytes(use.temporaries));
-  } catch (const Error&) {
-    return "";
-  }
-}
-
-/// Returns the bytes of temporaries of a program; none if the plugin does not know.
-std::optional<int64_t> temporaries_of(const pjrt::Executable& program) {
-  try {
-    return program.memory().temporaries;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
 
 /// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
 /// last rows of a dataset often are.
@@ -77,71 +44,33 @@ StagePrograms::StagePrograms(const Parts& parts, const ProgramCuts& cuts, Device
   }
   for (Segment& segment : segmenter_.segments(cuts.borders)) {
     segments_.push_back(load(std::move(segment)));
-    const Loaded& loaded = segments_.back();
+    const LoadedSegment& loaded = segments_.back();
     if (!loaded.programs.empty()) by_instruction_[loaded.segment.begin] = static_cast<int>(segments_.size()) - 1;
   }
-  require_room();
+  find_room();
   values_.on_failure([this] { require_success(); });
 }
 
-/// Checks whether there is room for the program that needs the most: with its temporaries, states, outputs, and values
-/// that it uses or that are used before and after it.
-void StagePrograms::require_room() {
-  const bool takes_inputs = parts_.local.mesh.micro_batches() == 1;
-  has_room_for_next_ = takes_inputs;
-  can_run_ahead_ = takes_inputs && guards_update() && segments_.size() == 1 &&
-                   std::ranges::all_of(parts_.schedule.instructions,
-                                       [&](const Instruction& one) { return segmenter_.in_program(one); });
-  const std::optional<int64_t> limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device());
-  if (!limit) return;
-  const std::vector<ProgramMemory> needs = memory_of_segments();
-  const auto most = std::ranges::max_element(
-      needs, [](const ProgramMemory& a, const ProgramMemory& b) { return a.bytes() < b.bytes(); });
-  if (most == needs.end()) return;
-  const bool says_all = std::ranges::all_of(needs, [](const auto& need) { return need.temporaries.has_value(); });
-  const int64_t rest = *limit - *limit / 10 - most->bytes();
-  has_room_for_next_ = has_room_for_next_ && says_all && inputs_.bytes() <= rest;
-  can_run_ahead_ = can_run_ahead_ && says_all && 2 * inputs_.bytes() <= rest;
-  if (most->bytes() <= *limit) return;
-  throw RuntimeFailure(
-      ExitCode::out_of_memory,
-      "[memory] the programs do not fit the device, got {} ({} of states, {} of other values, {} of temporaries) for "
-      "the program of {}{}, expected at most the {} that it has: a smaller batch or model, or more devices",
-      print_bytes(most->bytes()), print_bytes(most->held.states), print_bytes(most->held.values),
-      print_bytes(most->temporaries.value_or(0)),
-      nodes_of(parts_, segments_[static_cast<size_t>(most - needs.begin())].segment), owner_, print_bytes(*limit));
+/// Finds out whether inputs of more than one step fit the device. Throws if its programs do not.
+void StagePrograms::find_room() {
+  ProgramRoom room{.segmenter = segmenter_,
+                   .coordinates = parts_.buffers.coordinates(),
+                   .limit = parts_.accelerator.client().memory_limit(parts_.accelerator.device()),
+                   .inputs = inputs_.bytes(),
+                   .describe = [&](const Segment& segment) { return nodes_of(segmenter_, segment) + owner_; }};
+  for (const LoadedSegment& loaded : segments_) {
+    room.segments.push_back(loaded.segment);
+    room.programs.push_back(loaded.programs.empty() ? nullptr : loaded.programs[0].get());
+  }
+  const int more = more_inputs(room);
+  has_room_for_next_ = parts_.local.mesh.micro_batches() == 1 && more > 0;
+  can_run_ahead_ = has_room_for_next_ && more > 1 && guards_update() && segmenter_.runs_all();
 }
 
-std::vector<StagePrograms::ProgramMemory> StagePrograms::memory_of_segments() const {
-  std::vector<Segment> segments;
-  for (const Loaded& loaded : segments_) segments.push_back(loaded.segment);
-  const std::vector<HeldBytes> held = held_bytes(segmenter_, segments, parts_.buffers.coordinates());
-  std::vector<ProgramMemory> needs;
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    ProgramMemory& need = needs.emplace_back(ProgramMemory{.held = held[i]});
-    if (!segments_[i].programs.empty()) need.temporaries = temporaries_of(*segments_[i].programs[0]);
-  }
-  return needs;
-}
-
-StagePrograms::Loaded StagePrograms::load(Segment segment) const {
-  if (segment.outputs.empty()) return {.segment = std::move(segment)};  // nothing but waits
-  const std::vector<std::string> texts = segmenter_.modules_of(segment, parts_.rank);
-  Loaded loaded{.segment = std::move(segment)};
-  const auto &inputs = loaded.segment.inputs, &outputs = loaded.segment.outputs;
-  for (const int entry : parts_.schedule.entry) {
-    if (std::ranges::find(outputs, values_.place_of(entry)) != outputs.end()) loaded.writes_states = true;
-  }
-  for (const int place : outputs) {
-    if (std::ranges::find(inputs, place) == inputs.end()) loaded.replaced.push_back(place);
-  }
-  with_place([&](const Error& error) { return description_of(loaded, error); },
-             [&] {
-               for (const std::string& text : texts) {
-                 loaded.programs.push_back(gang_ ? gang_->compile(text) : parts_.accelerator.compile(text));
-               }
-             });
-  return loaded;
+LoadedSegment StagePrograms::load(Segment segment) const {
+  return load_segment(segmenter_, std::move(segment), parts_.rank, owner_, [&](const std::string& text) {
+    return gang_ ? gang_->compile(text) : parts_.accelerator.compile(text);
+  });
 }
 
 /// Starts a segment where it begins. Its other instructions do nothing, unless all run singly.
@@ -196,26 +125,22 @@ void StagePrograms::ran(size_t i) {
   }
 }
 
-void StagePrograms::launch(const Loaded& loaded) {
+void StagePrograms::launch(const LoadedSegment& loaded) {
   if (loaded.programs.empty()) return;  // nothing but waits
   ids_.require_on_host(loaded.segment, values_);
   try {
     enqueue(loaded);
   } catch (...) {
-    const std::exception_ptr error = std::current_exception(), earlier = in_flight_.await_all();
-    fail(earlier != nullptr ? earlier : error);
+    fail_with_first(std::current_exception());
   }
   if (in_flight_.count() <= kMaxInFlight) return;
-  if (const std::exception_ptr error = in_flight_.await_oldest(); error != nullptr) {
-    in_flight_.await_all();
-    fail(error);
-  }
+  if (const std::exception_ptr error = in_flight_.await_oldest(); error != nullptr) fail(error);
 }
 
-void StagePrograms::enqueue(const Loaded& loaded) {
+void StagePrograms::enqueue(const LoadedSegment& loaded) {
   const int64_t micro_batch = parts_.buffers.micro_batch();
   std::vector<const pjrt::Buffer*> arguments;
-  const auto describe = [&](const Error& error) { return description_of(loaded, error); };
+  const auto describe = [&](const Error& error) { return description_of(segmenter_, loaded, error, owner_); };
   for (const int place : loaded.segment.inputs)
     arguments.push_back(&with_place(
         describe, [&]() -> const auto& { return values_.on_device(place, micro_batch); }));
@@ -230,12 +155,13 @@ void StagePrograms::enqueue(const Loaded& loaded) {
   if (loaded.segment.takes_good) good_.emplace(std::move(results.buffers[loaded.segment.outputs.size()]));
   if (!loaded.segment.checks.empty()) ids_.add(loaded.segment, std::move(results.buffers.back()));
   in_flight_.add(
-      std::move(results.done), [this, &loaded](const Error& error) { return description_of(loaded, error); },
+      std::move(results.done),
+      [this, &loaded](const Error& error) { return description_of(segmenter_, loaded, error, owner_); },
       loaded.segment.outputs, span_of(loaded));
   if (after_start_) std::exchange(after_start_, nullptr)();
 }
 
-Span StagePrograms::span_of(const Loaded& loaded) const {
+Span StagePrograms::span_of(const LoadedSegment& loaded) const {
   return {.index = static_cast<int32_t>(loaded.segment.begin),
           .micro_batch = static_cast<int32_t>(parts_.buffers.micro_batch()),
           .last = static_cast<int32_t>(loaded.segment.end) - 1,
@@ -243,10 +169,10 @@ Span StagePrograms::span_of(const Loaded& loaded) const {
 }
 
 /// Starts a program, on all ranks in whole mode. Errors of the plugin name the rank that makes the call.
-pjrt::Results StagePrograms::start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments) {
+pjrt::Results StagePrograms::start(const LoadedSegment& loaded, std::vector<const pjrt::Buffer*> arguments) {
   const bool is_only = loaded.programs.size() == 1;
   const auto& program = loaded.programs[is_only ? 0 : static_cast<size_t>(parts_.buffers.micro_batch())];
-  const auto place = [&](const Error& error) { return description_of(loaded, error); };
+  const auto place = [&](const Error& error) { return description_of(segmenter_, loaded, error, owner_); };
   started_ = 0;
   if (!gang_) {
     started_ = Recorder::now();
@@ -267,8 +193,7 @@ void StagePrograms::require_ids() {
   try {
     ids_.require();
   } catch (...) {
-    const std::exception_ptr error = std::current_exception(), earlier = in_flight_.await_all();
-    fail(earlier != nullptr ? earlier : error);
+    fail_with_first(std::current_exception());
   }
 }
 
@@ -280,7 +205,7 @@ void StagePrograms::finish() {
 }
 
 void StagePrograms::begin_step(bool must_be_finite) {
-  if (steps_.empty()) {
+  if (steps_.count() == 0) {
     ids_.forget();
     inputs_.forget_steps();
   }
@@ -290,36 +215,18 @@ void StagePrograms::begin_step(bool must_be_finite) {
   if (guards_update()) inputs_.begin_step();
 }
 
-void StagePrograms::started_step() {
-  const UpdateGuard& guard = *segmenter_.guard();
-  const auto shared = [&](int place) { return place < 0 ? nullptr : values_.shared(place); };
-  steps_.push_back({shared(guard.loss), shared(guard.finite)});
-}
+void StagePrograms::started_step() { steps_.add(values_, *segmenter_.guard()); }
 
 StepNumbers StagePrograms::await_step() {
   const Recorded recorded(in_flight_.recorder(), {.kind = Span::device});
-  const OutputsInFlight outputs = std::move(steps_.front());
-  steps_.pop_front();
-  const auto later = static_cast<int64_t>(steps_.size());
-  if (const std::exception_ptr error = in_flight_.await_steps(later); error != nullptr) {
-    in_flight_.await_all();
-    fail(error);
-  }
+  const auto later = static_cast<int64_t>(steps_.count()) - 1;
+  if (const std::exception_ptr error = in_flight_.await_steps(later); error != nullptr) fail(error);
   StepNumbers numbers;
   try {
     ids_.require(later);
-    const auto bring = [&](const pjrt::Buffer& from, int place) {
-      Array to(parts_.buffers.type_of(place));
-      from.download(to.tensor());
-      return to;
-    };
-    const UpdateGuard& guard = *segmenter_.guard();
-    if (outputs.loss != nullptr) numbers.loss = bring(*outputs.loss, guard.loss);
-    if (outputs.finite != nullptr) numbers.has_finite_gradients = bring(*outputs.finite, guard.finite).at(0) != 0;
+    numbers = steps_.take_oldest(values_, *segmenter_.guard());
   } catch (...) {
-    const std::exception_ptr error = std::current_exception(), earlier = in_flight_.await_all();
-    updates_ = updates_ && earlier != nullptr;  // else all programs have ended well
-    fail(earlier != nullptr ? earlier : error);
+    fail_with_first(std::current_exception(), /*updates_are_good=*/true);
   }
   if (numbers.are_finite()) {
     inputs_.end_step();
@@ -334,7 +241,7 @@ StepNumbers StagePrograms::await_step() {
 
 /// Forgets the steps in flight, which have ended.
 void StagePrograms::forget_steps() {
-  steps_.clear();
+  steps_.forget();
   good_.reset();
   ids_.forget();
   inputs_.forget_steps();
@@ -345,17 +252,21 @@ void StagePrograms::keep_states_alone() {
   inputs_.forget_next();
 }
 
+/// Waits for all runs, then throws the error of the first that failed; `error` if none did. `updates_are_good`: whether
+/// the updates that were started are good in that case.
+void StagePrograms::fail_with_first(const std::exception_ptr& error, bool updates_are_good) {
+  const std::exception_ptr earlier = in_flight_.await_all();
+  if (earlier == nullptr && updates_are_good) updates_ = false;
+  fail(earlier != nullptr ? earlier : error);
+}
+
+/// Throws an error, after all runs have ended.
 void StagePrograms::fail(const std::exception_ptr& error) {
+  in_flight_.await_all();
   if (guards_update()) forget_steps();
   values_.forget_results();
   if (std::exchange(updates_, false)) values_.lose_states(error);
   std::rethrow_exception(error);
-}
-
-std::string StagePrograms::description_of(const Loaded& loaded, const Error& error) const {
-  const bool lacks_memory = error.code() == ExitCode::out_of_memory && !loaded.programs.empty();
-  return "in the program of " + nodes_of(parts_, loaded.segment) +
-         (lacks_memory ? memory_text(*loaded.programs[0]) : "") + owner_;
 }
 
 }  // namespace partita

@@ -1,17 +1,17 @@
 #pragma once
 // The programs of one stage on an accelerator: what runs between the instructions that the host performs.
 
-#include <deque>
 #include <exception>
 #include <map>
 
-#include "compiler/emit/held_bytes.h"
 #include "runtime/execute/stage_values.h"
 #include "runtime/execute/xla/device_inputs.h"
 #include "runtime/execute/xla/device_values.h"
 #include "runtime/execute/xla/gang.h"
 #include "runtime/execute/xla/id_checker.h"
+#include "runtime/execute/xla/loaded_segment.h"
 #include "runtime/execute/xla/runs_in_flight.h"
+#include "runtime/execute/xla/steps_in_flight.h"
 
 namespace partita {
 
@@ -67,28 +67,12 @@ class StagePrograms : public StageValues {
   bool guards_update() const override { return segmenter_.guard().has_value(); }
   bool can_run_ahead() const override { return can_run_ahead_; }
   void started_step() override;
-  size_t steps_in_flight() const override { return steps_.size(); }
+  size_t steps_in_flight() const override { return steps_.count(); }
   StepNumbers await_step() override;
   void record(Recorder* recorder, int stage, int thread) override { in_flight_.record(recorder, stage, thread); }
   void call_after_start(std::function<void()> call) override { after_start_ = std::move(call); }
 
  private:
-  struct Loaded {
-    Segment segment;
-    std::vector<std::shared_ptr<const pjrt::Executable>> programs;  // one, or one per micro-batch
-    bool writes_states = false;
-    std::vector<int> replaced;  // outputs that are no inputs
-  };
-  /// Outputs of a step on the device; null: there is no such output.
-  struct OutputsInFlight {
-    std::shared_ptr<const pjrt::Buffer> loss, finite;
-  };
-  /// Bytes on the device while a program runs.
-  struct ProgramMemory {
-    HeldBytes held;
-    std::optional<int64_t> temporaries = 0;  // none: the plugin does not say
-    int64_t bytes() const { return held.all() + temporaries.value_or(0); }
-  };
   /// Whether an instruction is a part of a program.
   bool contains(size_t i) const { return segmenter_.in_program(parts_.schedule.instructions[i]); }
   /// Whether `run` starts a program for instruction `i`: it begins a segment, or all run singly.
@@ -101,16 +85,15 @@ class StagePrograms : public StageValues {
   void run(size_t i);
   void release_pending();
   void forget_steps();
-  Loaded load(Segment segment) const;
-  void launch(const Loaded& loaded);
-  void require_room();
-  std::vector<ProgramMemory> memory_of_segments() const;
-  void enqueue(const Loaded& loaded);
-  pjrt::Results start(const Loaded& loaded, std::vector<const pjrt::Buffer*> arguments);
-  Span span_of(const Loaded& loaded) const;
+  LoadedSegment load(Segment segment) const;
+  void launch(const LoadedSegment& loaded);
+  void find_room();
+  void enqueue(const LoadedSegment& loaded);
+  pjrt::Results start(const LoadedSegment& loaded, std::vector<const pjrt::Buffer*> arguments);
+  Span span_of(const LoadedSegment& loaded) const;
   void require_success();
+  [[noreturn]] void fail_with_first(const std::exception_ptr& error, bool updates_are_good = false);
   [[noreturn]] void fail(const std::exception_ptr& error);
-  std::string description_of(const Loaded& loaded, const Error& error) const;
 
   const Parts parts_;
   const std::string owner_;
@@ -119,18 +102,17 @@ class StagePrograms : public StageValues {
   DeviceValues values_;
   DeviceInputs inputs_;
   IdChecker ids_;
-  std::vector<Loaded> segments_;
-  std::vector<int> by_instruction_;  // the segment that begins there, or -1
-  std::map<size_t, Loaded> single_;  // by instruction, made when needed
-  std::vector<pjrt::Buffer> flags_;  // false and true, on the device
+  std::vector<LoadedSegment> segments_;
+  std::vector<int> by_instruction_;         // the segment that begins there, or -1
+  std::map<size_t, LoadedSegment> single_;  // by instruction, made when needed
+  std::vector<pjrt::Buffer> flags_;         // false and true, on the device
   RunsInFlight in_flight_;
   std::function<void()> after_start_;
   bool updates_ = false;  // whether a program that writes states runs, or has run in this step
-  bool singly_ = false;
-  bool has_room_for_next_ = true, can_run_ahead_ = false;
+  bool singly_ = false, has_room_for_next_ = true, can_run_ahead_ = false;
   bool must_be_finite_ = false;                        // whether the update of the step that begins needs a finite loss
   std::optional<pjrt::Buffer> good_;                   // UpdateGuard of the last program; none: nothing has been wrong
-  std::deque<OutputsInFlight> steps_;                  // those that were started and not awaited
+  StepsInFlight steps_;                                // steps that were started and not awaited
   std::optional<std::pair<size_t, int64_t>> pending_;  // the last one that ran singly, and its micro-batch
   int64_t started_ = 0;                                // time of the last start; 0 if another rank made the call
 };
