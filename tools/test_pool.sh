@@ -77,7 +77,10 @@ run_tests() {
 }
 run_part() {
   local log=$1 parts=$2 part=$3 program=$4 begin=$SECONDS good=0 bad=0 status=0
-  OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "${usual_signals[@]}" "$program" \
+  # Compute threads that wait for each other leave the core to other tests. Processes of the command do so by themselves.
+  local waiting=(OMP_WAIT_POLICY=passive)
+  [[ $program != */commands_tests && $program != */errors_tests ]] || waiting=()
+  OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "${usual_signals[@]}" "${waiting[@]}" "$program" \
     --gtest_filter="${5:-*}" --gtest_output="xml:$log.xml" >"$log" 2>&1 || status=$?
   [[ -s $log.xml ]] && read -r good bad < <(/usr/bin/python3 tools/count_tests.py "$log.xml")
   [[ $status -ne 0 && $bad -eq 0 ]] && bad=1

@@ -36,7 +36,7 @@ int count_of_rounds(const Graph& graph) {
 
 TEST(MixedPrecision, IsOneTrainingOnAnyRanks) {
   for (const MixedCase& one : mixed_cases()) {
-    Job job = mixed_job(one, MixedPrecision::bf16);
+    Job job = mixed_job(one, MixedPrecision::bf16, DType::f64, 8);
     const JobResult oracle = interpret_job(job);
     ASSERT_GT(count_of_rounds(oracle.program.graph), 5) << one.spec;
     for (const int ranks : {1, 2, 3, 4, 6, 8}) {

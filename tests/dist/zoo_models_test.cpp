@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
@@ -60,8 +62,12 @@ void expect_oracle(const Job& job, const JobResult& oracle, const std::string& w
   expect_same_training(run_job(job), oracle, 1e-9, what);
 }
 
-JobResult one_rank_of(const SmallModel& model, int64_t statistics_groups = 1) {
-  return interpret_job(zoo_job_of(model, statistics_groups));
+/// Trains in the interpreter, once for all tests.
+const JobResult& one_rank_of(const SmallModel& model, int64_t statistics_groups = 1) {
+  static std::map<std::pair<std::string, int64_t>, JobResult> trained;
+  const auto [found, is_new] = trained.try_emplace({model.spec, statistics_groups});
+  if (is_new) found->second = interpret_job(zoo_job_of(model, statistics_groups));
+  return found->second;
 }
 
 class ZooModels : public testing::TestWithParam<size_t> {
@@ -70,7 +76,7 @@ class ZooModels : public testing::TestWithParam<size_t> {
 };
 
 TEST_P(ZooModels, TrainInDataParallel) {
-  const JobResult oracle = one_rank_of(model());
+  const JobResult& oracle = one_rank_of(model());
   for (const int ranks : {1, 2, 3, 4}) {
     if (!can_run(ranks)) continue;
     Job job = zoo_job_of(model());
@@ -80,7 +86,7 @@ TEST_P(ZooModels, TrainInDataParallel) {
 }
 
 TEST_P(ZooModels, TrainUnderAutomaticPlans) {
-  const JobResult oracle = one_rank_of(model());
+  const JobResult& oracle = one_rank_of(model());
   for (const int ranks : {2, 3, 4}) {
     for (const int64_t tensor : {1, 2, 4}) {
       if (!can_run(ranks) || ranks % tensor != 0 || (tensor > 1 && !model().has_blocks)) continue;
@@ -95,7 +101,7 @@ TEST_P(ZooModels, TrainUnderAutomaticPlans) {
 }
 
 TEST_P(ZooModels, TrainUnderEverySearch) {
-  const JobResult oracle = one_rank_of(model());
+  const JobResult& oracle = one_rank_of(model());
   const std::vector<std::pair<Search, int>> cases{{Search::exact, 2},   {Search::exact, 3},     {Search::exact, 4},
                                                   {Search::exact, 6},   {Search::exact, 8},     {Search::dynamic, 3},
                                                   {Search::dynamic, 8}, {Search::recursive, 4}, {Search::recursive, 6}};
@@ -116,7 +122,7 @@ TEST_P(ZooModels, TrainUnderEverySearch) {
 
 TEST_P(ZooModels, TrainInContextParallel) {
   if (!model().has_blocks) return;  // no sequence
-  const JobResult oracle = one_rank_of(model());
+  const JobResult& oracle = one_rank_of(model());
   for (const auto& [ranks, context] : {std::pair{2, 2}, {3, 3}, {4, 2}}) {
     if (!can_run(ranks)) continue;
     const PlanOptions options{.parallel = Parallel::automatic, .blocks = {.context = context}};
@@ -131,7 +137,7 @@ TEST_P(ZooModels, TrainInContextParallel) {
 TEST_P(ZooModels, TrainInStagesAndMicroBatches) {
   const int64_t micro_batches = 2;
   const int64_t groups = model().has_statistics_groups ? micro_batches : 1;
-  const JobResult oracle = one_rank_of(model(), groups);
+  const JobResult& oracle = one_rank_of(model(), groups);
   for (const int ranks : {2, 4}) {
     if (!can_run(ranks) || (groups > 1 && ranks > 2)) continue;
     Job job = zoo_job_of(model(), groups);
@@ -144,7 +150,7 @@ TEST_P(ZooModels, TrainInStagesAndMicroBatches) {
 
 TEST_P(ZooModels, TrainWithShardedOptimizers) {
   if (!can_run(2)) GTEST_SKIP() << "too few processes";
-  const JobResult oracle = one_rank_of(model());
+  const JobResult& oracle = one_rank_of(model());
   for (const int64_t level : {1, 2, 3}) {
     Job job = zoo_job_of(model());
     job.ranks = 2;

@@ -1,5 +1,6 @@
 #include "laws/memory_layout.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace partita::laws {
@@ -75,6 +76,10 @@ Memory laid_out(const Array& array, const MemoryFormat& format) {
   Memory memory(offsets.elements() * size);
   auto* to = static_cast<std::byte*>(memory.data());
   const auto* from = static_cast<const std::byte*>(array.data());
+  if (format.plain()) {
+    std::copy_n(from, array.type().bytes(), to);
+    return memory;
+  }
   std::memset(to, 0, offsets.elements() * size);
   for_elements(array.shape(), offsets,
                [&](int64_t i, int64_t at) { std::memcpy(to + at * size, from + i * size, size); });
@@ -87,6 +92,10 @@ Array read_back(Memory& memory, const Type& type, const MemoryFormat& format, st
   Array array(type);
   auto* from = static_cast<std::byte*>(memory.data());
   auto* to = static_cast<std::byte*>(array.data());
+  if (format.plain()) {  // no padding
+    std::copy_n(from, type.bytes(), to);
+    return array;
+  }
   for_elements(type.shape, offsets, [&](int64_t i, int64_t at) {
     std::memcpy(to + i * size, from + at * size, size);
     std::memset(from + at * size, 0, size);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "base/philox.h"
 #include "frontend/network/build_graph.h"
@@ -133,13 +135,21 @@ void share_results(JobResult& result) {
   for (const State& state : graph.states) share(result.states[graph.values[state.entry].name]);
 }
 
-/// Whole columns of normal floats and integers below 10, and below what labels and positions may be.
+/// Whole columns of normal floats and integers below 10, and below what labels and positions may be. Every rank gets a
+/// copy of what the first one that asks for a step draws.
 std::function<Arrays(int)> random_batches(const Graph& forward, const std::vector<Column>& columns, int64_t classes,
                                           std::optional<int64_t> ignored) {
+  struct Drawn {
+    std::mutex mutex;
+    std::map<int, Arrays> batches;  // by step
+  };
   std::map<std::string, Type> types;
   for (const Column& column : columns) types.emplace(column.name, forward.type(forward.input(column.name)));
-  return [types, classes, ignored, first = columns.at(0)](int step) {
-    Arrays batch;
+  return [types, classes, ignored, first = columns.at(0), drawn = std::make_shared<Drawn>()](int step) {
+    const std::lock_guard lock(drawn->mutex);
+    const auto [found, is_new] = drawn->batches.try_emplace(step);
+    Arrays& batch = found->second;
+    if (!is_new) return batch;
     for (const auto& [name, type] : types) {
       int64_t below = 10;
       if (name == "label") below = std::min(below, classes);
@@ -252,19 +262,23 @@ Arrays initial_states(const Graph& graph, uint64_t seed) {
 }
 
 Array random_array(const Type& type, uint64_t key, int64_t below) {
-  Array array(type);
-  for (int64_t i = 0; i < type.elements(); ++i) {
-    array.set(i, is_float(type.dtype) ? random_normal(key, i, 0) : static_cast<double>(random_below(key, i, 0, below)));
+  std::vector<double> values(static_cast<size_t>(type.elements()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = is_float(type.dtype) ? random_normal(key, i, 0) : static_cast<double>(random_below(key, i, 0, below));
   }
-  return array;
+  return cast(Array(type.shape, values), type.dtype);
 }
 
 double relative_error(const Array& a, const Array& b) {
+  PARTITA_CHECK(a.type().elements() == b.type().elements(), "{} beside {}", print(a.type()), print(b.type()));
+  const Array wide_a = cast(a, DType::f64), wide_b = cast(b, DType::f64);
+  const double* const numbers = wide_a.as<double>();
+  const double* const expected = wide_b.as<double>();
   double difference = 0, largest = 0;
   for (int64_t i = 0; i < b.type().elements(); ++i) {
-    difference = std::max(difference, std::abs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::abs(b.at(i)));
-    if (!std::isfinite(a.at(i)) || !std::isfinite(b.at(i))) return INFINITY;
+    difference = std::max(difference, std::abs(numbers[i] - expected[i]));
+    largest = std::max(largest, std::abs(expected[i]));
+    if (!std::isfinite(numbers[i]) || !std::isfinite(expected[i])) return INFINITY;
   }
   return difference == 0 ? 0 : difference / largest;
 }
