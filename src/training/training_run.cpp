@@ -120,6 +120,7 @@ class Loop {
   /// all of them know of a callback that has failed. If only callbacks of other ranks have failed, throws
   /// RuntimeFailure with the error of one of these. Failures to write are warnings.
   void leave() {
+    steps_->close_span();
     const bool all_end = steps_->all_end() || agreement_.has_failed() || comm_.size() == 1;
     const RankOutcome files = outcome_of([&] { files_.finish(); });
     const RankOutcome checkpoint = outcome_of([&] {
@@ -197,7 +198,8 @@ class Loop {
     }
   }
 
-  /// Begins a step, counted from 0. If it cannot begin, ends the steps before it first, unless that takes other ranks.
+  /// Begins a step, counted from 0. If it cannot begin on the only rank, ends the one before it first; with several,
+  /// one rank cannot end it without the others.
   void begin(int64_t step) {
     try {
       steps_->begin(step, learning_rate_of(step), feeds_next(step), trace_ && trace_->takes_step());
@@ -216,6 +218,7 @@ class Loop {
       epoch_.add(info.loss, info.exposed_communication.value_or(0));
       notify([&](Callback& callback) { callback.on_step_end(info); });
       ended_.push_back(info);
+      if (steps_->begun() > left) agreement_.await_callbacks();  // ending the next step may be collective
     }
   }
 

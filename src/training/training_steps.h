@@ -34,6 +34,8 @@ class TrainingSteps {
   /// Ends the oldest step that has begun. Throws RuntimeFailure(non_finite) for a loss or gradients that are not
   /// finite, naming the step and the global batch's rows, if the training ends with them; else as `begin` does.
   StepInfo end();
+  /// Ends the span of a step that an error has ended.
+  void close_span() { whole_.reset(); }
 
  private:
   using Clock = std::chrono::steady_clock;

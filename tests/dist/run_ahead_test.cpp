@@ -123,6 +123,44 @@ TEST_F(FakeAccelerated, AfterAFailureNoStepIsInFlight) {
   }
 }
 
+// A step that cannot begin, since what it needs does not fit the device, takes no states with it.
+TEST_F(FakeAccelerated, AStepThatCannotBeginLeavesTheOneBeforeIt) {
+  fake_->fill_i64 = 0;  // programs find no bad id
+  Job job = this->job(1);
+  job.forward = parse_graph(std::string(kWithIds), all_ops());
+  job.states = initial_states(job.forward, /*seed=*/3);
+  OneRank one(job, *accelerator_);
+  const auto set_all = [&] {
+    one.set("x", random_array({DType::f64, {4, 3}}, 1));
+    one.set("given", Array({DType::f64, {4}}));
+    one.set("label", random_array({DType::i32, {4}}, 2, 5));
+  };
+  set_all();
+  one.executor.begin_step();
+  set_all();
+  fake_->failing[Function::client_buffer_from_host] = ErrorCode::resource_exhausted;
+  const auto [message, code] = failure_of([&] { one.executor.begin_step(); });
+  fake_->failing.clear();
+  EXPECT_EQ(code, ExitCode::out_of_memory) << message;
+  EXPECT_TRUE(has(message, ": label, which goes to the device")) << message;
+  EXPECT_EQ(one.executor.steps_in_flight(), 0u);
+  EXPECT_EQ(failure_of([&] { one.states(); }).first, "");
+  one.executor.step();
+}
+
+TEST_F(FakeAccelerated, StepsInFlightAreAtMostTwo) {
+  OneRank one(job(1), *accelerator_);
+  one.set("x", ahead_rows(1));
+  EXPECT_THROW(one.executor.end_step(), InternalError);
+  one.executor.begin_step();
+  EXPECT_THROW(one.executor.run(), InternalError);
+  one.executor.begin_step();
+  EXPECT_THROW(one.executor.begin_step(), InternalError);
+  EXPECT_THROW(one.executor.keep_states_alone(), InternalError);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(one.executor.end_step().bad, std::nullopt);
+  EXPECT_THROW(one.executor.end_step(), InternalError);
+}
+
 /// Steps with random rows, some of which are bad in some way.
 struct BadStep {
   enum Kind { none, not_finite, label, id } kind = none;
@@ -219,6 +257,48 @@ TEST_F(RunAhead, IsTheSameTraining) {
       EXPECT_LE(relative_error(ahead.states.at(name), state), 1e-9) << name << " in round " << round;
     }
   }
+}
+
+// The first micro-batch has an id out of range, which its program finds, and the second a label, which the host finds
+// before it starts a program. The next step is as if nothing had been.
+TEST_F(RunAhead, AStepThatEndsEarlyLeavesTheNextOneAlone) {
+  if (ranks_are_processes()) return;
+  std::mt19937 random(5);
+  Job job;
+  job.forward = parse_graph(std::string(kWithIds), all_ops());
+  job.training.optimizer = {.kind = OptimizerKind::adamw};
+  job.states = initial_states(job.forward, /*seed=*/3);
+  job.device_name = "xla:cpu";
+  job.micro_batches = 2;
+  const BadStep good = random_step(random, BadStep::none);
+  std::vector<Arrays> states;
+  for (const bool ends_early : {false, true}) {
+    OneRank one(job, make_device(all_ops(), {.name = "xla:cpu", .threads = 1, .kernels = KernelSet::reference}));
+    const auto set_all = [&](const Arrays& inputs) {
+      for (const auto& [name, value] : inputs) {
+        for (int64_t m = 0; m < 2; ++m) {
+          Box box = whole_box(value.type().shape);
+          box[0] = {2 * m, 2 * m + 2, 4};
+          one.executor.set_input(name, value.tensor(), box, m);
+        }
+      }
+    };
+    Array rate({DType::f64, {}});
+    rate.set(0, 0.05);
+    one.set("learning_rate", rate);
+    if (ends_early) {
+      Arrays bad = good.inputs;
+      bad.at("given").set(0, 7);
+      bad.at("label").set(3, 9);
+      set_all(bad);
+      EXPECT_TRUE(has(failure_of([&] { one.executor.step(); }).first, "got 9, expected")) << "the host finds it first";
+    }
+    set_all(good.inputs);
+    one.executor.step();
+    states.push_back(one.states());
+  }
+  for (const auto& [name, state] : states[0]) EXPECT_TRUE(are_equal(states[1].at(name), state)) << name;
+  EXPECT_FALSE(are_equal(states[0].at("w"), job.states.at("w")));
 }
 
 }  // namespace

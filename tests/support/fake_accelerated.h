@@ -41,9 +41,8 @@ state %u: f64[6,4] parameter constant(0.3)
 output loss = %loss
 )";
 
-/// Bytes of flags on a device while a program runs whose update is guarded: false, true, and whether all was good
-/// before it and after it, which is there between steps alone.
-inline constexpr int64_t kFlagBytes = 4;
+/// Bytes of flags on a device after a program whose update is guarded: false, true, and whether all was good.
+inline constexpr int64_t kFlagBytes = 3;
 
 /// A fake plugin, and jobs on its first device. An alarm ends a test that hangs.
 class FakeAccelerated : public testing::Test {

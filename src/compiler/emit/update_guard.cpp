@@ -66,8 +66,8 @@ Hlo emit_is_good(HloBody& body, const UpdateGuard& guard, const Mesh& mesh, cons
   return both(body, all, body.add_same("stablehlo.or", {*numbers, need_not}));
 }
 
-Hlo emit_choice(HloBody& body, const Hlo& condition, const Hlo& a, const Hlo& b) {
-  return call_in(body).select(condition, a, b);
+Hlo emit_choice(HloBody& body, const Hlo& condition, const Hlo& if_true, const Hlo& if_false) {
+  return call_in(body).select(condition, if_true, if_false);
 }
 
 }  // namespace partita

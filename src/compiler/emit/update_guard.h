@@ -11,11 +11,11 @@ namespace partita {
 
 class Segmenter;
 
-/// The step is good if no id of it is out of range, all steps before it were good since the host has said so, and, if
-/// the host asks for that, its loss and its gradients are finite. All ranks find the same.
+/// A step is good if no id of it is out of range, all steps before it were good since the host has looked and, if the
+/// host asks for that, its loss is finite and kFinite, where that is an output, not 0. All ranks find the same.
 struct UpdateGuard {
   int loss = -1, finite = -1;  // places of the outputs "loss" and kFinite; -1: there is none
-  bool checks_ids = false;     // whether ranks may find different ids
+  bool checks_ids = false;     // whether programs check ids, of which ranks have different ones
 };
 
 /// Returns the guard of a stage's update. None: nothing is updated, the host performs a part of the update, or the
@@ -32,7 +32,7 @@ Hlo emit_ids_are_good(HloBody& body, const std::vector<Hlo>& flags);
 /// `finite` are null if there is no such output.
 Hlo emit_is_good(HloBody& body, const UpdateGuard& guard, const Mesh& mesh, const Hlo& good, const Hlo* loss,
                  const Hlo* finite);
-/// Writes the choice of a whole value: `a` if the scalar holds, else `b`.
-Hlo emit_choice(HloBody& body, const Hlo& condition, const Hlo& a, const Hlo& b);
+/// Writes the choice of a whole value by a scalar.
+Hlo emit_choice(HloBody& body, const Hlo& condition, const Hlo& if_true, const Hlo& if_false);
 
 }  // namespace partita

@@ -141,6 +141,9 @@ struct Executor::Impl {
   /// Runs all of a step whose update is guarded, or all before the update. `must_be_finite`: whether a guarded update
   /// keeps the states otherwise.
   void begin_step(DeviceSubnormals& threads, bool must_be_finite) {
+    const size_t in_flight = steps_in_flight();
+    PARTITA_CHECK(in_flight == 0 || (in_flight == 1 && must_be_finite && own.front()->values().can_run_ahead()),
+                  "a step begins while {} are in flight", in_flight);
     for (const auto& stage : own) stage->begin_step(must_be_finite);
     run_before_update(threads);
     if (!guards_update()) {
@@ -244,9 +247,11 @@ struct Executor::Impl {
 
   /// Ends the oldest step that has begun, with the update unless that was guarded.
   StepResult end_step(DeviceSubnormals& threads) {
+    PARTITA_CHECK(steps_in_flight() > 0, "no step to end");
     const bool is_guarded = guards_update();
     has_begun = false;
     const StepNumbers numbers = is_guarded ? own.front()->values().await_step() : read_numbers();
+    PARTITA_CHECK(numbers.loss, "a step without a loss");
     StepResult result{.loss = numbers.loss->at(0)};
     if (!numbers.are_finite()) {
       result.bad = describe_bad(numbers, threads);

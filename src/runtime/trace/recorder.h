@@ -13,10 +13,10 @@ namespace partita {
 struct Span {
   /// rows: waiting for a batch. feed: copying the batch to the inputs. section: `index` is the Section. instruction:
   /// `index` is that of the schedule. send, receive: `index` is the transfer. verdict: exchange before the update.
-  /// check: reading the loss and whether it and the gradients are finite. agreement: of the ranks between two steps.
-  /// device: waiting for programs of an accelerator. program: the accelerator runs the instructions from `index` to
-  /// `last`, whose end is what is known: its begin is the time at which the host started it, unless the program before
-  /// it ended later.
+  /// check: reading the loss and whether it and the gradients are finite, before an update that needs to know.
+  /// agreement: of the ranks between two steps. device: waiting for programs of an accelerator. program: the
+  /// accelerator runs the instructions from `index` to `last`, whose end is what is known: its begin is the time at
+  /// which the host started it, unless the program before it ended later.
   enum Kind : int32_t {
     whole_step,
     rows,

@@ -26,7 +26,7 @@ struct StepInfo {
   double seconds = 0;     // seconds of this step
   int64_t samples = 0;    // rows of the global batch
   double learning_rate = 0;
-  double elapsed = 0;  // seconds of the training up to the previous step, the same in all processes
+  double elapsed = 0;  // seconds of the training when the ranks last agreed, the same in all processes
   /// Seconds in which the rank communicated or waited and computed nothing; none if it is not measured.
   std::optional<double> exposed_communication{};
   std::optional<int64_t> memory{};  // resident bytes of this process; none if it is not measured

@@ -71,7 +71,7 @@ bool DeviceInputs::set(int buffer, ConstTensor given, const Box& box) {
   keep(values_.place_of(buffer));
   if (!is_kept(buffer) || host_reads(buffer)) return false;
   const int place = values_.place_of(buffer);
-  values_.written(buffer, 0);  // the device needs no memory for both
+  values_.written(buffer, 0);  // the device needs no memory for both, unless a step in flight keeps the old one
   try {
     values_.set_input(place, upload(buffer, given, box), /*is_on_host=*/false);
   } catch (...) {  // then the host has it

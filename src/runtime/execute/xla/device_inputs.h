@@ -32,8 +32,10 @@ class DeviceInputs {
   /// Declares that a step begins with the present inputs. They are kept until `end_step`, also when others take their
   /// places.
   void begin_step() { replaced_.emplace_back(); }
-  /// Declares that the oldest of the steps has ended.
-  void end_step() { replaced_.pop_front(); }
+  /// Declares that the oldest of the steps has ended, if `begin_step` has told of any.
+  void end_step() {
+    if (!replaced_.empty()) replaced_.pop_front();
+  }
   void forget_steps() { replaced_.clear(); }
   /// Makes the inputs of the oldest of the steps, which is being ended, those of the step that begins.
   void take_back();
@@ -56,8 +58,8 @@ class DeviceInputs {
   const std::set<int> kept_;      // places
   std::vector<bool> host_reads_;  // by place
   std::vector<Next> next_;
-  std::deque<std::vector<DeviceValues::KeptInput>>
-      replaced_;  // by step in flight: what others took the places of since
+  /// By step in flight: inputs that others took the places of since it began.
+  std::deque<std::vector<DeviceValues::KeptInput>> replaced_;
 };
 
 }  // namespace partita

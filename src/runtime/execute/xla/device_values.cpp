@@ -25,6 +25,9 @@ DeviceValues::DeviceValues(const Parts& parts, DeviceValues* holder)
     const std::string& name = parts.local.graph.values[schedule.buffers[entry].value].name;
     held_[static_cast<size_t>(place_of(entry))] = {holder, holder->parts_.buffers.named().state(name)};
   }
+  for (const Instruction& instruction : schedule.instructions) {
+    if (instruction.kind == Instruction::accumulate) sums_.push_back(place_of(instruction.outputs[0]));
+  }
   const auto last_readers = parts.segmenter.last_readers();
   for (size_t place = 0; place < last_readers.size(); ++place) {
     if (!last_readers[place]) continue;
@@ -89,7 +92,7 @@ DeviceValues::KeptInput DeviceValues::kept_input(int place, bool with_host) {
   const std::lock_guard lock(mutex_);
   const Value& present = value(place, 0);
   KeptInput kept{.place = place, .device = present.device};
-  if (!with_host || !present.is_on_host) return kept;
+  if (!present.is_on_host || (!with_host && present.device != nullptr)) return kept;
   const char* begin = parts_.buffers.copy_of(place, 0);
   kept.host.emplace(begin, begin + parts_.buffers.type_of(place).bytes());
   return kept;
@@ -118,7 +121,7 @@ void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
   }
 }
 
-Array DeviceValues::brought(const pjrt::Buffer& from, int place) {
+Array DeviceValues::downloaded(const pjrt::Buffer& from, int place) {
   Array to(parts_.buffers.type_of(place));
   download(from, place, static_cast<char*>(to.data()));
   return to;
@@ -212,12 +215,9 @@ void DeviceValues::lose_states(const std::exception_ptr& error) {
   }
 }
 
-void DeviceValues::forget_results() {
-  for (size_t place = 0; place < values_.size(); ++place) {
-    if (is_state_[place]) continue;
-    for (Value& one : values_[place]) {
-      if (!one.is_on_host) release(one);
-    }
+void DeviceValues::forget_sums() {
+  for (const int place : sums_) {
+    for (Value& one : values_[static_cast<size_t>(place)]) one = Value{};
   }
 }
 

@@ -55,7 +55,7 @@ class DeviceValues {
   /// Returns the value of a place in the first micro-batch, on the device, which it shares: null if it has none there.
   std::shared_ptr<const pjrt::Buffer> shared(int place);
   /// Returns an array that was the value of a place. Waits for the program that computes it, and throws its error.
-  Array brought(const pjrt::Buffer& from, int place);
+  Array downloaded(const pjrt::Buffer& from, int place);
   /// An input of a step, which another one takes the place of.
   struct KeptInput {
     int place = -1;
@@ -75,9 +75,9 @@ class DeviceValues {
   std::vector<int> await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
-  /// Forgets what programs have computed, after one of them failed: all but states, and inputs that stay. `on_host` may
-  /// call it as it may call `lose_states`.
-  void forget_results();
+  /// Forgets sums over micro-batches after a program failed, since the next step adds to them. `on_host` may call it as
+  /// it may call `lose_states`.
+  void forget_sums();
   /// Forgets the copies on the device of all values but states.
   void keep_states_alone();
 
@@ -109,6 +109,7 @@ class DeviceValues {
   std::vector<std::vector<Value>> values_;      // by place, and there by copy
   std::vector<Held> held_;                      // by place: of external states
   std::vector<bool> is_state_, is_lost_;        // by place
+  std::vector<int> sums_;                       // places of sums over micro-batches
   std::vector<std::vector<Release>> releases_;  // by instruction
   std::function<void()> explain_;
   ExitCode lost_code_ = ExitCode::internal;  // code of the error that lost states

@@ -40,8 +40,8 @@ void IdChecker::add(const Segment& segment, pjrt::Buffer flags) {
   found_.push_back({step_, segment.checks, parts_.buffers.micro_batch(), std::move(flags)});
 }
 
-void IdChecker::require(int64_t begun) {
-  const auto later = std::ranges::find_if(found_, [&](const Found& one) { return one.step > step_ - begun; });
+void IdChecker::require(int64_t steps_ago) {
+  const auto later = std::ranges::find_if(found_, [&](const Found& one) { return one.step > step_ - steps_ago; });
   std::vector<Found> found(std::move_iterator(found_.begin()), std::move_iterator(later));
   found_.erase(found_.begin(), later);
   if (found.empty()) return;

@@ -35,11 +35,11 @@ class IdChecker {
   void begin_step() { ++step_; }
   /// Drops what `add` was given.
   void forget() { found_.clear(); }
-  /// Waits for the runs whose flags were added since the last call, `begun` steps or more ago. Throws on all ranks the
-  /// InvalidArgument of the first id out of range: the first run, in it the first node, and of several ranks the
+  /// Waits for the runs whose flags were added since the last call, `steps_ago` steps or more ago. Throws on all ranks
+  /// the InvalidArgument of the first id out of range: the first run, in it the first node, and of several ranks the
   /// lowest. A collective call over the stage's ranks if flags were added. Throws the error of a run that failed, on
   /// its rank alone; LostRanks.
-  void require(int64_t begun = 0);
+  void require(int64_t steps_ago = 0);
 
  private:
   struct Found {

@@ -67,9 +67,9 @@ void RunsInFlight::add_span(Run& run) {
 
 std::exception_ptr RunsInFlight::await_all() { return await_steps(0); }
 
-std::exception_ptr RunsInFlight::await_steps(int64_t begun) {
+std::exception_ptr RunsInFlight::await_steps(int64_t steps_ago) {
   std::exception_ptr first;
-  while (!runs_.empty() && runs_.front().step <= step_ - begun) {
+  while (!runs_.empty() && runs_.front().step <= step_ - steps_ago) {
     const std::exception_ptr error = await_oldest();
     if (first == nullptr) first = error;
   }

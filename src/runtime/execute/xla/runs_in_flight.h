@@ -39,9 +39,9 @@ class RunsInFlight {
   void have_computed(const std::vector<int>& places, int64_t micro_batch);
   /// Waits for the oldest run. Returns its error, or null.
   std::exception_ptr await_oldest();
-  /// Waits for the runs of steps that began `begun` steps or more ago. Returns the error of the first that failed, or
-  /// null.
-  std::exception_ptr await_steps(int64_t begun);
+  /// Waits for the runs of steps that began `steps_ago` steps or more ago. Returns the error of the first that failed,
+  /// or null.
+  std::exception_ptr await_steps(int64_t steps_ago);
   /// Waits for all runs. Returns the error of the first that failed, or null.
   std::exception_ptr await_all();
 

@@ -1,9 +1,7 @@
 #include "runtime/execute/xla/stage_programs.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "base/free_memory.h"
 #include "compiler/emit/emit_collective.h"
 #include "runtime/execute/xla/program_room.h"
 #include "runtime/execute/xla/with_place.h"
@@ -128,10 +126,11 @@ void StagePrograms::ran(size_t i) {
 void StagePrograms::launch(const LoadedSegment& loaded) {
   if (loaded.programs.empty()) return;  // nothing but waits
   ids_.require_on_host(loaded.segment, values_);
+  starts_update_ = false;
   try {
     enqueue(loaded);
   } catch (...) {
-    fail_with_first(std::current_exception());
+    fail_with_first(std::current_exception(), /*updates_are_good=*/!starts_update_);
   }
   if (in_flight_.count() <= kMaxInFlight) return;
   if (const std::exception_ptr error = in_flight_.await_oldest(); error != nullptr) fail(error);
@@ -147,7 +146,8 @@ void StagePrograms::enqueue(const LoadedSegment& loaded) {
   if (loaded.segment.accumulates) arguments.push_back(&flags_[micro_batch == 0 ? 1 : 0]);
   if (loaded.segment.takes_good) arguments.push_back(good_ ? &*good_ : &flags_[1]);
   if (loaded.segment.guards) arguments.push_back(&flags_[must_be_finite_ ? 1 : 0]);
-  updates_ = updates_ || loaded.writes_states;
+  starts_update_ = loaded.writes_states;
+  updates_ = updates_ || starts_update_;
   for (const int place : loaded.replaced) values_.release(place, micro_batch);
   pjrt::Results results = start(loaded, std::move(arguments));
   for (size_t k = 0; k < loaded.segment.outputs.size(); ++k)
@@ -193,7 +193,7 @@ void StagePrograms::require_ids() {
   try {
     ids_.require();
   } catch (...) {
-    fail_with_first(std::current_exception());
+    fail_with_first(std::current_exception(), /*updates_are_good=*/false);
   }
 }
 
@@ -205,14 +205,11 @@ void StagePrograms::finish() {
 }
 
 void StagePrograms::begin_step(bool must_be_finite) {
-  if (steps_.count() == 0) {
-    ids_.forget();
-    inputs_.forget_steps();
-  }
+  if (steps_.count() == 0) forget_steps();  // an error may have ended a step before it was started
   must_be_finite_ = must_be_finite;
   ids_.begin_step();
   in_flight_.begin_step();
-  if (guards_update()) inputs_.begin_step();
+  if (guards_update() && !singly_) inputs_.begin_step();
 }
 
 void StagePrograms::started_step() { steps_.add(values_, *segmenter_.guard()); }
@@ -248,6 +245,7 @@ void StagePrograms::forget_steps() {
 }
 
 void StagePrograms::keep_states_alone() {
+  PARTITA_CHECK(steps_.count() == 0, "{} steps in flight", steps_.count());
   values_.keep_states_alone();
   inputs_.forget_next();
 }
@@ -260,11 +258,10 @@ void StagePrograms::fail_with_first(const std::exception_ptr& error, bool update
   fail(earlier != nullptr ? earlier : error);
 }
 
-/// Throws an error, after all runs have ended.
 void StagePrograms::fail(const std::exception_ptr& error) {
   in_flight_.await_all();
-  if (guards_update()) forget_steps();
-  values_.forget_results();
+  forget_steps();
+  values_.forget_sums();
   if (std::exchange(updates_, false)) values_.lose_states(error);
   std::rethrow_exception(error);
 }

@@ -92,7 +92,7 @@ class StagePrograms : public StageValues {
   pjrt::Results start(const LoadedSegment& loaded, std::vector<const pjrt::Buffer*> arguments);
   Span span_of(const LoadedSegment& loaded) const;
   void require_success();
-  [[noreturn]] void fail_with_first(const std::exception_ptr& error, bool updates_are_good = false);
+  [[noreturn]] void fail_with_first(const std::exception_ptr& error, bool updates_are_good);
   [[noreturn]] void fail(const std::exception_ptr& error);
 
   const Parts parts_;
@@ -108,7 +108,7 @@ class StagePrograms : public StageValues {
   std::vector<pjrt::Buffer> flags_;         // false and true, on the device
   RunsInFlight in_flight_;
   std::function<void()> after_start_;
-  bool updates_ = false;  // whether a program that writes states runs, or has run in this step
+  bool updates_ = false, starts_update_ = false;  // an update runs or has run; the last start was one
   bool singly_ = false, has_room_for_next_ = true, can_run_ahead_ = false;
   bool must_be_finite_ = false;                        // whether the update of the step that begins needs a finite loss
   std::optional<pjrt::Buffer> good_;                   // UpdateGuard of the last program; none: nothing has been wrong

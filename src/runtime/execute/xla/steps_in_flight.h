@@ -20,14 +20,14 @@ class StepsInFlight {
   size_t count() const { return steps_.size(); }
   void forget() { steps_.clear(); }
   /// Copies the numbers of the oldest step to the host and forgets it. Waits for the step. Throws as
-  /// `DeviceValues::brought` does.
+  /// `DeviceValues::downloaded` does.
   StepNumbers take_oldest(DeviceValues& values, const UpdateGuard& guard) {
     const Outputs outputs = std::move(steps_.front());
     steps_.pop_front();
     StepNumbers numbers;
-    if (outputs.loss != nullptr) numbers.loss = values.brought(*outputs.loss, guard.loss);
+    if (outputs.loss != nullptr) numbers.loss = values.downloaded(*outputs.loss, guard.loss);
     if (outputs.finite != nullptr) {
-      numbers.has_finite_gradients = values.brought(*outputs.finite, guard.finite).at(0) != 0;
+      numbers.has_finite_gradients = values.downloaded(*outputs.finite, guard.finite).at(0) != 0;
     }
     return numbers;
   }
