@@ -2,9 +2,8 @@
 
     tools/gpu/jax_times.py [NAME:ROWS..]      # gpt2, llama1b and resnet50, in bf16
 
-GPT-2 and ResNet-50 are those of tools/xla/jax_steps.py. The Llama has the sizes of steps.sh and is written in the same
-way: parameters in f32, products and activations in bf16, cuDNN's attention. --small takes tiny sizes for GPT-2 and the
-Llama, and --cpu the processor, to try the script out.
+The models are those of tools/xla/jax_steps.py; the Llama has rows of 1,024 tokens, as in steps.sh. --small takes tiny
+sizes for GPT-2 and the Llama, and --cpu the processor, to try the script out.
 """
 import pathlib
 import sys
@@ -19,62 +18,21 @@ jax.config.update("jax_platforms", "cpu" if CPU else "cuda")
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "xla"))
 import jax_steps
 
-LAYERS, HIDDEN, HEADS, KV_HEADS, INNER, SEQ, VOCAB = (1, 64, 4, 2, 96, 32, 97) if SMALL else (16, 2048, 32, 8, 8192, 1024, 128256)
-HALF, F32 = jnp.bfloat16, jnp.float32
+F32 = jnp.float32
+jax_steps.LLAMA_SEQ = 1024
 if SMALL:
     jax_steps.LAYERS, jax_steps.HIDDEN, jax_steps.HEADS, jax_steps.SEQ, jax_steps.VOCAB = 2, 64, 2, 32, 97
+    (jax_steps.LLAMA_LAYERS, jax_steps.LLAMA_HIDDEN, jax_steps.LLAMA_HEADS, jax_steps.LLAMA_KEYS, jax_steps.LLAMA_INNER,
+     jax_steps.LLAMA_SEQ, jax_steps.LLAMA_VOCAB) = 1, 64, 4, 2, 96, 32, 97
 if CPU:
     attention = jax.nn.dot_product_attention
     jax.nn.dot_product_attention = lambda *args, **more: attention(*args, **more | {"implementation": "xla"})
 
 
-def multiply(x, weights):
-    return jax.lax.dot_general(x, weights.astype(HALF), (((x.ndim - 1,), (1,)), ((), ())))
-
-
-def rms_norm(x, weights):
-    x = x.astype(F32)
-    return (x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5) * weights).astype(HALF)
-
-
-def rotate(x):
-    """Turns the halves of x by an angle for each position and pair of columns (rotary positions)."""
-    first, second = jnp.split(x.astype(F32), 2, -1)
-    half = first.shape[-1]
-    angles = (jnp.arange(SEQ)[:, None] * 500000.0 ** -(jnp.arange(half) / half))[None, :, None, :]
-    cos, sin = jnp.cos(angles), jnp.sin(angles)
-    return jnp.concatenate((first * cos - second * sin, first * sin + second * cos), -1).astype(HALF)
-
-
-def llama_shapes():
-    narrow, shape = HIDDEN // HEADS * KV_HEADS, jax_steps.shape
-    block = {"ln1": shape(HIDDEN), "ln2": shape(HIDDEN), "q": shape(HIDDEN, HIDDEN), "k": shape(narrow, HIDDEN),
-             "v": shape(narrow, HIDDEN), "o": shape(HIDDEN, HIDDEN), "gate": shape(INNER, HIDDEN), "up": shape(INNER, HIDDEN),
-             "down": shape(HIDDEN, INNER)}
-    return {"wte": shape(VOCAB, HIDDEN), "ln": shape(HIDDEN), "h": [block] * LAYERS}
-
-
-def llama_loss(weights, _, tokens, labels):
-    x = weights["wte"].astype(HALF)[tokens]
-    for block in weights["h"]:
-        y = rms_norm(x, block["ln1"])
-        q, k, v = (multiply(y, block[name]).reshape(*y.shape[:2], -1, HIDDEN // HEADS) for name in "qkv")
-        y = jax.nn.dot_product_attention(rotate(q), rotate(k), v, is_causal=True, implementation="cudnn")
-        x = x + multiply(y.reshape(x.shape), block["o"])
-        y = rms_norm(x, block["ln2"])
-        x = x + multiply(jax.nn.silu(multiply(y, block["gate"])) * multiply(y, block["up"]), block["down"])
-    return jax_steps.loss_of(multiply(rms_norm(x, weights["ln"]), weights["wte"]), labels), {}
-
-
 def step_and_shapes(name, rows):
     """Returns the step of a model, and the shapes of its arguments."""
-    options = types.SimpleNamespace(model=name, rows=rows, gradients="bf16", recompute=False, loop=False)
-    ids = jax.ShapeDtypeStruct((rows, SEQ), jnp.int32)
-    if name == "llama1b":
-        weights = llama_shapes()
-        decay = jax.tree.map(lambda _: False, weights)
-        return jax_steps.step_of(llama_loss, decay, True), (weights, {}, weights, weights, jax_steps.shape(), ids, ids)
-    return jax_steps.step_and_shapes(options)
+    return jax_steps.step_and_shapes(
+        types.SimpleNamespace(model=name, rows=rows, gradients="bf16", recompute=False, loop=False))
 
 
 def fill(shapes):

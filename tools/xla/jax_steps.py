@@ -2,13 +2,15 @@
 """Compiles training steps of JAX for an H100 that is not there, as a peer of `partita compile`.
 
     tools/xla/jax_steps.py PLUGIN gpt2 8 OUT.hlo.pb          # GPT-2 124M, 8 rows of 1,024 tokens
+    tools/xla/jax_steps.py PLUGIN llama1b 4 OUT.hlo.pb       # Llama 3.2 1B, 4 rows of 2,048 tokens
     tools/xla/jax_steps.py PLUGIN resnet50 256 OUT.hlo.pb    # ResNet-50, 256 images of 224 x 224
     tools/xla/jax_steps.py PLUGIN gpt2 8 OUT.hlo.pb --gradients f32 --recompute --loop
     tools/xla/traffic.py OUT.hlo.pb
 
-PLUGIN is the library of the CUDA plugin. It takes `pip install jax`; ptxas is found in PATH. Both models have parameters
+PLUGIN is the library of the CUDA plugin. It takes `pip install jax`; ptxas is found in PATH. All models have parameters
 in f32 and products, activations and residual sums in bf16, as Flax has them with dtype=bfloat16, statistics and loss in
-f32, and Adam. GPT-2 has cuDNN's attention and clips gradients by their norm. Kernels are chosen without being timed.
+f32, and Adam. GPT-2 and the Llama have cuDNN's attention and clip gradients by their norm. Kernels are chosen without
+being timed.
 
 --gradients bf16 is the default, as Flax has it: gradients of parameters are rounded, since the cast of a parameter stands
 before its product. With f32 they keep all digits of their sums, as those of `partita compile --precision bf16` do, so use
@@ -33,6 +35,8 @@ from jax.sharding import SingleDeviceSharding
 
 HALF, F32 = jnp.bfloat16, jnp.float32
 LAYERS, HIDDEN, HEADS, SEQ, VOCAB = 12, 768, 12, 1024, 50257
+LLAMA_LAYERS, LLAMA_HIDDEN, LLAMA_HEADS, LLAMA_KEYS, LLAMA_INNER, LLAMA_SEQ, LLAMA_VOCAB = (
+    16, 2048, 32, 8, 8192, 2048, 128256)
 STAGES = [(64, 3), (128, 4), (256, 6), (512, 3)]
 # Facts of an H100, as src/runtime/pjrt/targets.cpp has them.
 TARGET = """gpu_device_info { threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152
@@ -150,6 +154,51 @@ def gpt_loss(options, weights, _, tokens, labels):
     return loss_of(dense(layer_norm(x, weights["ln"]), (wte,), options), labels), {}
 
 
+def llama_shapes(options):
+    """Returns the shapes of parameters, and which of them decay."""
+    norm, narrow = (shape(LLAMA_HIDDEN),), LLAMA_HIDDEN // LLAMA_HEADS * LLAMA_KEYS
+    block = {"ln1": norm, "q": (shape(LLAMA_HIDDEN, LLAMA_HIDDEN),), "k": (shape(narrow, LLAMA_HIDDEN),),
+             "v": (shape(narrow, LLAMA_HIDDEN),), "o": (shape(LLAMA_HIDDEN, LLAMA_HIDDEN),), "ln2": norm,
+             "gate": (shape(LLAMA_INNER, LLAMA_HIDDEN),), "up": (shape(LLAMA_INNER, LLAMA_HIDDEN),),
+             "down": (shape(LLAMA_HIDDEN, LLAMA_INNER),)}
+    weights = {"wte": shape(LLAMA_VOCAB, LLAMA_HIDDEN), "ln": norm, "h": [block] * LLAMA_LAYERS}
+    decays = jax.tree.map(lambda one: one.ndim > 1, weights)
+    if options.loop:
+        weights["h"], decays["h"] = stack(weights["h"]), decays["h"][0]
+    return weights, decays
+
+
+def rms_norm(x, weights):
+    x = x.astype(F32)
+    return (x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5) * weights[0]).astype(HALF)
+
+
+def rotated(x):
+    """Rotates the halves of each head by angles of its position."""
+    half = x.shape[-1] // 2
+    angles = jnp.arange(x.shape[1])[:, None] * 500000.0 ** (-jnp.arange(half) / half)
+    cosine, sine = (f(angles)[None, :, None, :].astype(F32) for f in (jnp.cos, jnp.sin))
+    a, b = x[..., :half].astype(F32), x[..., half:].astype(F32)
+    return jnp.concatenate([a * cosine - b * sine, b * cosine + a * sine], -1).astype(HALF)
+
+
+def llama_loss(options, weights, _, tokens, labels):
+    def block(x, layer):
+        y = rms_norm(x, layer["ln1"])
+        q, k, v = (dense(y, layer[name], options).reshape(*y.shape[:2], -1, LLAMA_HIDDEN // LLAMA_HEADS)
+                   for name in "qkv")
+        y = jax.nn.dot_product_attention(rotated(q), rotated(k), v, is_causal=True, implementation="cudnn")
+        x = x + dense(y.reshape(x.shape), layer["o"], options)
+        y = rms_norm(x, layer["ln2"])
+        y = jax.nn.silu(dense(y, layer["gate"], options)) * dense(y, layer["up"], options)
+        return x + dense(y, layer["down"], options), None
+
+    wte = weights["wte"]
+    rows = wte[tokens].astype(HALF) if options.gradients == "f32" else wte.astype(HALF)[tokens]
+    x, _ = run_layers(block, rows, weights["h"], options)
+    return loss_of(dense(rms_norm(x, weights["ln"]), (wte,), options), labels), {}
+
+
 def resnet_stages():
     """Returns the blocks of each stage: for each convolution its sizes [k, k, in, out] and its stride, by name."""
     stages, channels = {}, 64
@@ -235,11 +284,14 @@ def step_of(loss, decays, clips):
 
 def step_and_shapes(options):
     """Returns the step of a model, and the shapes of what it is given."""
-    ids = jax.ShapeDtypeStruct((options.rows, SEQ) if options.model == "gpt2" else (options.rows,), jnp.int32)
-    if options.model == "gpt2":
-        (weights, decays), running, batch = gpt_shapes(options), {}, (ids, ids)
-        step = step_of(functools.partial(gpt_loss, options), decays, True)
+    texts = {"gpt2": (SEQ, gpt_shapes, gpt_loss), "llama1b": (LLAMA_SEQ, llama_shapes, llama_loss)}
+    if options.model in texts:
+        seq, shapes, loss = texts[options.model]
+        ids = jax.ShapeDtypeStruct((options.rows, seq), jnp.int32)
+        (weights, decays), running, batch = shapes(options), {}, (ids, ids)
+        step = step_of(functools.partial(loss, options), decays, True)
     else:
+        ids = jax.ShapeDtypeStruct((options.rows,), jnp.int32)
         (weights, running), batch = resnet_shapes(options), (shape(options.rows, 224, 224, 3), ids)
         step = step_of(functools.partial(resnet_loss, options), jax.tree.map(lambda _: False, weights), False)
     return step, (weights, running, weights, weights, shape(), *batch)
@@ -248,7 +300,7 @@ def step_and_shapes(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plugin", metavar="PLUGIN")
-    parser.add_argument("model", choices=("gpt2", "resnet50"))
+    parser.add_argument("model", choices=("gpt2", "llama1b", "resnet50"))
     parser.add_argument("rows", type=int, metavar="ROWS")
     parser.add_argument("out", metavar="OUT")
     parser.add_argument("--gradients", choices=("f32", "bf16"), default="bf16", help="digits of parameters' gradients")
