@@ -44,7 +44,7 @@ class SpecialFunctions(Case):
         slope = ms.grad(lambda a, x: ops.igamma(a, x).sum())
         # For a near 0 the slope is -E1(x), the exponential integral; for a large one minus a normal density.
         found = slope(Tensor(np.float64([1e-8])), Tensor(np.float64([1.0])))
-        self.assertAlmostEqual(float(found[0]), -0.21938393439552, places=6)
+        self.assertAlmostEqual(float(found[0]), -0.21938393439552, places=7)
         a = 10.0 ** rng(4).uniform(6, 8, 5)
         shift = rng(5).uniform(-1, 1, 5)
         found = slope(Tensor(a), Tensor(a + shift * np.sqrt(a))).asnumpy()

@@ -114,15 +114,21 @@ def _of_zeta(s, q, out, dout):
     return zeros_like(dout), neg(mul(dout, mul(s, zeta(add(s, 1.0), q))))
 
 
+_CENTRAL, _FORWARD = (1, -8, 0, 8, -1), (-25, 48, -36, 16, -3)  # weights of degree 4, over 12 steps
+
+
 def _differences(function):
-    """The derivative by the first argument, by differences of degree 4 in float64. Its steps are small parts of
-    the argument, so that all stay above 0, and of its root, within which the function of a large one falls."""
+    """The derivative by the first argument, by differences of degree 4 in float64. Its steps are small parts of the
+    root of the argument, within which the function of a large one falls. All points lie above 0: from the argument on
+    if it is small."""
 
     def call(a, x):
         a, x = a.astype(np.float64), x.astype(np.float64)
-        h = np.minimum(1e-3 * np.sqrt(np.maximum(a, 0) + 1), 0.25 * np.abs(a))
-        near, far = (function(a + k * h, x) - function(a - k * h, x) for k in (1, 2))
-        return (8 * near - far) / (12 * h)
+        h = 1e-3 * np.sqrt(np.maximum(a, 0) + 1)
+        small, total = a <= 2 * h, 0.0
+        for k in range(5):
+            total = total + np.where(small, _FORWARD[k], _CENTRAL[k]) * function(a + np.where(small, k, k - 2) * h, x)
+        return total / (12 * h)
 
     return lambda a, x: call(a, x).astype(a.dtype)
 
