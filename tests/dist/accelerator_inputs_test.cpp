@@ -22,8 +22,6 @@ state %w: f64[3,5] parameter constant(0.1)
 output loss = %loss
 )";
 
-Array rows_of(uint64_t key) { return random_array({DType::f64, {8, 6}}, key); }
-
 TEST_F(FakeAccelerated, InputsOfTheNextStepAreCopiedInThisOne) {
   OneRank one(job(1), *accelerator_);
   EXPECT_TRUE(one.executor.can_set_next_inputs());

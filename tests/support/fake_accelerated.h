@@ -72,6 +72,9 @@ class FakeAccelerated : public testing::Test {
     fake_.reset();
   }
 
+  /// Rows of the input x of `job`.
+  static Array rows_of(uint64_t key) { return random_array({DType::f64, {8, 6}}, key); }
+
   Job job(int ranks, int64_t micro_batches = 1) {
     Job job;
     job.forward = parse_graph(kFourLayers, all_ops());
@@ -82,7 +85,7 @@ class FakeAccelerated : public testing::Test {
     job.steps = 2;
     job.batch = [](int) {
       Arrays batch;
-      batch.emplace("x", random_array({DType::f64, {8, 6}}, 5));
+      batch.emplace("x", rows_of(5));
       return batch;
     };
     on_fake(job);

@@ -270,7 +270,8 @@ Array random_array(const Type& type, uint64_t key, int64_t below) {
 }
 
 double relative_error(const Array& a, const Array& b) {
-  PARTITA_CHECK(a.type().elements() == b.type().elements(), "{} beside {}", print(a.type()), print(b.type()));
+  PARTITA_CHECK(a.type().elements() == b.type().elements(), "an array of {} is compared with one of {}",
+                print(a.type()), print(b.type()));
   const Array wide_a = cast(a, DType::f64), wide_b = cast(b, DType::f64);
   const double* const numbers = wide_a.as<double>();
   const double* const expected = wide_b.as<double>();
