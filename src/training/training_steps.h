@@ -18,7 +18,8 @@ class TrainingSteps {
   TrainingSteps(const TrainingRun& run, RankRun& rank, Communicator& comm, Recorder* recorder);
 
   /// Whether a step may begin before the one before it has ended: the device allows it, there is no trace, and no step
-  /// may be left out, which decides about the next one.
+  /// may be left out, which decides about the next one. The host does not communicate within such steps, so that it
+  /// does not matter in which of two its exposed communication is counted.
   bool can_run_ahead() const { return can_run_ahead_; }
   /// Number of steps that have begun and not ended.
   size_t begun() const { return begun_.size(); }

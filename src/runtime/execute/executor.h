@@ -82,10 +82,12 @@ class Executor {
   /// Number of steps that have begun and not ended.
   size_t steps_in_flight() const;
   /// Begins a step, which `end_step` ends: an accelerator may run it until then. Inputs may be set when this returns.
-  /// Throws as `try_step` does, also the errors of steps that have not ended. `meanwhile`: see `try_step`.
+  /// Throws as `try_step` does, also the errors of steps that have not ended, and InternalError if two are in flight,
+  /// or one without `can_run_ahead`. `meanwhile`: see `try_step`.
   void begin_step(const std::function<void()>& meanwhile = nullptr);
   /// Ends the oldest step that has begun, as `try_step` does. If it was not finite and another one has begun, that one
   /// does not count: nothing has been updated, and the inputs are those of the step that has ended.
+  /// Throws InternalError if no step is in flight.
   StepResult end_step();
   /// Runs forward and backward, then the update if the loss (output "loss") and the gradients (output kFinite of
   /// compiler/autodiff/training_graph.h, if there is one) are finite. If they are not, nothing is updated: replays
