@@ -30,10 +30,16 @@ OpenFiles::OpenFiles(int64_t count) : open_(std::make_shared<std::atomic<int64_t
 }
 
 OpenFiles::Opened OpenFiles::open(const std::string& path) {
+  // An opening counts before it has a descriptor, and a file until it has none, for the thread that is refused one.
+  ++*open_;
+  ++begun_;
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (!file.is_open()) return {.file = nullptr, .error = errno};
-  ++*open_;
+  if (!file.is_open()) {
+    const int error = errno;
+    --*open_;
+    return {.file = nullptr, .error = error};
+  }
   const auto close = [open = open_](const File* closed) {
     delete closed;
     --*open;
@@ -46,14 +52,19 @@ OpenFiles::Opened OpenFiles::open_in_turn(const std::string& path) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (true) {
     Opened result;
+    bool others_have_any = false;
     {
       const std::lock_guard lock(mutex_);
       entries_.clear();
       places_.clear();
+      // One that had begun and has no file now had none during this try; one that begins during it is counted after.
+      const int64_t begun = begun_;
+      others_have_any = *open_ > 0;
       result = open(path);
+      others_have_any = others_have_any || begun_ != begun + 1;
     }
     // Other threads take files that were closed here, and close them in turn.
-    if (!are_too_many(result.error) || *open_ == 0 || std::chrono::steady_clock::now() >= end) return result;
+    if (!are_too_many(result.error) || !others_have_any || std::chrono::steady_clock::now() >= end) return result;
     std::this_thread::sleep_for(kPause);
   }
 }
