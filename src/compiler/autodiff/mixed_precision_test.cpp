@@ -160,6 +160,42 @@ TEST(MixedPrecisionPass, WhatIsKeptHas16Bits) {
   }
 }
 
+/// Returns the nodes, other than sums, that take all digits of two products of their phase.
+std::vector<std::string> nodes_of_two_products(const Graph& graph) {
+  std::vector<std::set<ValueId>> products(graph.values.size());  // per value: those whose digits it has
+  std::vector<std::string> found;
+  for (const Node& node : graph.nodes) {
+    const OpTraits& traits = all_ops().at(node.op).traits;
+    std::set<ValueId> taken;
+    for (const ValueId input : node.inputs) {
+      const NodeId producer = graph.values[input].producer;
+      if (producer < 0 || graph.nodes[producer].phase != node.phase) continue;
+      taken.insert(products[input].begin(), products[input].end());
+    }
+    const bool meet = taken.size() > 1;
+    if (meet && traits.halves.follow && !traits.is_sum) found.push_back(node.scope + " " + node.op);
+    for (const ValueId output : node.outputs) {
+      if (!traits.halves.operands.empty() || (meet && traits.is_sum)) {
+        products[output] = {output};
+      } else if (graph.type(output).dtype == DType::f32 && traits.halves.follow) {
+        products[output] = taken;
+      }
+    }
+  }
+  return found;
+}
+
+// Gate and width of a gated unit are stored in 16 bits: no kernel computes both and the node at which they meet.
+TEST(MixedPrecisionPass, TwoProductsMeetInASumAlone) {
+  for (const char* spec :
+       {"mlp:hidden=12", "lenet", "resnet18:width=4,size=8", "gpt:layers=2,hidden=8,heads=2,seq=6,vocab=12",
+        "llama:layers=2,hidden=8,heads=2,seq=6,vocab=12", "moe:layers=2,hidden=8,heads=2,seq=6,vocab=12",
+        "vit:layers=2,hidden=8,heads=2", "t5:layers=2,hidden=8,heads=2", "bert:layers=2,hidden=8,heads=2"}) {
+    const Graph graph = mixed_training(spec, {.precision = MixedPrecision::bf16});
+    EXPECT_EQ(nodes_of_two_products(graph), std::vector<std::string>()) << spec;
+  }
+}
+
 // A result goes on to a layer that is not recomputed. The backward pass keeps its rounded copy alone.
 TEST(MixedPrecisionPass, RecomputedBlocksKeep16Bits) {
   const LayerPtr blocks =

@@ -196,6 +196,28 @@ std::vector<bool> Roundings::following_values() const {
   return follows;
 }
 
+/// Clears `goes_on` for results of products, and of sums of products, whose digits meet those of another in a node. No
+/// kernel computes both and the node, so one at least would be stored with all digits. In a sum they may meet: a
+/// product accumulates into it, and parts of it are reduced once.
+void Roundings::round_where_products_meet(std::vector<bool>& goes_on) const {
+  std::vector<ValueId> product_of(graph_.values.size(), -1);  // per value: the product or sum whose digits it has
+  const auto phase_of = [&](ValueId value) { return graph_.nodes[graph_.values[value].producer].phase; };
+  for (const Node& node : graph_.nodes) {
+    std::set<ValueId> products;
+    for (const ValueId input : node.inputs) {
+      // What follows the forward pass does not count for its values.
+      if (goes_on[input] && product_of[input] >= 0 && phase_of(input) == node.phase) products.insert(product_of[input]);
+    }
+    const OpTraits& traits = ops_.at(node.op).traits;
+    const bool meet = products.size() > 1;
+    for (const ValueId product : products) goes_on[product] = goes_on[product] && (!meet || traits.is_sum);
+    for (const ValueId output : node.outputs) {
+      if (!traits.halves.follow || (meet && traits.is_sum)) product_of[output] = output;
+      if (traits.halves.follow && products.size() == 1) product_of[output] = *products.begin();
+    }
+  }
+}
+
 /// Sets `is_rounded_` and `is_copied_`. A value that one node alone of the same phase and precision uses, which follows
 /// its operands, keeps its digits until that node has computed, as in a kernel that computes both. Users after the
 /// forward pass do not count for a value of the forward pass, nor do outputs of the graph.
@@ -205,20 +227,27 @@ void Roundings::find_rounded() {
   const std::vector<bool> is_exact = options_.residual == Residual::f32 ? residual_stream(graph_, ops_, is_outside)
                                                                         : std::vector<bool>(follows.size(), false);
   const std::vector<std::vector<NodeId>> users = graph_.users();
+  std::vector<bool> goes_on(follows.size(), false);
+  std::vector<size_t> near(follows.size(), 0);  // number of users that count
+  for (size_t v = 0; v < follows.size(); ++v) {
+    if (!follows[v] || is_exact[v]) continue;
+    const Node& node = graph_.nodes[graph_.values[v].producer];
+    const Node* next = nullptr;
+    for (const NodeId user : users[v]) {
+      if (node.phase == Phase::forward && graph_.nodes[user].phase != Phase::forward) continue;
+      next = &graph_.nodes[user];
+      ++near[v];
+    }
+    goes_on[v] = near[v] == 1 && next->phase == node.phase && half_of(*next) == half_of(node) &&
+                 halves_of(*next).follow && follows[next->outputs[0]];
+  }
+  round_where_products_meet(goes_on);
   is_rounded_.resize(follows.size(), false);
   is_copied_.resize(follows.size(), false);
   for (size_t v = 0; v < follows.size(); ++v) {
     if (!follows[v] || is_exact[v]) continue;
-    const Node& node = graph_.nodes[graph_.values[v].producer];
-    const bool is_forward = node.phase == Phase::forward;
-    std::vector<const Node*> near;  // users that count
-    for (const NodeId user : users[v]) {
-      if (!is_forward || graph_.nodes[user].phase == Phase::forward) near.push_back(&graph_.nodes[user]);
-    }
-    const bool goes_on = near.size() == 1 && near[0]->phase == node.phase && half_of(*near[0]) == half_of(node) &&
-                         halves_of(*near[0]).follow && follows[near[0]->outputs[0]];
-    is_rounded_[v] = !goes_on;
-    is_copied_[v] = goes_on && near.size() < users[v].size();
+    is_rounded_[v] = !goes_on[v];
+    is_copied_[v] = goes_on[v] && near[v] < users[v].size();
   }
 }
 

@@ -42,6 +42,7 @@ class Roundings {
   void require_effects() const;
   std::vector<bool> wide_values() const;
   std::vector<bool> following_values() const;
+  void round_where_products_meet(std::vector<bool>& goes_on) const;
   void find_rounded();
 
   const Graph& graph_;
