@@ -137,6 +137,10 @@ class PythonCallback : public Callback {
     call("train_begin", info, python_control_);
   }
   void on_step_end(const StepInfo& info) override { call("step_end", info); }
+  bool may_lag(int64_t global_step) const override {
+    const py::gil_scoped_acquire gil;
+    return target_.attr("may_lag")(global_step).cast<bool>();
+  }
   void on_epoch_end(const EpochInfo& info) override { call("epoch_end", info); }
   void on_train_end() override { call("train_end"); }
 
@@ -382,6 +386,10 @@ void bind_infos(py::module_& module) {
       .def("stopped", [](const PythonControl& control) { return control.get().stopped(); })
       .def("set_learning_rate",
            [](const PythonControl& control, double rate) { control.get().set_learning_rate(rate); })
+      .def("set_learning_rates",
+           [](const PythonControl& control, int64_t first, const std::vector<double>& rates) {
+             control.get().set_learning_rates(first, rates);
+           })
       .def("state",
            [](const PythonControl& control, const std::string& name) {
              const TrainControl& training = control.get();

@@ -105,6 +105,37 @@ TEST(Model, CallbacksDirectAllRanksFromTheBegin) {
   }
 }
 
+// The rate of a step is known before the one before it has ended.
+TEST(Model, CallbacksSetRatesOfStepsAhead) {
+  for (int ranks : {1, 2, 3, 4}) {
+    EventRecorder recorder;
+    TrainControl* control = nullptr;
+    LambdaCallback callback;
+    callback.train_begin = [&](const TrainInfo& info) {
+      (control = info.control)->set_learning_rates(2, {0.25, 0.5, 0.125});
+    };
+    callback.step_end = [&](const StepInfo& info) {
+      if (info.global_step == 6) control->set_learning_rates(8, {0.75, 1});
+      if (info.global_step == 10) control->set_learning_rate(0.0625);
+    };
+    Model model = small_model(ranks);
+    model.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&recorder, &callback}});
+    EXPECT_LT(recorder.steps.at(1).learning_rate, 0.1) << "that of the schedule";
+    std::vector<double> expected{0.25, 0.5, 0.125, 0.125, 0.125, 0.125, 0.75, 1};
+    expected.resize(recorder.steps.size() - 2, 0.0625);
+    for (size_t s = 0; s < expected.size(); ++s) EXPECT_EQ(recorder.steps[s + 2].learning_rate, expected[s]) << s;
+  }
+  TrainControl control;
+  expect_error<InvalidArgument>([&] { control.set_learning_rates(0, {}); },
+                                "[learning rate] no learning rates, got 0, expected 1 or more");
+  expect_error<InvalidArgument>(
+      [&] {
+        control.set_learning_rates(0, {0.5, -1});
+      },
+      "[learning rate] not a learning rate, got -1, expected a number >= 0");
+  EXPECT_FALSE(control.learning_rate(0));
+}
+
 TEST(Model, CallbacksReadStates) {
   for (int ranks : {1, 2, 3}) {
     const std::string name = "fc1.weight";

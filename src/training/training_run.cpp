@@ -236,7 +236,7 @@ class Loop {
   TrainingPosition position_at(int64_t step) const {
     TrainingPosition position = run_.position;
     position.step = step;
-    position.learning_rate = control_.learning_rate();
+    position.learning_rate = control_.learning_rate(step);
     position.loss_scale = steps_->scale().state();
     position.epoch = epoch_.losses();
     position.callbacks = kept_ ? *kept_ : kept_texts();
@@ -248,7 +248,9 @@ class Loop {
     return comm_.rank() == 0 ? saved_texts(run_.callbacks, run_.info) : std::map<std::string, KeptText>();
   }
 
-  double learning_rate_of(int64_t step) const { return control_.learning_rate().value_or(scheduled_rate(run_, step)); }
+  double learning_rate_of(int64_t step) const {
+    return control_.learning_rate(step).value_or(scheduled_rate(run_, step));
+  }
   bool reports_here() const { return comm_.rank() == 0 || run_.own_process; }
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
 
@@ -275,7 +277,7 @@ class Loop {
     asked[kLearningRate] = -1;
     if (comm_.rank() == 0) {
       asked[kStop] = control_.stopped() ? 1 : 0;
-      asked[kLearningRate] = control_.learning_rate().value_or(-1);
+      asked[kLearningRate] = control_.learning_rate(step).value_or(-1);
       asked[kElapsed] = seconds_since(begin_);
       const bool is_best = control_.take_best() && saving_ && !timer_->has_begun(step);
       asked[kDue] = is_best || (saving_ && timer_->is_due(step)) ? 1 : 0;
@@ -290,7 +292,7 @@ class Loop {
       asked = agreement_.exchange(asked);
     }
     waits_ = asked[kWaits] != 0;
-    if (asked[kLearningRate] >= 0) control_.set_learning_rate(asked[kLearningRate]);
+    if (comm_.rank() != 0 && asked[kLearningRate] >= 0) control_.set_learning_rate(asked[kLearningRate]);
     stopped_by_ = static_cast<int>(asked[kSignal]);
     if (asked[kStop] != 0 || stopped_by_ != 0) control_.stop();
     const bool is_asked = static_cast<int64_t>(asked[kSaves]) > saves_;

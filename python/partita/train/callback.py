@@ -23,6 +23,8 @@ class LossMonitor(Callback):
     """Prints `epoch: 1 step: 20, loss is 0.31` after every `per_print_times` steps; with 0 nothing. Raises ValueError
     for a negative number."""
 
+    may_lag = True
+
     def __init__(self, per_print_times: int = 1):
         if not isinstance(per_print_times, int) or isinstance(per_print_times, bool) or per_print_times < 0:
             raise ValueError(f"[LossMonitor] bad per_print_times, got {per_print_times!r}, expected an integer from 0")

@@ -39,7 +39,8 @@ class Events:
         self._manager = model._loss_scale_manager
         self._optimizer, self._steps_before = model._optimizer, model._optimizer.global_step
         self._runs_python = not sink and context.is_eager()
-        self._rate, self._rates = None, None  # set at the begin, so that checkpoints have the rate
+        self._rates, self._followed = None, 0  # those that were passed last, and before which step
+        self._lags = False  # whether callbacks hear late of all steps of this epoch but its last one
         self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
         self._read = set()  # names of parameters read since the last step
@@ -83,14 +84,20 @@ class Events:
         self._control.save(path, own_part, background)
 
     def _follow_rate(self):
-        """Passes the learning rate of the next step to the training if the optimizer's rate has changed."""
-        rates = self._optimizer.learning_rates
-        if rates is self._rates and len(rates) == 1:
+        """Passes the learning rate of the next step to the training if the optimizer's rate has changed; if callbacks
+        hear late of steps, those of all steps of the epoch, from the first one with another rate."""
+        rates, before = self._optimizer.learning_rates, None
+        if rates is self._rates and len(rates) == 1 or self._lags and self.steps % self._args.batch_num:
             return
-        self._rates, rate = rates, self._optimizer.rate_of(self._steps_before + self.steps)
-        if rate != self._rate:
-            self._rate = rate
-            self._control.set_learning_rate(rate)
+        steps = range(self.steps, self.steps + (self._args.batch_num if self._lags else 1))
+        ahead = [self._optimizer.rate_of(self._steps_before + step) for step in steps]
+        if rates is self._rates:  # a rate that a callback has set stays until that of the optimizer changes
+            is_passed = self.steps == self._followed
+            before = ahead[0] if is_passed else self._optimizer.rate_of(self._steps_before + self.steps - 1)
+        changed = next((i for i, rate in enumerate(ahead) if rate != (ahead[i - 1] if i else before)), None)
+        if changed is not None:
+            self._control.set_learning_rates(steps[changed], ahead[changed:])
+        self._rates, self._followed = rates, self.steps
 
     def value_of(self, name):
         """The value of a parameter after the last step, by its name in the training."""
@@ -135,12 +142,25 @@ class Events:
             self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
             self._call("on_train_epoch_begin")
             self._hear_steps = any(hears(one, "on_train_step_begin") for one in self.callbacks)
+            self._lags = self._may_all_lag()
+            self._follow_rate()
             if self._hear_steps and self._sink:  # the steps of the epoch are one
                 self._call_step_begin(epoch * self._args.batch_num)
         if self._hear_steps and not self._sink:
             self._call_step_begin(self.steps + 1)
         if self._runs_python:
             self._job.require_same_network(self.steps + 1)
+
+    def _may_all_lag(self):
+        """Whether no callback has to hear of a step, other than the last one of an epoch, before the next begins."""
+        if self._sink:
+            return True
+        heard = (one for one in self.callbacks if hears(one, "on_train_step_end"))
+        return not self._runs_python and not self._hear_steps and all(one.may_lag for one in heard)
+
+    def may_lag(self, step):
+        """Whether `step_end` of a step, counted from 1, may be called when the next one has begun."""
+        return self._lags and step % self._args["batch_num"] != 0
 
     def _call_step_begin(self, step):
         self._args.cur_step_num = self._counted(step)

@@ -18,6 +18,12 @@ std::string shortest(double value) {
   return static_cast<double>(narrow) == value ? fmt::format("{}", narrow) : fmt::format("{}", value);
 }
 
+/// Checks that the rate is finite and >= 0. Throws InvalidArgument otherwise.
+void require_learning_rate(double rate) {
+  if (std::isfinite(rate) && rate >= 0) return;
+  throw InvalidArgument("[learning rate] not a learning rate, got {}, expected a number >= 0", rate);
+}
+
 }  // namespace
 
 void ValidationMonitor::on_validation(const ValidationInfo& info) {
@@ -35,10 +41,22 @@ void ValidationMonitor::print(const std::string& when, const Metrics& metrics) {
 }
 
 void TrainControl::set_learning_rate(double rate) {
-  if (!std::isfinite(rate) || rate < 0) {
-    throw InvalidArgument("[learning rate] not a learning rate, got {}, expected a number >= 0", rate);
-  }
+  require_learning_rate(rate);
   learning_rate_ = rate;
+  rates_.clear();
+}
+
+void TrainControl::set_learning_rates(int64_t first, std::vector<double> rates) {
+  if (rates.empty()) throw InvalidArgument("[learning rate] no learning rates, got 0, expected 1 or more");
+  std::ranges::for_each(rates, require_learning_rate);
+  learning_rate_ = learning_rate(first - 1);
+  first_ = first;
+  rates_ = std::move(rates);
+}
+
+std::optional<double> TrainControl::learning_rate(int64_t step) const {
+  if (rates_.empty() || step < first_) return learning_rate_;
+  return rates_[static_cast<size_t>(std::min(step - first_, static_cast<int64_t>(rates_.size()) - 1))];
 }
 
 Array TrainControl::state(const std::string& name) const {

@@ -68,6 +68,10 @@ class TrainControl {
   /// Sets the learning rate of all following steps, in place of the schedule's. Throws InvalidArgument unless it is
   /// finite and >= 0; the next step throws it for a rate that is infinite in the type of the network.
   void set_learning_rate(double rate);
+  /// Sets the learning rates of the steps from `first`, counted from 0, and with the last one those of all steps after
+  /// them, so that these steps can begin before a callback has heard of the ones before. Earlier steps keep the rate
+  /// that they have. Throws as `set_learning_rate` does, and InvalidArgument if there is no rate.
+  void set_learning_rates(int64_t first, std::vector<double> rates);
   /// Requests a checkpoint of the step that has just ended, as the file `path` (Model::save_checkpoint). It is written
   /// before the next step.
   void save_checkpoint(const std::string& path) { save({.path = path}); }
@@ -91,14 +95,17 @@ class TrainControl {
   int64_t best_step() const { return best_step_; }
   /// Returns whether the best checkpoint is requested, and clears the request.
   bool take_best() { return std::exchange(saves_best_, false); }
-  const std::optional<double>& learning_rate() const { return learning_rate_; }
+  /// Returns the learning rate of a step, counted from 0; none if it is the schedule's.
+  std::optional<double> learning_rate(int64_t step) const;
   /// Returns the requested files and clears them.
   std::set<RequestedFile> take_files() { return std::exchange(files_, {}); }
 
  private:
   bool stop_ = false, saves_best_ = false;
   int64_t best_step_ = -1;
-  std::optional<double> learning_rate_;
+  std::optional<double> learning_rate_;  // none: that of the schedule
+  int64_t first_ = 0;                    // the step of the first one of `rates_`
+  std::vector<double> rates_;
   std::set<RequestedFile> files_;
   std::function<Array(const std::string&)> read_;
 };
