@@ -76,6 +76,7 @@ struct Executor::Impl {
   std::vector<std::unique_ptr<StageExecutor>> own;
   std::vector<StageExecutor*> by_stage;  // null: not on this rank
   std::vector<Run> runs;                 // runs of this rank, before the update
+  std::unique_ptr<DeviceMail> mail;      // null: values of stages go through the host's memory
   std::optional<Transfers> transfers;
   Recorder* recorder = nullptr;
   bool has_begun = false;  // whether a step whose update is not guarded has begun and not ended
@@ -123,7 +124,8 @@ struct Executor::Impl {
       by_stage.back() = own.back().get();
     }
     runs = timeline(pipeline, stages, group);
-    if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
+    if (messengers && device.accelerator() != nullptr) mail = DeviceMail::open(*messengers, *device.accelerator());
+    if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers, mail.get());
   }
 
   ProgramCuts cuts_of(size_t stage) const {

@@ -1,13 +1,16 @@
 #include "runtime/execute/transfers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
-#include "ir/sharding/box_runs.h"
-#include "runtime/execute/shard_copy.h"
+#include "runtime/execute/xla/with_place.h"
 
 namespace partita {
 namespace {
+
+constexpr uint8_t kArrayIsThere = 1;  // the message that follows an array in the mail
 
 /// Returns the intersection of the boxes that two ranks hold, relative to `own`. They must share an element.
 Box common_part(const Box& own, const Box& other) {
@@ -67,11 +70,13 @@ std::vector<Parcel> parcels_for(const Held& from, const Held& to, int receiver) 
 }  // namespace
 
 Transfers::Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
-                     const std::vector<StageExecutor*>& own, Communicator& world)
+                     const std::vector<StageExecutor*>& own, Communicator& world, const DeviceMail* mail)
     : pipeline_(pipeline),
       stages_(stages),
       own_(own),
       world_(world),
+      messages_(world),
+      mail_(mail),
       points_(send_points(pipeline, stages)),
       relayed_(relayed_transfers(pipeline, stages)),
       ends_(pipeline.transfers.size()) {
@@ -119,13 +124,14 @@ void Transfers::find_ends(size_t t) {
     const Box wanted = to.box(member);
     for (const Parcel& parcel : parcels_for(from, to, member)) {
       const int source = from.group.first + parcel.sender;
+      const bool is_mail = mail_ != nullptr && parcel.whole == wanted;
       if (source == world_.rank()) {
         const Box box = common_part(parcel.whole, wanted);
-        ends.sends.push_back({rank, box, elements_of(box)});
+        ends.sends.push_back({rank, box, elements_of(box), is_mail});
       }
       if (rank == world_.rank()) {
         const Box box = common_part(wanted, parcel.whole);
-        ends.receives.push_back({source, box, elements_of(box)});
+        ends.receives.push_back({source, box, elements_of(box), is_mail});
       }
     }
   }
@@ -207,21 +213,22 @@ void Transfers::send(size_t t, int64_t micro_batch) {
   const int buffer = stage.schedule().outputs[transfer.output];
   stage.await_value(buffer, micro_batch);
   const Recorded recorded(recorder_, span_of(Span::send, t, micro_batch));
-  const ConstTensor value{stage.type_of(buffer), stage.value_of(buffer, micro_batch)};
   for (const Piece& piece : ends_[t].sends) {
-    const void* packed = value.data;
-    const auto bytes = static_cast<size_t>(piece.elements) * size_of(value.type.dtype);
-    if (piece.elements != value.type.elements()) {
-      staging_.resize(bytes);
-      copy_part(value, piece.box, staging_.data());
-      packed = staging_.data();
+    if (!piece.is_mail) {
+      const ConstTensor value{stage.type_of(buffer), stage.value_of(buffer, micro_batch)};
+      messages_.send(value, piece.box, piece.elements, piece.peer);
+      continue;
     }
-    if (piece.peer == world_.rank()) {
-      const auto* begin = static_cast<const std::byte*>(packed);
-      to_itself_.emplace_back(begin, begin + bytes);
-    } else {
-      world_.post(packed, piece.elements, value.type.dtype, piece.peer);
-    }
+    DeviceValues& values = *stage.values().on_device();
+    const pjrt::Buffer& array = values.on_device(values.place_of(buffer), micro_batch);
+    const auto place = [&](const Error&) {
+      return fmt::format("{}, which goes to the device of rank {} on stage {} on rank {}",
+                         stage.local().graph.values[stage.schedule().buffers[buffer].value].name, piece.peer,
+                         transfer.from_stage, world_.rank());
+    };
+    with_place(place, [&] { mail_->post(array, piece.peer); });
+    values.await_computed(buffer, micro_batch);
+    if (piece.peer != world_.rank()) world_.post(&kArrayIsThere, 1, DType::u8, piece.peer);
   }
 }
 
@@ -230,24 +237,20 @@ void Transfers::receive(size_t t, int64_t micro_batch) {
   const Transfer& transfer = pipeline_.transfers[t];
   StageExecutor& stage = *own_[static_cast<size_t>(transfer.to_stage)];
   const int buffer = stage.schedule().inputs[transfer.input];
-  const Type type = stage.type_of(buffer);
-  char* data = stage.place_of(buffer, micro_batch);
-  for (const Piece& piece : ends_[t].receives) {
-    const bool is_whole = piece.elements == type.elements();
-    const auto bytes = static_cast<size_t>(piece.elements) * size_of(type.dtype);
-    if (!is_whole) staging_.resize(bytes);
-    void* packed = is_whole ? static_cast<void*>(data) : staging_.data();
-    if (piece.peer == world_.rank()) {
-      PARTITA_CHECK(!to_itself_.empty() && to_itself_.front().size() == bytes, "a message to itself is missing");
-      std::memcpy(packed, to_itself_.front().data(), bytes);
-      to_itself_.pop_front();
-    } else {
-      world_.recv(packed, piece.elements, type.dtype, piece.peer);
-    }
-    if (!is_whole) copy_back(packed, piece.box, {type, data});
+  ++ends_[t].received;
+  const std::vector<Piece>& pieces = ends_[t].receives;
+  if (pieces.size() == 1 && pieces[0].is_mail) {
+    uint8_t is_there = 0;
+    if (pieces[0].peer != world_.rank()) world_.recv(&is_there, 1, DType::u8, pieces[0].peer);
+    DeviceValues& values = *stage.values().on_device();
+    values.set(values.place_of(buffer), micro_batch, mail_->take(pieces[0].peer));
+    return;
+  }
+  for (const Piece& piece : pieces) {
+    const Tensor value{stage.type_of(buffer), stage.place_of(buffer, micro_batch)};
+    messages_.receive(value, piece.box, piece.elements, piece.peer);
   }
   stage.written(buffer, micro_batch);
-  ++ends_[t].received;
 }
 
 void Transfers::await(size_t t, int64_t micro_batch) {

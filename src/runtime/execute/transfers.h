@@ -1,22 +1,23 @@
 #pragma once
 // Sends and receives the values that stages of a pipeline exchange, on one rank.
 
-#include <deque>
-
 #include "compiler/schedule/timeline.h"
+#include "runtime/execute/host_messages.h"
 #include "runtime/execute/stage_executor.h"
+#include "runtime/execute/xla/device_mail.h"
 
 namespace partita {
 
 /// Messages from one rank to another are sent in the order in which the sender's group computes the values. A received
-/// value that is not needed yet is stored in the buffer copy of its micro-batch. Functions that send or receive throw
-/// RankFailures.
+/// value that is not needed yet is stored in the buffer copy of its micro-batch. A whole value of an accelerator goes
+/// to that of the receiver without the host's memory, if there is mail between them. Functions that send or receive
+/// throw RankFailures, and those that send also the error of the program that computes the value.
 class Transfers {
  public:
   /// `own` has the executor of each of this rank's stages, null for other stages. `world` has all ranks of the pipeline
-  /// and carries no other messages. The arguments outlive this object.
+  /// and carries no other messages. `mail` is that of their accelerators, or null. The arguments outlive this object.
   Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const std::vector<StageExecutor*>& own,
-            Communicator& world);
+            Communicator& world, const DeviceMail* mail);
 
   void record(Recorder* recorder) { recorder_ = recorder; }
   /// Forgets which values were received in the previous step. Call it at the start of each step.
@@ -39,6 +40,7 @@ class Transfers {
     int peer = 0;  // rank in the world
     Box box;
     int64_t elements = 0;
+    bool is_mail = false;  // whether it is all of what both ranks hold, and goes from device to device
   };
   /// The pieces of one transfer that this rank sends and receives.
   struct Ends {
@@ -70,6 +72,8 @@ class Transfers {
   const std::vector<StageProgram>& stages_;
   const std::vector<StageExecutor*>& own_;
   Communicator& world_;
+  HostMessages messages_;
+  const DeviceMail* mail_;
   Recorder* recorder_ = nullptr;
   const std::vector<SendPoint> points_;
   const std::vector<std::optional<size_t>> relayed_;
@@ -78,8 +82,6 @@ class Transfers {
   /// Transfers of this rank's stages, by stage and instruction.
   std::map<std::pair<int, size_t>, std::vector<size_t>> reads_, sends_;
   std::map<std::pair<int, Section>, std::vector<size_t>> at_begin_;  // transfers of this rank's stages
-  std::deque<std::vector<std::byte>> to_itself_;
-  std::vector<std::byte> staging_;
   // Verdict: what each rank contributes, and where the parts of others are written.
   std::vector<int64_t> verdict_bytes_;  // bytes per rank
   std::vector<std::pair<StageExecutor*, int>> verdict_given_;

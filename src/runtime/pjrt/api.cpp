@@ -41,6 +41,7 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
     {Function::buffer_element_type, "PJRT_Buffer_ElementType"},
     {Function::buffer_dimensions, "PJRT_Buffer_Dimensions"},
     {Function::buffer_is_deleted, "PJRT_Buffer_IsDeleted"},
+    {Function::buffer_copy_to_device, "PJRT_Buffer_CopyToDevice"},
     {Function::buffer_to_host, "PJRT_Buffer_ToHostBuffer"},
     {Function::buffer_ready_event, "PJRT_Buffer_ReadyEvent"},
     {Function::topology_create, "PJRT_TopologyDescription_Create"},
@@ -52,7 +53,8 @@ constexpr std::pair<Function, std::string_view> kFunctions[] = {
 
 /// Whether an error says that the device, and not what was asked of it, is at fault.
 bool is_loss(Function function, int code) {
-  const bool uses_device = function == Function::loaded_executable_execute || function == Function::buffer_to_host ||
+  const bool uses_device = function == Function::loaded_executable_execute ||
+                           function == Function::buffer_copy_to_device || function == Function::buffer_to_host ||
                            function == Function::buffer_ready_event || function == Function::client_buffer_from_host;
   const auto is = [&](ErrorCode one) { return code == static_cast<int>(one); };
   return uses_device &&

@@ -111,6 +111,7 @@ enum class Function : size_t {
   buffer_element_type = 59,
   buffer_dimensions = 60,
   buffer_is_deleted = 68,
+  buffer_copy_to_device = 69,
   buffer_to_host = 70,
   buffer_ready_event = 72,
   topology_create = 82,
@@ -346,6 +347,10 @@ struct BufferDimensionsArgs : BufferArgs {
 };
 struct BufferIsDeletedArgs : BufferArgs {
   bool is_deleted = false;
+};
+struct BufferCopyArgs : BufferArgs {
+  Device* device = nullptr;
+  BufferHandle* copy = nullptr;
 };
 struct BufferReadyEventArgs : BufferArgs {
   Event* event = nullptr;

@@ -162,6 +162,18 @@ Buffer Client::upload(size_t device, ConstTensor tensor) const {
   return buffer;
 }
 
+bool Client::copies() const { return state_->api->has(Function::buffer_copy_to_device); }
+
+Buffer Client::copied(const Buffer& from, size_t device) const {
+  state_->require_own_process();
+  PARTITA_CHECK(device < devices(), "device {} of {}", device, devices());
+  BufferCopyArgs args;
+  args.buffer = from.handle();
+  args.device = state_->devices[device];
+  state_->api->call(Function::buffer_copy_to_device, args);
+  return {state_, args.copy};
+}
+
 Buffer::~Buffer() {
   if (handle_ == nullptr) return;
   BufferArgs args;

@@ -155,6 +155,11 @@ class Client {
   Executable load(std::string_view serialized) const;
   /// Copies a tensor to a device. Throws RuntimeFailure(out_of_memory), or InternalError.
   Buffer upload(size_t device, ConstTensor tensor) const;
+  /// Whether the plugin has a function that copies arrays between devices.
+  bool copies() const;
+  /// Starts a copy of an array to a device of this client. Donations of the array wait for the copy, which has the
+  /// error of the run that computes the array. Throws as `Api::call` does, for what the plugin notices at once.
+  Buffer copied(const Buffer& from, size_t device) const;
 
  private:
   std::shared_ptr<const ClientState> state_;

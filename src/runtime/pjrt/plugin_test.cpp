@@ -280,6 +280,24 @@ TEST(Plugin, AnAssignedBufferReplacesTheOther) {
   EXPECT_EQ(fake.alive.count("buffer"), 1U);
 }
 
+TEST(Plugin, CopiesArraysBetweenDevices) {
+  FakePlugin fake;
+  const Client client = Plugin(fake.table(), "fake.so").make_client();
+  ASSERT_TRUE(client.copies());
+  const float values[] = {1, 2, 3};
+  std::optional<Buffer> first = client.upload(0, {{DType::f32, {3}}, values});
+  const Buffer second = client.copied(*first, 1);
+  first.reset();
+  float copied[3] = {};
+  second.download({{DType::f32, {3}}, copied});
+  EXPECT_TRUE(std::ranges::equal(copied, values));
+  EXPECT_THROW(client.copied(second, 2), InternalError);
+  fake.failing[Function::buffer_copy_to_device] = ErrorCode::resource_exhausted;
+  EXPECT_EQ(error_of([&] { client.copied(second, 0); }).second, ExitCode::out_of_memory);
+  fake.remove(Function::buffer_copy_to_device);
+  EXPECT_FALSE(client.copies());
+}
+
 TEST(ElementTypes, AreThoseOfPlugins) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8,
                             DType::u32, DType::boolean}) {

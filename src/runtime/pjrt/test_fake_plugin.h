@@ -307,6 +307,16 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
       args.event = event(Function::buffer_ready_event, object(args.buffer)->code);
       return nullptr;
     });
+    add<F::buffer_copy_to_device, BufferCopyArgs>([](BufferCopyArgs& args) -> void* {
+      const Object& from = *object(args.buffer);
+      args.copy = make<BufferHandle>("buffer", from.code);
+      Object& copy = *object(args.copy);
+      copy.type = from.type;
+      copy.dims = from.dims;
+      hold(copy, from.bytes.size());
+      copy.bytes = from.bytes;
+      return nullptr;
+    });
     add<F::buffer_to_host, BufferToHostArgs>([](BufferToHostArgs& args) -> void* {
       const Object& buffer = *object(args.buffer);
       if (args.size != buffer.bytes.size()) return make<Error>("error", static_cast<int>(ErrorCode::invalid_argument));

@@ -2,10 +2,26 @@
 
 #include <algorithm>
 #include <new>
+#include <tuple>
 
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
+namespace {
+
+std::pair<ExitCode, std::string> code_and_message(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& reason) {
+    return {reason.code(), reason.what()};
+  } catch (const std::bad_alloc&) {
+    return {ExitCode::out_of_memory, "out of memory"};
+  } catch (const std::exception& reason) {
+    return {ExitCode::internal, reason.what()};
+  }
+}
+
+}  // namespace
 
 DeviceValues::DeviceValues(const Parts& parts, DeviceValues* holder)
     : parts_(parts),
@@ -108,17 +124,21 @@ void DeviceValues::release(Value& value) {
   if (!value.stays) value = Value{};
 }
 
-/// Copies a value to the host. Throws the error of the run that was to compute it, if there is one, else that of the
-/// copy.
-void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
+/// Calls `read`, which waits for a value. Throws the error of the run that was to compute it, if there is one, else
+/// that of `read`.
+void DeviceValues::read_by(int place, const std::function<void()>& read) {
   try {
-    from.download(Tensor{parts_.buffers.type_of(place), to});
+    read();
   } catch (const Error&) {
     if (explain_) explain_();
     with_place(
         [&](const Error&) { return fmt::format("{}, which comes from the device{}", name_of(place), parts_.owner); },
         [] { throw; });
   }
+}
+
+void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
+  read_by(place, [&] { from.download(Tensor{parts_.buffers.type_of(place), to}); });
 }
 
 Array DeviceValues::downloaded(const pjrt::Buffer& from, int place) {
@@ -140,6 +160,12 @@ char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
     found.is_on_host = true;
   }
   return address;
+}
+
+void DeviceValues::await_computed(int buffer, int64_t micro_batch) {
+  const pjrt::Buffer& value = on_device(place_of(buffer), micro_batch);
+  const std::lock_guard lock(mutex_);
+  read_by(place_of(buffer), [&] { value.wait(); });
 }
 
 std::vector<int> DeviceValues::await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder) {
@@ -200,19 +226,7 @@ void DeviceValues::lose_states(const std::exception_ptr& error) {
   for (size_t place = 0; place < places_.size(); ++place) {
     if (is_state_[place] && held_[place].holder == nullptr) is_lost_[place] = true;
   }
-  const auto keep = [&](ExitCode code, const char* message) {
-    lost_code_ = code;
-    lost_by_ = message;
-  };
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& reason) {
-    keep(reason.code(), reason.what());
-  } catch (const std::bad_alloc&) {
-    keep(ExitCode::out_of_memory, "out of memory");
-  } catch (const std::exception& reason) {
-    keep(ExitCode::internal, reason.what());
-  }
+  std::tie(lost_code_, lost_by_) = code_and_message(error);
 }
 
 void DeviceValues::forget_sums() {

@@ -5,68 +5,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <set>
 
 #include "runtime/comm/event_count.h"
 #include "runtime/comm/key_values.h"
+#include "runtime/execute/xla/thread_meeting.h"
 
 namespace partita {
 namespace {
 
 constexpr std::chrono::seconds kLastWait{5};  // for a device, once the world has failed
-
-/// Finds a table of ranks that are threads by a number. Tables leave it when all ranks met.
-template <class Table>
-class Meeting {
- public:
-  int64_t announce(const std::shared_ptr<Table>& table) {
-    const std::lock_guard lock(mutex_);
-    tables_.emplace(++last_, table);
-    return last_;
-  }
-  std::shared_ptr<Table> find(int64_t number) {
-    const std::lock_guard lock(mutex_);
-    const auto found = tables_.find(number);
-    return found == tables_.end() ? nullptr : found->second.lock();
-  }
-  void forget(int64_t number) {
-    const std::lock_guard lock(mutex_);
-    tables_.erase(number);
-  }
-
- private:
-  std::mutex mutex_;
-  int64_t last_ = 0;  // guarded by `mutex_`, as is `tables_`
-  std::map<int64_t, std::weak_ptr<Table>> tables_;
-};
-
-/// Returns what each rank brings, by rank. A collective call.
-std::vector<int64_t> gathered(Communicator& ranks, int64_t own) {
-  std::vector<int64_t> all(static_cast<size_t>(ranks.size()));
-  ranks.all_gather(&own, all.data(), std::vector<int64_t>(all.size(), 1), DType::i64);
-  return all;
-}
-
-/// A random number, the same for all ranks of a process.
-int64_t number_of_process() {
-  static const int64_t number = [] {
-    std::random_device random;
-    return static_cast<int64_t>(random()) << 31 | random() >> 1;
-  }();
-  return number;
-}
-
-/// Whether the ranks are threads of one process; none if some of them are and others are not. A collective call.
-std::optional<bool> are_threads(Communicator& ranks) {
-  const std::vector<int64_t> processes = gathered(ranks, number_of_process());
-  const size_t count = std::set<int64_t>(processes.begin(), processes.end()).size();
-  if (count == 1) return true;
-  return count == processes.size() ? std::optional(false) : std::nullopt;
-}
 
 /// The key-value store of a world, as a plugin takes it.
 class SharedValues final : public pjrt::KeyValueStore {
@@ -198,22 +148,14 @@ struct Gang::Table {
 
 /// Returns the table of ranks that are threads; null if they are processes.
 std::shared_ptr<Gang::Table> Gang::meet() const {
-  static Meeting<Table> meeting;
   if (!are_threads(ranks_).value_or(false)) return nullptr;
   std::shared_ptr<Table> table;
-  int64_t number = 0;
   if (ranks_.rank() == 0) {
     table = std::make_shared<Table>();
     table->arguments.resize(static_cast<size_t>(ranks_.size()));
     table->results.resize(static_cast<size_t>(ranks_.size()));
-    number = meeting.announce(table);
   }
-  ranks_.broadcast(&number, 1, DType::i64, 0);
-  if (table == nullptr) table = meeting.find(number);
-  ranks_.barrier();
-  if (ranks_.rank() == 0) meeting.forget(number);
-  PARTITA_CHECK(table != nullptr, "no table {} of the first rank", number);
-  return table;
+  return std::static_pointer_cast<Table>(shared_by_threads(ranks_, table));
 }
 
 Gang::Gang(Communicator& ranks, const Accelerator& accelerator, Timeout patience)
