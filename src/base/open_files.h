@@ -49,9 +49,10 @@ class OpenFiles {
   int64_t max_ = 0;
   mutable std::mutex mutex_;
   std::optional<RaisedOpenFileLimit> raised_;
-  std::shared_ptr<std::atomic<int64_t>> open_;  // number of open files and openings, those that users have included
-  std::atomic<int64_t> begun_ = 0;              // number of openings that were begun
-  Entries entries_;                             // the last one that was asked for is the first
+  std::shared_ptr<std::atomic<int64_t>>
+      open_;                        // number of openings and open files, also of those that users alone still have
+  std::atomic<int64_t> begun_ = 0;  // number of openings that were begun
+  Entries entries_;                 // the last one that was asked for is the first
   std::unordered_map<std::string, Entries::iterator> places_;
 };
 

@@ -126,6 +126,11 @@ TEST(Model, CallbacksSetRatesOfStepsAhead) {
     for (size_t s = 0; s < expected.size(); ++s) EXPECT_EQ(recorder.steps[s + 2].learning_rate, expected[s]) << s;
   }
   TrainControl control;
+  control.set_learning_rates(2, {0.25, 0.5});
+  control.set_learning_rates(5, {1});
+  EXPECT_EQ(control.learning_rate(4), 0.5);
+  EXPECT_EQ(control.learning_rate(5), 1);
+  control = TrainControl();
   expect_error<InvalidArgument>([&] { control.set_learning_rates(0, {}); },
                                 "[learning rate] no learning rates, got 0, expected 1 or more");
   expect_error<InvalidArgument>(

@@ -225,9 +225,9 @@ class Loop {
   /// Whether a step, counted from 0, has to end before the next one begins, as far as this rank knows.
   bool has_to_wait(int64_t step) {
     if (!steps_->can_run_ahead()) return true;
-    const auto may_lag = [&](const Callback* callback) { return callback->may_lag(step + 1); };
-    return (comm_.rank() == 0 && !std::ranges::all_of(run_.callbacks, may_lag)) ||
-           (reports_here() && !std::ranges::all_of(run_.observers, may_lag));
+    bool waits = false;
+    notify([&](const Callback& callback) { waits = waits || !callback.may_lag(step + 1); });
+    return waits;
   }
 
   /// Whether the next step may be fed while this one runs. A validation in between needs the memory of the device.

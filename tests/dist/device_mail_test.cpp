@@ -13,10 +13,13 @@ namespace {
 
 class FakeMail : public FakeAccelerated {
  protected:
-  Job staged(int ranks, int64_t micro_batches) {
+  /// Two stages of a rank each.
+  Job staged(int64_t micro_batches) {
     Job gpt = model_job("gpt:layers=2,hidden=8,heads=2,seq=6,vocab=12", {.batch = 16, .steps = 2});
-    on_fake(gpt);
-    gpt.ranks = ranks;
+    gpt.device = [this](int threads, KernelSet) {  // each of two ranks has one
+      return make_device(all_ops(), next_++ % 2 == 0 ? *accelerator_ : *second_, threads);
+    };
+    gpt.ranks = 2;
     gpt.micro_batches = micro_batches;
     gpt.pipeline = {.stages = 2, .order = Order::one_forward_one_backward};
     return gpt;
@@ -28,28 +31,35 @@ class FakeMail : public FakeAccelerated {
 };
 
 TEST_F(FakeMail, WhatComesToTheHostDoesNotDependOnMicroBatches) {
-  for (const int ranks : {2, 4}) {
-    std::vector<int> downloads, copies;
-    for (const int64_t micro_batches : {2, 4, 8}) {
-      start();
-      run_job(staged(ranks, micro_batches));
-      downloads.push_back(calls(Function::buffer_to_host));
-      copies.push_back(calls(Function::buffer_copy_to_device));
-    }
-    EXPECT_EQ(downloads[0], downloads[1]);
-    EXPECT_EQ(downloads[1], downloads[2]);
-    EXPECT_GE(copies[0], 2 * 2 * ranks) << "an activation and its gradient, in two steps of two micro-batches";
-    EXPECT_EQ(copies[2] - copies[1], 2 * (copies[1] - copies[0]));
+  std::vector<int> downloads, copies;
+  for (const int64_t micro_batches : {2, 4, 8}) {
+    start();
+    run_job(staged(micro_batches));
+    downloads.push_back(calls(Function::buffer_to_host));
+    copies.push_back(calls(Function::buffer_copy_to_device));
+    ASSERT_EQ(fake_->copies.size(), 2) << "to each of the devices";
+    for (const auto& [devices, count] : fake_->copies) EXPECT_NE(devices.first, devices.second) << count;
   }
+  EXPECT_EQ(downloads[0], downloads[1]);
+  EXPECT_EQ(downloads[1], downloads[2]);
+  EXPECT_GE(copies[0], 2 * 2 * 2) << "an activation and its gradient, in two steps of two micro-batches";
+  EXPECT_EQ(copies[2] - copies[1], 2 * (copies[1] - copies[0]));
 }
 
 TEST_F(FakeMail, APluginWithoutCopiesSendsThroughTheHost) {
-  run_job(staged(2, 4));
+  run_job(staged(4));
   const int direct = calls(Function::buffer_to_host), copies = calls(Function::buffer_copy_to_device);
   start();
   fake_->remove(Function::buffer_copy_to_device);
-  run_job(staged(2, 4));
+  run_job(staged(4));
   EXPECT_EQ(calls(Function::buffer_to_host), direct + copies - 1) << "the host has the table before the first step";
+  EXPECT_EQ(calls(Function::buffer_copy_to_device), 0);
+}
+
+TEST_F(FakeMail, RanksThatShareADeviceSendThroughTheHost) {
+  Job job = staged(4);
+  on_fake(job);
+  run_job(job);
   EXPECT_EQ(calls(Function::buffer_copy_to_device), 0);
 }
 
@@ -59,7 +69,7 @@ TEST_F(FakeMail, ACopyThatFailsNamesItsValueAndItsRanks) {
       start();
       fake_->failing[Function::buffer_copy_to_device] = code;
       fake_->failing_call[Function::buffer_copy_to_device] = call;
-      const auto [message, exit] = failure_of([&] { run_job(staged(2, 4)); });
+      const auto [message, exit] = failure_of([&] { run_job(staged(4)); });
       EXPECT_EQ(exit, code == ErrorCode::resource_exhausted ? ExitCode::out_of_memory
                       : code == ErrorCode::unavailable      ? ExitCode::peer_lost
                                                             : ExitCode::internal)
@@ -74,13 +84,13 @@ TEST_F(FakeMail, ACopyThatFailsNamesItsValueAndItsRanks) {
 
 // The rank whose program failed says so: the other one has not been sent what the program was to compute.
 TEST_F(FakeMail, AProgramThatFailsLateIsNamedByItsOwnRank) {
-  run_job(staged(2, 2));
+  run_job(staged(2));
   const int runs = calls(Function::loaded_executable_execute);
   for (int call = 1; call <= runs; ++call) {
     start();
     fake_->failing_later[Function::loaded_executable_execute] = ErrorCode::internal;
     fake_->failing_call[Function::loaded_executable_execute] = call;
-    const auto [message, exit] = failure_of([&] { run_job(staged(2, 2)); });
+    const auto [message, exit] = failure_of([&] { run_job(staged(2)); });
     EXPECT_EQ(exit, ExitCode::peer_lost) << message;
     EXPECT_TRUE(has(message, "in the program of ")) << call << ": " << message;
   }
@@ -99,6 +109,7 @@ TEST_F(MailOfAPlugin, RandomPipelinesTrainAsOneRank) {
     job.ranks = stages * static_cast<int>(draw({1, 2}));
     if (!can_run(job.ranks)) continue;
     job.device_name = "xla:cpu";
+    job.collectives = CollectiveMode::whole;  // each rank has a device of its own
     job.micro_batches = draw({1, 2, 4});
     job.pipeline = {.stages = stages,
                     .order = draw({0, 1}) == 0 ? Order::one_forward_one_backward : Order::zero_bubble};

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "compiler/partition/collectives.h"
+#include "compiler/partition/resharded_graph.h"
+#include "compiler/partition/sections.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
 #include "support/ranks.h"
@@ -142,6 +144,37 @@ TEST(OptimizerSharding, OfParametersTakesLessMemory) {
   for (const int64_t count : {1, 2}) {
     EXPECT_LT(arena(1, count), arena(0, count)) << count;
     EXPECT_LT(arena(3, count), arena(1, count) * 3 / 4) << count;
+  }
+}
+
+// A cast of the whole parameter does not keep it for all micro-batches.
+TEST(OptimizerSharding, RoundedParametersAreGatheredInEachMicroBatch) {
+  for (const char* spec : {"mlp:layers=8,hidden=256", "gpt:layers=4,hidden=64,heads=4,seq=16,vocab=32"}) {
+    for (const int stages : {1, 2}) {
+      std::map<int64_t, int64_t> arena;  // by level
+      for (const int64_t level : {1, 3}) {
+        Job job = model_job(spec, {.dtype = DType::f32, .batch = 16});
+        job.training.precision = {.precision = MixedPrecision::bf16};
+        job.ranks = 2 * stages;
+        job.micro_batches = 4;
+        job.zero = {.level = level, .threshold = 0};
+        job.pipeline.stages = stages;
+        const Program program = compile_job(job);
+        int64_t gathered = 0;
+        for (const StageProgram& stage : program.stages) {
+          const std::vector<Section> sections = sections_of(stage.local);
+          for (size_t n = 0; n < sections.size(); ++n) {
+            const Node& node = stage.local.graph.nodes[n];
+            if (node.op != "all_gather" || node.attrs.as<CollectiveAttrs>().reason != kRegather) continue;
+            EXPECT_NE(sections[n], Section::once) << spec << ", " << stages << " stages: " << node.name;
+            ++gathered;
+          }
+          arena[level] = std::max(arena[level], stage.schedule.arena_bytes);
+        }
+        EXPECT_EQ(gathered > 8, level == 3) << gathered;
+      }
+      if (stages == 1) EXPECT_LT(arena[3], arena[1] * 3 / 4) << spec;
+    }
   }
 }
 

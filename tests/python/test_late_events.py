@@ -96,6 +96,43 @@ class LateEvents(Case):
         ms.set_context(mode=ms.PYNATIVE_MODE)
         self.assertEqual(self.steps_that_may_lag([Rates(True)]), set())
 
+    def test_a_class_says_so_of_its_own_method(self):
+        class Prints(train.LossMonitor):
+            def on_train_step_end(self, run_context):
+                pass
+
+        class Lags(Prints):
+            may_lag = True
+
+        class Asks(train.Callback):
+            def may_lag(self, step):
+                return False
+
+            on_train_step_end = Prints.on_train_step_end
+
+        ms.set_context(mode=ms.GRAPH_MODE)
+        self.assertEqual(self.steps_that_may_lag([Prints()]), set())
+        self.assertEqual(len(self.steps_that_may_lag([Lags()])), 12)
+        one = train.LambdaCallback(on_train_step_end=id)
+        one.may_lag = True
+        self.assertEqual(len(self.steps_that_may_lag([one])), 12)
+        with self.refuses(TypeError, "[train] bad may_lag of Asks, got <function", "expected True or False"):
+            self.train([Asks()], 0.1)
+
+    def test_no_rate_is_asked_for_after_the_last_step(self):
+        asked = []
+
+        class ToZero(nn.learning_rate_schedule.LearningRateSchedule):
+            def construct(self, global_step):
+                asked.append(int(global_step))
+                return 0.1 * (1 - global_step / 15)
+
+        for sink in (False, True):
+            asked.clear()
+            self.train([], ToZero(), sink=sink)
+            self.assertLessEqual(max(asked), 15)
+            self.assertLessEqual(len(asked), 60)
+
     @unittest.skipUnless(PLUGIN, "PARTITA_PJRT_PLUGIN names no plugin")
     def test_an_accelerator_has_the_same_steps(self):
         """A step of it begins before the one before has ended."""

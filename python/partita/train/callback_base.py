@@ -53,9 +53,9 @@ class Callback(Described):
     """The base: override what is of interest. The names without `on_train_` and `on_eval_` are those of old scripts. A
     run enters its callbacks as contexts before it begins, and leaves them when it ends or fails.
 
-    may_lag: whether `on_train_step_end` may be called when the next step has begun, so that an accelerator does not
-    wait for it. It then reads the arguments of the run alone: it reads no parameter, and changes no learning rate. All
-    steps of a sink but its last one may have ended late, too."""
+    may_lag: whether `on_train_step_end` of this class may be called when the next step has begun, so that an
+    accelerator does not wait for it. The method then reads the arguments of the run alone. It reads no parameter,
+    changes no learning rate, and asks neither for a checkpoint nor for the end of the run."""
 
     may_lag = False
 

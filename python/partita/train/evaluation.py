@@ -18,6 +18,21 @@ def hears(callback, event):
     return any(getattr(type(callback), name) is not getattr(Callback, name) or name in own for name in names)
 
 
+def may_lag(callback):
+    """Whether a callback may hear late of steps: `may_lag` of the class that has its method for them, or of one derived
+    from that. Raises TypeError unless it is a bool."""
+    for members in (getattr(callback, "__dict__", {}), *map(vars, type(callback).__mro__)):
+        if "may_lag" in members:
+            if isinstance(members["may_lag"], bool):
+                return members["may_lag"]
+            raise TypeError(
+                f"[train] bad may_lag of {type(callback).__name__}, got {members['may_lag']!r}, expected True or False"
+            )
+        if "on_train_step_end" in members or "step_end" in members:
+            return False
+    return False
+
+
 def hear_evaluations(callbacks):
     """Whether one of the callbacks has a method for an event of evaluations."""
     return any(hears(one, event) for one in callbacks for event in _EVENTS)

@@ -8,7 +8,7 @@ from partita.common.tensor import Tensor
 from partita.train import strategy
 from partita.train.callback_base import InternalCallbackParam, RunContext
 from partita.train.checkpoints import ModelCheckpoint
-from partita.train.evaluation import hears
+from partita.train.evaluation import hears, may_lag
 
 
 class _Arguments(InternalCallbackParam):
@@ -40,6 +40,7 @@ class Events:
         self._optimizer, self._steps_before = model._optimizer, model._optimizer.global_step
         self._runs_python = not sink and context.is_eager()
         self._rates, self._followed = None, 0  # those that were passed last, and before which step
+        self._ahead, self._ahead_of, self._steps_ahead = [], None, range(0)  # rates of steps, and whose they are
         self._lags = False  # whether callbacks hear late of all steps of this epoch but its last one
         self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
@@ -89,8 +90,12 @@ class Events:
         rates, before = self._optimizer.learning_rates, None
         if rates is self._rates and len(rates) == 1 or self._lags and self.steps % self._args.batch_num:
             return
-        steps = range(self.steps, self.steps + (self._args.batch_num if self._lags else 1))
-        ahead = [self._optimizer.rate_of(self._steps_before + step) for step in steps]
+        count = min(self._args.batch_num, self.epochs * self._args.batch_num - self.steps) if self._lags else 1
+        steps = range(self.steps, self.steps + max(count, 1))
+        if (self._ahead_of is not rates) or steps != self._steps_ahead:
+            self._ahead = [self._optimizer.rate_of(self._steps_before + step) for step in steps]
+            self._ahead_of, self._steps_ahead = rates, steps
+        ahead = self._ahead
         if rates is self._rates:  # a rate that a callback has set stays until that of the optimizer changes
             is_passed = self.steps == self._followed
             before = ahead[0] if is_passed else self._optimizer.rate_of(self._steps_before + self.steps - 1)
@@ -156,7 +161,7 @@ class Events:
         if self._sink:
             return True
         heard = (one for one in self.callbacks if hears(one, "on_train_step_end"))
-        return not self._runs_python and not self._hear_steps and all(one.may_lag for one in heard)
+        return not self._runs_python and not self._hear_steps and all([may_lag(one) for one in heard])
 
     def may_lag(self, step):
         """Whether `step_end` of a step, counted from 1, may be called when the next one has begun."""

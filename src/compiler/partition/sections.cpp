@@ -24,18 +24,42 @@ bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
 
-/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes, or
-/// gathers a conversion of a state anew. Only nodes with `counts(node)` qualify.
+/// Returns for each node whether it gathers a state anew, or depends on such gathers alone, as a cast of the whole
+/// state does.
+std::vector<bool> from_regathers(const LocalGraph& local) {
+  const auto& nodes = local.graph.nodes;
+  std::vector<bool> from(nodes.size(), false);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    const auto is_from = [&](ValueId input) {
+      const NodeId producer = local.graph.values[input].producer;
+      return producer >= 0 && from[producer];
+    };
+    from[n] = is_regather(nodes[n]) || (!nodes[n].inputs.empty() && std::ranges::all_of(nodes[n].inputs, is_from));
+  }
+  return from;
+}
+
+/// Returns for each node whether it moves or gathers an input or a state, directly or after other such nodes, or is one
+/// of `from_regathers`. Only nodes with `counts(node)` qualify.
 template <class Counts>
 std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts) {
   const auto& nodes = local.graph.nodes;
+  const std::vector<bool> from = from_regathers(local);
   std::vector<bool> is_entry(local.graph.values.size(), false), moves(nodes.size(), false);
   for (size_t v = 0; v < is_entry.size(); ++v) is_entry[v] = local.graph.values[v].producer < 0;
   for (size_t n = 0; n < nodes.size(); ++n) {
-    moves[n] = is_collective(nodes[n]) && (is_entry[nodes[n].inputs[0]] || is_regather(nodes[n])) && counts(n);
-    if (moves[n]) is_entry[nodes[n].outputs[0]] = true;
+    moves[n] = (from[n] || (is_collective(nodes[n]) && is_entry[nodes[n].inputs[0]])) && counts(n);
+    for (const ValueId output : nodes[n].outputs) is_entry[output] = is_entry[output] || moves[n];
   }
   return moves;
+}
+
+/// Returns the first section or phase, of those by value, that uses a result of the node.
+template <class When>
+When first_of(const Node& node, const std::vector<When>& by_value) {
+  When first = by_value[node.outputs[0]];
+  for (const ValueId output : node.outputs) first = std::min(first, by_value[output]);
+  return first;
 }
 
 /// Returns for each node 0 or, if it is a check of gradients, 1 more than the highest depth among its operands.
@@ -134,6 +158,7 @@ class SectionFinder {
  private:
   void find_micro_batches() {
     const Prologue prologue = find_prologue(local_);
+    const std::vector<bool> from = from_regathers(local_);
     const size_t values = local_.graph.values.size();
     std::vector<bool> is_late(values, false), used_in_micro(values, false), used_once(values, false);
     for (const Input& input : local_.graph.inputs) {  // of all micro-batches of another stage
@@ -159,7 +184,7 @@ class SectionFinder {
       const Node& node = nodes_[n];
       const auto is_any = [&](const std::vector<bool>& used) { return any_marked(node.outputs, used); };
       if (sections_[n] == Section::once && !is_any(used_in_micro)) sections_[n] = Section::late;
-      if (sections_[n] == Section::once && is_regather(node) && !is_any(used_once)) sections_[n] = Section::micro;
+      if (sections_[n] == Section::once && from[n] && !is_any(used_once)) sections_[n] = Section::micro;
       if (sections_[n] > Section::micro) continue;
       for (ValueId input : node.inputs) {
         used_in_micro[input] = true;
@@ -199,7 +224,8 @@ class SectionFinder {
     const std::vector<bool> moves = moves_of_entries(local_, [&](size_t n) { return sections_[n] == Section::micro; });
     std::vector<Section> first(local_.graph.values.size(), Section::update);
     for (size_t n = nodes_.size(); n-- > 0;) {
-      if (moves[n] && is_micro(first[nodes_[n].outputs[0]])) sections_[n] = first[nodes_[n].outputs[0]];
+      const Section user = first_of(nodes_[n], first);
+      if (moves[n] && is_micro(user)) sections_[n] = user;
       for (const ValueId input : nodes_[n].inputs) first[input] = std::min(first[input], sections_[n]);
     }
   }
@@ -286,7 +312,7 @@ std::vector<Phase> phases_of(const LocalGraph& local) {
   const std::vector<bool> moves = moves_of_entries(local, [](size_t) { return true; });
   std::vector<Phase> phases(nodes.size()), first(local.graph.values.size(), Phase::update);
   for (size_t n = nodes.size(); n-- > 0;) {
-    phases[n] = moves[n] ? first[nodes[n].outputs[0]] : nodes[n].phase;
+    phases[n] = moves[n] ? first_of(nodes[n], first) : nodes[n].phase;
     for (const ValueId input : nodes[n].inputs) first[input] = std::min(first[input], phases[n]);
   }
   return phases;

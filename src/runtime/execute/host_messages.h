@@ -17,6 +17,8 @@ class HostMessages {
   /// The arguments outlive this object.
   explicit HostMessages(Communicator& ranks) : ranks_(ranks) {}
 
+  /// Forgets messages of this rank to itself that a step which ended early has not received.
+  void begin_step() { to_itself_.clear(); }
   /// Sends a part of a value, of which it makes a copy, to rank `to`. Throws RankFailures.
   void send(ConstTensor value, const Box& part, int64_t elements, int to);
   /// Receives a part of a value from rank `from`. Throws RankFailures.

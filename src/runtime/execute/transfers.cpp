@@ -1,11 +1,7 @@
 #include "runtime/execute/transfers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
-
-#include "runtime/execute/xla/with_place.h"
 
 namespace partita {
 namespace {
@@ -124,7 +120,7 @@ void Transfers::find_ends(size_t t) {
     const Box wanted = to.box(member);
     for (const Parcel& parcel : parcels_for(from, to, member)) {
       const int source = from.group.first + parcel.sender;
-      const bool is_mail = mail_ != nullptr && parcel.whole == wanted;
+      const bool is_mail = mail_ != nullptr && mail_->reaches(source, rank) && parcel.whole == wanted;
       if (source == world_.rank()) {
         const Box box = common_part(parcel.whole, wanted);
         ends.sends.push_back({rank, box, elements_of(box), is_mail});
@@ -166,6 +162,7 @@ void Transfers::find_verdict() {
 }
 
 void Transfers::begin_step() {
+  messages_.begin_step();
   for (Ends& ends : ends_) ends.received = 0;
   for (auto& [group, source] : sources_) {
     source.run = 0;
@@ -219,16 +216,8 @@ void Transfers::send(size_t t, int64_t micro_batch) {
       messages_.send(value, piece.box, piece.elements, piece.peer);
       continue;
     }
-    DeviceValues& values = *stage.values().on_device();
-    const pjrt::Buffer& array = values.on_device(values.place_of(buffer), micro_batch);
-    const auto place = [&](const Error&) {
-      return fmt::format("{}, which goes to the device of rank {} on stage {} on rank {}",
-                         stage.local().graph.values[stage.schedule().buffers[buffer].value].name, piece.peer,
-                         transfer.from_stage, world_.rank());
-    };
-    with_place(place, [&] { mail_->post(array, piece.peer); });
-    values.await_computed(buffer, micro_batch);
-    if (piece.peer != world_.rank()) world_.post(&kArrayIsThere, 1, DType::u8, piece.peer);
+    stage.values().on_device()->send(buffer, micro_batch, *mail_, piece.peer);
+    world_.post(&kArrayIsThere, 1, DType::u8, piece.peer);
   }
 }
 
@@ -241,7 +230,7 @@ void Transfers::receive(size_t t, int64_t micro_batch) {
   const std::vector<Piece>& pieces = ends_[t].receives;
   if (pieces.size() == 1 && pieces[0].is_mail) {
     uint8_t is_there = 0;
-    if (pieces[0].peer != world_.rank()) world_.recv(&is_there, 1, DType::u8, pieces[0].peer);
+    world_.recv(&is_there, 1, DType::u8, pieces[0].peer);
     DeviceValues& values = *stage.values().on_device();
     values.set(values.place_of(buffer), micro_batch, mail_->take(pieces[0].peer));
     return;

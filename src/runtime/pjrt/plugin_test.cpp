@@ -294,6 +294,8 @@ TEST(Plugin, CopiesArraysBetweenDevices) {
   EXPECT_THROW(client.copied(second, 2), InternalError);
   fake.failing[Function::buffer_copy_to_device] = ErrorCode::resource_exhausted;
   EXPECT_EQ(error_of([&] { client.copied(second, 0); }).second, ExitCode::out_of_memory);
+  fake.failing.clear();
+  EXPECT_THROW(client.copied(second, 1), InternalError) << "plugins may refuse a copy within a device";
   fake.remove(Function::buffer_copy_to_device);
   EXPECT_FALSE(client.copies());
 }

@@ -26,7 +26,8 @@ class FakeObjects {
     std::vector<char> bytes = {};
     std::vector<int64_t> dims = {};
     int type = 0;
-    std::string text = {};  // text of a program
+    const void* device = nullptr;  // of a buffer; null: not known
+    std::string text = {};         // text of a program
     TestProgramTypes types = {};
   };
 

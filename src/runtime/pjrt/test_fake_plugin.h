@@ -249,6 +249,7 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
     for (size_t k = 0; k < results; ++k) {
       auto* result = make<BufferHandle>("buffer", code);
       Object& made = *object(result);
+      made.device = args.device;
       const int taken = types.is_known ? types.results[k].argument : 0;
       if (taken >= 0) {
         Object& argument = *object(args.arguments[device][taken]);
@@ -281,6 +282,7 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
       args.buffer = make<BufferHandle>("buffer");
       Object& buffer = *object(args.buffer);
       buffer.type = args.type;
+      buffer.device = args.device;
       buffer.dims.assign(args.dims, args.dims + args.num_dims);
       int64_t elements = 1;
       for (const int64_t size : buffer.dims) elements *= size;
@@ -309,10 +311,13 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
     });
     add<F::buffer_copy_to_device, BufferCopyArgs>([](BufferCopyArgs& args) -> void* {
       const Object& from = *object(args.buffer);
+      if (from.device == args.device) return make<Error>("error", static_cast<int>(ErrorCode::invalid_argument));
+      if (from.device != nullptr) ++current()->copies[{from.device, args.device}];
       args.copy = make<BufferHandle>("buffer", from.code);
       Object& copy = *object(args.copy);
       copy.type = from.type;
       copy.dims = from.dims;
+      copy.device = args.device;
       hold(copy, from.bytes.size());
       copy.bytes = from.bytes;
       return nullptr;

@@ -69,8 +69,8 @@ class TrainControl {
   /// finite and >= 0; the next step throws it for a rate that is infinite in the type of the network.
   void set_learning_rate(double rate);
   /// Sets the learning rates of the steps from `first`, counted from 0, and with the last one those of all steps after
-  /// them, so that these steps can begin before a callback has heard of the ones before. Earlier steps keep the rate
-  /// that they have. Throws as `set_learning_rate` does, and InvalidArgument if there is no rate.
+  /// them, so that these steps can begin before a callback has heard of the ones before. Until then the rate that step
+  /// `first` - 1 had stays. Throws as `set_learning_rate` does, and InvalidArgument if there is no rate.
   void set_learning_rates(int64_t first, std::vector<double> rates);
   /// Requests a checkpoint of the step that has just ended, as the file `path` (Model::save_checkpoint). It is written
   /// before the next step.

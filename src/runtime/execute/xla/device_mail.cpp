@@ -25,6 +25,10 @@ std::unique_ptr<DeviceMail> DeviceMail::open(Communicator& ranks, const Accelera
   return std::unique_ptr<DeviceMail>(new DeviceMail(std::move(table), accelerator, ranks.rank()));
 }
 
+bool DeviceMail::reaches(int from, int to) const {
+  return table_->devices.at(static_cast<size_t>(from)) != table_->devices.at(static_cast<size_t>(to));
+}
+
 void DeviceMail::post(const pjrt::Buffer& value, int to) const {
   const auto device = static_cast<size_t>(table_->devices.at(static_cast<size_t>(to)));
   pjrt::Buffer copy = accelerator_.client().copied(value, device);

@@ -12,12 +12,14 @@ namespace partita {
 /// the receiver awaits, follows each array: it says that the array is there. Each rank has an object of its own.
 class DeviceMail {
  public:
-  /// Returns the mail of the ranks; null if they are no threads of one process, or the plugin copies no arrays. A
+  /// Returns the mail of the ranks; null unless they are threads of one process, and the plugin copies arrays. A
   /// collective call. Throws LostRanks.
   static std::unique_ptr<DeviceMail> open(Communicator& ranks, const Accelerator& accelerator);
 
-  /// Starts a copy of an array to the device of rank `to`, and leaves it there for `take`. Throws as
-  /// `pjrt::Client::copied` does.
+  /// Whether two ranks have different devices. Plugins refuse copies within a device.
+  bool reaches(int from, int to) const;
+  /// Starts a copy of an array to the device of rank `to`, which this one reaches, and leaves it there for `take`.
+  /// Throws as `pjrt::Client::copied` does.
   void post(const pjrt::Buffer& value, int to) const;
   /// Returns the oldest array of rank `from` that was not taken. Throws InternalError if there is none.
   pjrt::Buffer take(int from) const;

@@ -124,21 +124,20 @@ void DeviceValues::release(Value& value) {
   if (!value.stays) value = Value{};
 }
 
-/// Calls `read`, which waits for a value. Throws the error of the run that was to compute it, if there is one, else
-/// that of `read`.
-void DeviceValues::read_by(int place, const std::function<void()>& read) {
+/// Calls `read`, which waits for a value that goes to `whither`. Throws the error of the run that was to compute it, if
+/// there is one, else that of `read`.
+void DeviceValues::read_by(int place, const std::string& whither, const std::function<void()>& read) {
   try {
     read();
   } catch (const Error&) {
     if (explain_) explain_();
-    with_place(
-        [&](const Error&) { return fmt::format("{}, which comes from the device{}", name_of(place), parts_.owner); },
-        [] { throw; });
+    with_place([&](const Error&) { return fmt::format("{}, which {}{}", name_of(place), whither, parts_.owner); },
+               [] { throw; });
   }
 }
 
 void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
-  read_by(place, [&] { from.download(Tensor{parts_.buffers.type_of(place), to}); });
+  read_by(place, "comes from the device", [&] { from.download(Tensor{parts_.buffers.type_of(place), to}); });
 }
 
 Array DeviceValues::downloaded(const pjrt::Buffer& from, int place) {
@@ -162,10 +161,14 @@ char* DeviceValues::on_host(int buffer, int64_t micro_batch) {
   return address;
 }
 
-void DeviceValues::await_computed(int buffer, int64_t micro_batch) {
-  const pjrt::Buffer& value = on_device(place_of(buffer), micro_batch);
+void DeviceValues::send(int buffer, int64_t micro_batch, const DeviceMail& mail, int to) {
+  const int place = place_of(buffer);
+  const pjrt::Buffer& value = on_device(place, micro_batch);
   const std::lock_guard lock(mutex_);
-  read_by(place_of(buffer), [&] { value.wait(); });
+  read_by(place, fmt::format("goes to the device of rank {}", to), [&] {
+    mail.post(value, to);
+    value.wait();
+  });
 }
 
 std::vector<int> DeviceValues::await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder) {

@@ -13,6 +13,7 @@
 #include "compiler/emit/segments.h"
 #include "runtime/device/xla/accelerator.h"
 #include "runtime/execute/stage_buffers.h"
+#include "runtime/execute/xla/device_mail.h"
 #include "runtime/trace/recorder.h"
 
 namespace partita {
@@ -73,9 +74,9 @@ class DeviceValues {
   /// span of the recorder, which may be null. Their errors are left to `on_host`. Returns the places
   /// of the values that are computed.
   std::vector<int> await(std::span<const int> buffers, int64_t micro_batch, Recorder* recorder);
-  /// Waits for the program that computes the value of a buffer in a micro-batch, which is on the device, and throws its
-  /// error.
-  void await_computed(int buffer, int64_t micro_batch);
+  /// Posts the value of a buffer in a micro-batch to rank `to`, then waits for the program that computes it, and throws
+  /// its error. Throws as `DeviceMail::post` does.
+  void send(int buffer, int64_t micro_batch, const DeviceMail& mail, int to);
   /// Declares that the value of a buffer in a micro-batch was written in the host's memory.
   void written(int buffer, int64_t micro_batch);
   /// Forgets sums over micro-batches after a program failed, since the next step adds to them. `on_host` may call it as
@@ -105,7 +106,7 @@ class DeviceValues {
   const pjrt::Buffer* only_on_device(int buffer, int64_t micro_batch);
   const std::string& name_of(int place) const;
   void require_present(int place) const;
-  void read_by(int place, const std::function<void()>& read);
+  void read_by(int place, const std::string& whither, const std::function<void()>& read);
   void download(const pjrt::Buffer& from, int place, char* to);
 
   const Parts parts_;
