@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <map>
+#include <regex>
+#include <sstream>
+
 #include "compiler/emit/segments.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/executor.h"
@@ -100,6 +105,80 @@ TEST_F(FakeAccelerated, InWholeModeEachMicroBatchIsAProgram) {
     }
     EXPECT_GT(programs, 4);
     EXPECT_LE(programs, 7) << "level " << level;
+  }
+}
+
+/// A gather of parameters in the text of a program.
+struct Gather {
+  std::string operand;
+  int64_t bytes_before = 0;  // bytes of all gathers before it
+};
+
+/// The gathers of f32 vectors and matrices in a program, in order, and where each value of it is computed: bytes of all
+/// gathers before. Results of a barrier are computed where its last operand is.
+struct Gathers {
+  std::vector<Gather> gathers;
+  std::map<std::string, int64_t> computed,
+      barriers;  // `barriers`: of their results, where the last operand is computed
+
+  explicit Gathers(const std::string& text) {
+    int64_t bytes = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!has(line, " = ")) continue;
+      const std::string name = first_of(line, R"(%[0-9a-z_]+)");
+      computed[name] = bytes;
+      const std::string operands = line.substr(line.find(" = "));
+      if (has(line, "optimization_barrier")) {
+        const std::string last = first_of(operands.substr(operands.find(',')), R"(%[0-9a-z_]+)");
+        barriers[name] = computed.at(last);
+      }
+      if (!has(line, "stablehlo.all_gather")) continue;
+      gathers.push_back({first_of(operands, R"(%[0-9a-z_]+)"), bytes});
+      int64_t elements = 1;
+      const std::string result = line.substr(line.rfind("tensor<") + 7);
+      for (const char* at = result.c_str(); *at >= '0' && *at <= '9';) {
+        char* end = nullptr;
+        elements *= std::strtoll(at, &end, 10);
+        at = *end == 'x' ? end + 1 : end;
+      }
+      bytes += 4 * elements;
+    }
+  }
+  static std::string first_of(const std::string& text, const char* pattern) {
+    std::smatch found;
+    return std::regex_search(text, found, std::regex(pattern)) ? found.str() : "";
+  }
+};
+
+// A compiler gathers a parameter again in the backward pass, and none long before it is used.
+TEST(ProgramsOfLevel3, GatherParametersInTime) {
+  for (const int64_t micro_batches : {1, 2}) {
+    JobConfig config = configured("mlp:layers=6,hidden=2048", {});
+    config.training.batch = 8;
+    config.ranks = {.count = 4, .threads = 1, .device = "xla:cpu", .collectives = CollectiveChoice::whole};
+    config.plan.options.micro_batches = micro_batches;
+    config.plan.options.zero.level = 3;
+    const Program program = ZooJob(config, Place{.cores = 2}).program(Purpose::training);
+    const Segmenter segmenter(program.schedule(), program.local(), all_ops(), CollectiveMode::whole);
+    size_t gathers = 0, tied = 0;
+    for (const Segment& segment : segmenter.segments({})) {
+      const Gathers found(segmenter.modules_of(segment, 0)[0]);
+      constexpr int64_t kAhead = 32 << 20;
+      for (const Gather& gather : found.gathers) {
+        const auto barrier = found.barriers.find(gather.operand);
+        if (barrier == found.barriers.end()) {
+          EXPECT_LT(gather.bytes_before, kAhead + (16 << 20)) << gather.operand;
+        } else {
+          EXPECT_LE(gather.bytes_before - barrier->second, kAhead + (16 << 20)) << "not too early";
+          EXPECT_GE(gather.bytes_before - barrier->second, kAhead) << "not too late";
+          ++tied;
+        }
+      }
+      gathers += found.gathers.size();
+    }
+    EXPECT_GE(gathers, 12) << "each matrix twice";
+    EXPECT_GE(tied, gathers - 4);
   }
 }
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 namespace partita {
-namespace {
 
-/// Passes values through one barrier and returns its results.
-std::vector<Hlo> barrier(HloBody& body, const std::vector<Hlo>& values) {
+std::vector<Hlo> emit_barrier(HloBody& body, const std::vector<Hlo>& values) {
   std::string names, texts;
   std::vector<Type> types;
   for (const Hlo& value : values) {
@@ -16,8 +14,6 @@ std::vector<Hlo> barrier(HloBody& body, const std::vector<Hlo>& values) {
   }
   return body.add_several(fmt::format("stablehlo.optimization_barrier {} : {}", names, texts), types);
 }
-
-}  // namespace
 
 std::string_view RecomputeBarriers::group_of(size_t i) const {
   const Instruction& instruction = schedule_.instructions[i];
@@ -89,7 +85,7 @@ std::vector<Hlo> RecomputeBarriers::guarded(size_t i, const std::vector<Hlo>& in
     const std::vector<Hlo> operands = operands_from(i, group, values);
     std::vector<Hlo> passing = operands;
     if (const Hlo* gradient = gradient_for(i, values); gradient != nullptr) passing.push_back(*gradient);
-    const std::vector<Hlo> results = barrier(body, passing);
+    const std::vector<Hlo> results = emit_barrier(body, passing);
     for (size_t k = 0; k < operands.size(); ++k) group.passed.emplace(operands[k].name, results[k]);
   }
   std::vector<Hlo> guarded;

@@ -10,6 +10,10 @@
 
 namespace partita {
 
+/// Passes values through one barrier of the compiler and returns its results. None of them is there before all values
+/// are.
+std::vector<Hlo> emit_barrier(HloBody& body, const std::vector<Hlo>& values);
+
 /// Passes what recomputed nodes of a segment take through barriers. A compiler would otherwise find that they compute
 /// what the forward pass computes, and keep its results. A gradient of the node that uses them first goes through the
 /// same barrier, so that nothing is recomputed before that gradient is there.

@@ -6,6 +6,7 @@
 
 #include "compiler/emit/emit_collective.h"
 #include "compiler/emit/emit_node.h"
+#include "compiler/emit/gather_barriers.h"
 #include "compiler/emit/recompute_barriers.h"
 #include "compiler/partition/collectives.h"
 #include "ir/ops/id_flags.h"
@@ -32,7 +33,8 @@ class Segmenter::Writer {
         rules_(whole.rules_),
         places_(whole.places_),
         coordinates_(coordinates),
-        barriers_(segment, whole.schedule_, whole.local_, whole.places_) {
+        barriers_(segment, whole.schedule_, whole.local_, whole.places_),
+        gathers_(segment, whole.schedule_, whole.local_) {
     for (size_t k = 0; k < segment.outputs.size(); ++k) results_.emplace(segment.outputs[k], k);
   }
 
@@ -94,6 +96,7 @@ class Segmenter::Writer {
     for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
     const std::vector<Hlo> results = computed(instruction, inputs, types);
     barriers_.declare(index, results);
+    gathers_.computed(results[0]);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
   }
 
@@ -156,7 +159,8 @@ class Segmenter::Writer {
     if (instruction.kind == Instruction::wait) return;
     if (instruction.bucket < 0) {
       const int from = instruction.inputs[0], to = instruction.outputs[0];
-      values_[places_[to]] = emit_collective(body_, local_, instruction.node, values_.at(places_[from]), type_of(to));
+      const Hlo operand = gathers_.in_time(instruction.node, values_.at(places_[from]), body_);
+      values_[places_[to]] = emit_collective(body_, local_, instruction.node, operand, type_of(to));
     } else {
       const Bucket& bucket = schedule_.buckets[instruction.bucket];
       std::vector<Hlo> operands;
@@ -185,6 +189,7 @@ class Segmenter::Writer {
   const std::vector<int>& places_;
   const std::vector<int64_t>& coordinates_;
   RecomputeBarriers barriers_;
+  GatherBarriers gathers_;
   HloBody body_;
   std::vector<Hlo> flags_;                   // flags of its checks
   std::unordered_map<int, size_t> results_;  // by place: the result that has its value at the end

@@ -26,7 +26,7 @@ class FakeObjects {
     std::vector<char> bytes = {};
     std::vector<int64_t> dims = {};
     int type = 0;
-    const void* device = nullptr;  // of a buffer; null: not known
+    const void* device = nullptr;  // where a buffer lies; null: not known
     std::string text = {};         // text of a program
     TestProgramTypes types = {};
   };

@@ -301,10 +301,8 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
       args.num_dims = object(args.buffer)->dims.size();
       return nullptr;
     });
-    add<F::buffer_is_deleted, BufferIsDeletedArgs>([](BufferIsDeletedArgs& args) -> void* {
-      args.is_deleted = object(args.buffer)->is_donated;
-      return nullptr;
-    });
+    add<F::buffer_is_deleted, BufferIsDeletedArgs>(
+        [](BufferIsDeletedArgs& args) -> void* { return args.is_deleted = object(args.buffer)->is_donated, nullptr; });
     add<F::buffer_ready_event, BufferReadyEventArgs>([](BufferReadyEventArgs& args) -> void* {
       args.event = event(Function::buffer_ready_event, object(args.buffer)->code);
       return nullptr;
@@ -312,14 +310,12 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
     add<F::buffer_copy_to_device, BufferCopyArgs>([](BufferCopyArgs& args) -> void* {
       const Object& from = *object(args.buffer);
       if (from.device == args.device) return make<Error>("error", static_cast<int>(ErrorCode::invalid_argument));
-      if (from.device != nullptr) ++current()->copies[{from.device, args.device}];
-      args.copy = make<BufferHandle>("buffer", from.code);
+      ++current()->copies[{from.device, args.device}];
+      args.copy = make<BufferHandle>("buffer");
       Object& copy = *object(args.copy);
-      copy.type = from.type;
-      copy.dims = from.dims;
-      copy.device = args.device;
       hold(copy, from.bytes.size());
-      copy.bytes = from.bytes;
+      copy = from;
+      copy.device = args.device;
       return nullptr;
     });
     add<F::buffer_to_host, BufferToHostArgs>([](BufferToHostArgs& args) -> void* {
