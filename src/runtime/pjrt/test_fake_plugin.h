@@ -311,8 +311,7 @@ class FakePlugin : public FakeState, FakeObjects<FakePlugin> {
       const Object& from = *object(args.buffer);
       if (from.device == args.device) return make<Error>("error", static_cast<int>(ErrorCode::invalid_argument));
       ++current()->copies[{from.device, args.device}];
-      args.copy = make<BufferHandle>("buffer");
-      Object& copy = *object(args.copy);
+      Object& copy = *object(args.copy = make<BufferHandle>("buffer"));
       hold(copy, from.bytes.size());
       copy = from;
       copy.device = args.device;
