@@ -39,8 +39,7 @@ class Events:
         self._manager = model._loss_scale_manager
         self._optimizer, self._steps_before = model._optimizer, model._optimizer.global_step
         self._runs_python = not sink and context.is_eager()
-        self._rates, self._followed = None, 0  # those that were passed last, and before which step
-        self._ahead, self._ahead_of, self._steps_ahead = [], None, range(0)  # rates of steps, and whose they are
+        self._rates, self._ahead, self._steps_ahead = None, [], range(0)  # those that were passed, and of which steps
         self._lags = False  # whether callbacks hear late of all steps of this epoch but its last one
         self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
@@ -87,22 +86,21 @@ class Events:
     def _follow_rate(self):
         """Passes the learning rate of the next step to the training if the optimizer's rate has changed; if callbacks
         hear late of steps, those of all steps of the epoch, from the first one with another rate."""
-        rates, before = self._optimizer.learning_rates, None
-        if rates is self._rates and len(rates) == 1 or self._lags and self.steps % self._args.batch_num:
+        rates = self._optimizer.learning_rates
+        is_known = rates is self._rates
+        if is_known and len(rates) == 1 or self._lags and self.steps % self._args.batch_num:
             return
         count = min(self._args.batch_num, self.epochs * self._args.batch_num - self.steps) if self._lags else 1
         steps = range(self.steps, self.steps + max(count, 1))
-        if (self._ahead_of is not rates) or steps != self._steps_ahead:
+        before = self._ahead[-1] if is_known else None
+        if not is_known or steps != self._steps_ahead:
             self._ahead = [self._optimizer.rate_of(self._steps_before + step) for step in steps]
-            self._ahead_of, self._steps_ahead = rates, steps
-        ahead = self._ahead
-        if rates is self._rates:  # a rate that a callback has set stays until that of the optimizer changes
-            is_passed = self.steps == self._followed
-            before = ahead[0] if is_passed else self._optimizer.rate_of(self._steps_before + self.steps - 1)
-        changed = next((i for i, rate in enumerate(ahead) if rate != (ahead[i - 1] if i else before)), None)
+        if is_known and steps.start == self._steps_ahead.start:
+            before = self._ahead[0]  # was passed: one that a callback has set since stays until the next change
+        changed = next((i for i, rate in enumerate(self._ahead) if rate != (self._ahead[i - 1] if i else before)), None)
         if changed is not None:
-            self._control.set_learning_rates(steps[changed], ahead[changed:])
-        self._rates, self._followed = rates, self.steps
+            self._control.set_learning_rates(steps[changed], self._ahead[changed:])
+        self._rates, self._steps_ahead = rates, steps
 
     def value_of(self, name):
         """The value of a parameter after the last step, by its name in the training."""
