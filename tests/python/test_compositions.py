@@ -1,6 +1,8 @@
 """Functions that are made of others: against NumPy where the documented system has no kernel on a CPU, and what they
 refuse."""
 
+import contextlib
+import io
 import math
 import random
 
@@ -171,6 +173,22 @@ class Tools(Case):
 
 
 class Rates(Case):
+    def test_schedules_of_the_package_are_quiet_in_graph_mode(self):
+        ms.set_context(mode=ms.GRAPH_MODE)
+        self.addCleanup(ms.set_context, mode=ms.PYNATIVE_MODE)
+        parameters = nn.Dense(2, 1).trainable_params()
+        for schedule in (
+            nn.CosineDecayLR(0.01, 0.4, 15),
+            nn.PolynomialDecayLR(0.4, 0.01, 15, 0.5),
+            nn.ExponentialDecayLR(0.4, 0.9, 4),
+            nn.WarmUpLR(0.4, 4),
+        ):
+            expected = [float(schedule.rate(step)) for step in range(20)]
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                optimizer = nn.SGD(parameters, schedule)
+                self.close([optimizer.rate_of(step) for step in range(20)], expected, 1e-7)
+            self.assertEqual(errors.getvalue(), "")
+
     def test_follow_a_schedule(self):
         net = nn.Dense(2, 1)
 

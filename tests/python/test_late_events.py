@@ -119,6 +119,17 @@ class LateEvents(Case):
         with self.refuses(TypeError, "[train] bad may_lag of Asks, got <function", "expected True or False"):
             self.train([Asks()], 0.1)
 
+    def test_a_rate_is_a_number(self):
+        for rate in ("0.1", [0.1, 0.2], None, True):
+            with self.refuses(TypeError, f"[set_learning_rate] not a learning rate, got {rate!r}, expected a number"):
+                self.train([Rates(False, {1: ("run", rate)})], 0.1)
+        with self.refuses(ValueError, "[learning rate] not a learning rate, got -1, expected a number >= 0"):
+            self.train([Rates(False, {1: ("run", -1)})], 0.1)
+        for rate in (np.float32(0.25), ms.Tensor(0.25), 0.25):
+            seen = Rates(False, {1: ("run", rate)})
+            self.train([seen], 0.1)
+            self.assertEqual([rate for _, rate, _ in seen.seen][5:], [0.25] * 10)
+
     def test_no_rate_is_asked_for_after_the_last_step(self):
         asked = []
 

@@ -150,7 +150,9 @@ class Scheduled:
     """The learning rates of all steps by a schedule, like a list that has no end."""
 
     def __init__(self, where, schedule):
-        self._where, self._schedule, self._last = where, schedule, (None, None)
+        # A rule computes with numbers of Python, which is no part of a program.
+        self._schedule = schedule.construct if isinstance(schedule, _Rule) else schedule
+        self._where, self._last = where, (None, None)
         self[0]  # a schedule that cannot be called is refused where it is given
 
     def __len__(self):

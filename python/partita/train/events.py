@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from partita import context
 from partita._names import refuse_missing
 from partita.common.tensor import Tensor
@@ -83,6 +85,11 @@ class Events:
     def _save(self, path, own_part=False, background=False):
         self._control.save(path, own_part, background)
 
+    def _set_rate(self, rate):
+        if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number, Tensor)):
+            raise TypeError(f"[set_learning_rate] not a learning rate, got {rate!r}, expected a number")
+        self._control.set_learning_rate(float(rate))
+
     def _follow_rate(self):
         """Passes the learning rate of the next step to the training if the optimizer's rate has changed; if callbacks
         hear late of steps, those of all steps of the epoch, from the first one with another rate."""
@@ -125,7 +132,7 @@ class Events:
         args.batch_num = self._sink_size or info.steps_per_epoch
         args.last_step = self._counted(self.epochs * args.batch_num)
         args.cur_step_num = self._counted(0)
-        args.save_checkpoint, args.set_learning_rate = self._save, control.set_learning_rate
+        args.save_checkpoint, args.set_learning_rate = self._save, self._set_rate
         path = strategy.file_to_save()
         if path:
             strategy.write(path, info.layouts, info.cuts)
