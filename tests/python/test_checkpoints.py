@@ -107,6 +107,26 @@ class Saving(Folders):
         with self.refuses(TypeError, "not a configuration, got int"):
             train.ModelCheckpoint("a", ".", 1)
 
+    def test_of_a_training_that_is_stopped_at_the_begin_of_an_epoch(self):
+        class Stop(train.Callback):
+            def __init__(self, epoch):
+                self.epoch = epoch
+
+            def on_train_epoch_begin(self, run_context):
+                if run_context.original_args().cur_epoch_num == self.epoch:
+                    run_context.request_stop()
+
+        rows = np.random.default_rng(2).random((8, 2), "f4")
+        data = ms.dataset.NumpySlicesDataset((rows, rows[:, :1]), ["x", "y"], shuffle=False).batch(2)
+        for sink in (False, True):
+            for epoch in (1, 2, 3):
+                with tempfile.TemporaryDirectory() as folder:
+                    net = nn.Dense(2, 1)
+                    saves = train.ModelCheckpoint("net", folder, train.CheckpointConfig(100))
+                    model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+                    model.train(4, data, callbacks=[saves, Stop(epoch)], dataset_sink_mode=sink)
+                    self.assertEqual(os.listdir(folder), [] if epoch == 1 else [f"net-{epoch - 1}_4.ckpt"])
+
     def test_of_a_training_that_is_stopped(self):
         class Stop(train.Callback):
             def on_train_step_end(self, run_context):

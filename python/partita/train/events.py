@@ -151,6 +151,9 @@ class Events:
         if not self._epoch_open:
             self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
             self._call("on_train_epoch_begin")
+            if self._context.get_stop_requested() and self.steps:  # the last step is of the epoch before
+                self._args.cur_epoch_num -= 1
+                self._save_last()
             self._hear_steps = any(hears(one, "on_train_step_begin") for one in self.callbacks)
             self._lags = self._may_all_lag()
             self._follow_rate()
@@ -232,13 +235,16 @@ class Events:
             args.pop(name, None)
         self._epoch_open = False
         if not is_whole or self._context.get_stop_requested():
-            for callback in self.callbacks:
-                if isinstance(callback, ModelCheckpoint):
-                    callback.save_last(self._context)
+            self._save_last()
         elif args.cur_step_num < args.last_step:
             self._begin_step(epoch + 1, 1)
         elif self._sink_size:
             self._control.stop()  # the last pass has rows left
+
+    def _save_last(self):
+        for callback in self.callbacks:
+            if isinstance(callback, ModelCheckpoint):
+                callback.save_last(self._context)
 
     def train_end(self):
         for callback in self.callbacks:
