@@ -39,6 +39,10 @@ class Rates(train.Callback):
 
 
 class LateEvents(Case):
+    def setUp(self):
+        super().setUp()
+        ms.set_context(mode=ms.GRAPH_MODE)  # in PYNATIVE mode all steps without a sink are heard at once
+
     def train(self, callbacks, rates, sink=False, steps=-1, epochs=3):
         """Returns the weight that was trained on 5 batches an epoch, or `steps`."""
         ms.set_seed(3)
@@ -86,7 +90,6 @@ class LateEvents(Case):
 
     def test_which_steps_may_lag(self):
         within = {step for step in range(1, 16) if step % 5}
-        ms.set_context(mode=ms.GRAPH_MODE)
         self.assertEqual(self.steps_that_may_lag([Rates(False)]), set())
         self.assertEqual(self.steps_that_may_lag([Rates(True), train.TimeMonitor(), train.History()]), within)
         self.assertEqual(self.steps_that_may_lag([Rates(True), train.LambdaCallback(on_train_step_end=id)]), set())
@@ -110,7 +113,6 @@ class LateEvents(Case):
 
             on_train_step_end = Prints.on_train_step_end
 
-        ms.set_context(mode=ms.GRAPH_MODE)
         self.assertEqual(self.steps_that_may_lag([Prints()]), set())
         self.assertEqual(len(self.steps_that_may_lag([Lags()])), 12)
         one = train.LambdaCallback(on_train_step_end=id)
@@ -131,6 +133,7 @@ class LateEvents(Case):
             self.assertEqual([rate for _, rate, _ in seen.seen][5:], [0.25] * 10)
 
     def test_no_rate_is_asked_for_after_the_last_step(self):
+        ms.set_context(mode=ms.PYNATIVE_MODE)  # the schedule is no part of a program
         asked = []
 
         class ToZero(nn.learning_rate_schedule.LearningRateSchedule):
@@ -149,7 +152,7 @@ class LateEvents(Case):
         """A step of it begins before the one before has ended."""
         rates = list(np.linspace(0.1, 0.4, 15))
         now, late = Rates(False), Rates(True)
-        ms.set_context(mode=ms.GRAPH_MODE, device_target="GPU")
+        ms.set_context(device_target="GPU")
         asked = []
 
         def may_lag(events, step, whether=Events.may_lag):
