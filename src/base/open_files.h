@@ -49,8 +49,8 @@ class OpenFiles {
   int64_t max_ = 0;
   mutable std::mutex mutex_;
   std::optional<RaisedOpenFileLimit> raised_;
-  std::shared_ptr<std::atomic<int64_t>>
-      open_;                        // number of openings and open files, also of those that users alone still have
+  /// Number of open files, those that users alone still have among them, and of openings that have not ended.
+  std::shared_ptr<std::atomic<int64_t>> open_;
   std::atomic<int64_t> begun_ = 0;  // number of openings that were begun
   Entries entries_;                 // the last one that was asked for is the first
   std::unordered_map<std::string, Entries::iterator> places_;

@@ -82,8 +82,7 @@ TEST_F(FakeMail, ACopyThatFailsNamesItsValueAndItsRanks) {
   }
 }
 
-// The rank whose program failed says so: the other one has not been sent what the program was to compute.
-TEST_F(FakeMail, AProgramThatFailsLateIsNamedByItsOwnRank) {
+TEST_F(FakeMail, AProgramThatFailsLateIsNamed) {
   run_job(staged(2));
   const int runs = calls(Function::loaded_executable_execute);
   for (int call = 1; call <= runs; ++call) {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "compiler/partition/collectives.h"
-#include "compiler/partition/resharded_graph.h"
 #include "compiler/partition/sections.h"
 #include "ir/ops/registry.h"
 #include "support/job.h"
@@ -165,7 +164,7 @@ TEST(OptimizerSharding, RoundedParametersAreGatheredInEachMicroBatch) {
           const std::vector<Section> sections = sections_of(stage.local);
           for (size_t n = 0; n < sections.size(); ++n) {
             const Node& node = stage.local.graph.nodes[n];
-            if (node.op != "all_gather" || node.attrs.as<CollectiveAttrs>().reason != kRegather) continue;
+            if (!is_regather(node)) continue;
             EXPECT_NE(sections[n], Section::once) << spec << ", " << stages << " stages: " << node.name;
             ++gathered;
           }

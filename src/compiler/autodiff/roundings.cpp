@@ -205,7 +205,7 @@ void Roundings::round_where_products_meet(std::vector<bool>& goes_on) const {
   for (const Node& node : graph_.nodes) {
     std::set<ValueId> products;
     for (const ValueId input : node.inputs) {
-      // What follows the forward pass does not count for its values.
+      // Whether a value of the forward pass is rounded does not depend on its users in other phases.
       if (goes_on[input] && product_of[input] >= 0 && phase_of(input) == node.phase) products.insert(product_of[input]);
     }
     const OpTraits& traits = ops_.at(node.op).traits;

@@ -4,7 +4,6 @@
 
 #include "compiler/emit/recompute_barriers.h"
 #include "compiler/partition/collectives.h"
-#include "compiler/partition/resharded_graph.h"
 
 namespace partita {
 
@@ -12,17 +11,12 @@ GatherBarriers::GatherBarriers(const Segment& segment, const Schedule& schedule,
     : local_(local), ahead_(8 * kBucketBytes) {
   for (size_t i = segment.begin; i < segment.end; ++i) {
     const NodeId node = schedule.instructions[i].node;
-    if (is_regather(node)) ahead_ = std::max(ahead_, bytes_of(node));
+    if (node >= 0 && is_regather(local.graph.nodes[node])) ahead_ = std::max(ahead_, bytes_of(node));
   }
 }
 
-bool GatherBarriers::is_regather(NodeId node) const {
-  if (node < 0 || !is_collective(local_.graph.nodes[node])) return false;
-  return local_.graph.nodes[node].attrs.as<CollectiveAttrs>().reason == kRegather;
-}
-
 Hlo GatherBarriers::in_time(NodeId node, const Hlo& operand, HloBody& body) {
-  if (!is_regather(node)) return operand;
+  if (!is_regather(local_.graph.nodes[node])) return operand;
   while (begun_.size() > 1 && gathered_ - begun_[1].bytes >= ahead_) begun_.pop_front();
   const bool is_behind = !begun_.empty() && gathered_ - begun_[0].bytes >= ahead_;
   const Hlo taken = is_behind ? emit_barrier(body, {operand, begun_[0].last})[0] : operand;

@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// Passes shards that a program gathers anew in each phase (kRegather) through barriers. A compiler would otherwise
+/// Passes shards that a program gathers anew in each phase (`is_regather`) through barriers. A compiler would otherwise
 /// gather each once for all phases, and as early as it can. Each goes through a barrier with what was computed last
 /// before the gathers that may be ahead of it: those of as many bytes as the largest has, or of a few buckets.
 class GatherBarriers {
@@ -27,7 +27,6 @@ class GatherBarriers {
     int64_t bytes = 0;  // bytes of all gathers before this one
     Hlo last;           // what was computed last before it
   };
-  bool is_regather(NodeId node) const;
   int64_t bytes_of(NodeId node) const { return local_.graph.type(local_.graph.nodes[node].outputs[0]).bytes(); }
 
   const LocalGraph& local_;

@@ -1,6 +1,7 @@
 #pragma once
 // Nodes of a local graph that communicate with other ranks, keep a part of their operand, or join micro-batches.
 
+#include "compiler/partition/resharded_graph.h"
 #include "ir/graph/op_def.h"
 #include "ir/sharding/reshard.h"
 
@@ -28,6 +29,10 @@ struct CollectiveAttrs {
 /// rows of its neighbours that a window needs; the sharding of its result says which.
 std::optional<Collective> collective_of(const Node& node);
 inline bool is_collective(const Node& node) { return collective_of(node).has_value(); }
+/// Whether the node gathers a state anew in each phase that uses it, so that the whole one needs no memory in between.
+inline bool is_regather(const Node& node) {
+  return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
+}
 inline bool joins_micro_batches(const Node& node) {
   const std::optional<Collective> kind = collective_of(node);
   return kind && joins_micro_batches(*kind);

@@ -5,7 +5,6 @@
 #include "compiler/autodiff/training_graph.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/prologue.h"
-#include "compiler/partition/resharded_graph.h"
 #include "ir/sharding/micro.h"
 
 namespace partita {
@@ -17,12 +16,6 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
 }
 
 namespace {
-
-/// Whether the node gathers a state anew in each phase that uses it (kRegather), so that the whole state needs no
-/// memory in between.
-bool is_regather(const Node& node) {
-  return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
-}
 
 /// Returns for each node whether it gathers a state anew, or depends on such gathers alone, as a cast of the whole
 /// state does.

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "compiler/partition/collectives.h"
-#include "compiler/partition/resharded_graph.h"
 
 namespace partita {
 namespace {
@@ -130,7 +129,7 @@ class Overlapper {
     const size_t maker = makers_[from];
     const bool made_here = maker < i && schedule_.section_of(maker) == message.section;
     const bool was_there = is_entry_[from] || (maker < i && !made_here);  // when the section begins
-    const bool is_gather = node_of(instruction).attrs.as<CollectiveAttrs>().reason == kRegather && was_there;
+    const bool is_gather = is_regather(node_of(instruction)) && was_there;
     if (is_made_here(from, i)) message.start = scatters(instruction) ? place_of_operand(i) : maker + 1;
     if (is_gather) message.start = start_of_gather(message);
     if (message.section == Section::late) start_in_last_micro_batch(message, from);

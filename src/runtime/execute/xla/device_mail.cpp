@@ -9,7 +9,6 @@
 namespace partita {
 
 struct DeviceMail::Table {
-  std::vector<int64_t> devices;  // by rank: its device in the client
   std::mutex mutex;
   std::map<std::pair<int, int>, std::deque<pjrt::Buffer>> arrays;  // by sender and receiver; guarded by `mutex`
 };
@@ -20,17 +19,15 @@ std::unique_ptr<DeviceMail> DeviceMail::open(Communicator& ranks, const Accelera
   if (ranks.rank() == 0) table = std::make_shared<Table>();
   table = std::static_pointer_cast<Table>(shared_by_threads(ranks, table));
   std::vector<int64_t> devices = gathered(ranks, static_cast<int64_t>(accelerator.device()));
-  if (ranks.rank() == 0) table->devices = std::move(devices);
-  ranks.barrier();
-  return std::unique_ptr<DeviceMail>(new DeviceMail(std::move(table), accelerator, ranks.rank()));
+  return std::unique_ptr<DeviceMail>(new DeviceMail(std::move(table), accelerator, std::move(devices), ranks.rank()));
 }
 
 bool DeviceMail::reaches(int from, int to) const {
-  return table_->devices.at(static_cast<size_t>(from)) != table_->devices.at(static_cast<size_t>(to));
+  return devices_.at(static_cast<size_t>(from)) != devices_.at(static_cast<size_t>(to));
 }
 
 void DeviceMail::post(const pjrt::Buffer& value, int to) const {
-  const auto device = static_cast<size_t>(table_->devices.at(static_cast<size_t>(to)));
+  const auto device = static_cast<size_t>(devices_.at(static_cast<size_t>(to)));
   pjrt::Buffer copy = accelerator_.client().copied(value, device);
   const std::lock_guard lock(table_->mutex);
   table_->arrays[{rank_, to}].push_back(std::move(copy));

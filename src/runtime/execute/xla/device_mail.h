@@ -2,6 +2,7 @@
 // Hands arrays from the device of one rank to that of another, without the host's memory.
 
 #include <memory>
+#include <vector>
 
 #include "runtime/comm/communicator.h"
 #include "runtime/device/xla/accelerator.h"
@@ -26,11 +27,12 @@ class DeviceMail {
 
  private:
   struct Table;
-  DeviceMail(std::shared_ptr<Table> table, const Accelerator& accelerator, int rank)
-      : table_(std::move(table)), accelerator_(accelerator), rank_(rank) {}
+  DeviceMail(std::shared_ptr<Table> table, const Accelerator& accelerator, std::vector<int64_t> devices, int rank)
+      : table_(std::move(table)), accelerator_(accelerator), devices_(std::move(devices)), rank_(rank) {}
 
   const std::shared_ptr<Table> table_;
   const Accelerator accelerator_;
+  const std::vector<int64_t> devices_;  // by rank: its device in the client
   const int rank_;
 };
 
