@@ -10,6 +10,7 @@
 #include "compiler/emit/segments.h"
 #include "ir/ops/registry.h"
 #include "runtime/execute/executor.h"
+#include "runtime/launch/place.h"
 #include "support/fake_accelerated.h"
 #include "zoo/zoo_job.h"
 
