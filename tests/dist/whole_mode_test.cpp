@@ -33,9 +33,9 @@ class WholeMode : public NeedsPlugin {
   }
 };
 
-/// A job of 16 rows, which 2, 4 and 8 ranks cut evenly.
-Job whole_job(const std::string& spec, const Shape& image = {}) {
-  Job job = model_job(spec, {.image = image, .batch = 16, .steps = 3});
+/// A job of 16 rows, which 2, 4 and 8 ranks cut evenly, or of as many as `batch`.
+Job whole_job(const std::string& spec, const Shape& image = {}, int64_t batch = 16) {
+  Job job = model_job(spec, {.image = image, .batch = batch, .steps = 3});
   job.device_name = "xla:cpu";
   job.collectives = CollectiveMode::whole;
   return job;
@@ -44,6 +44,7 @@ Job whole_job(const std::string& spec, const Shape& image = {}) {
 struct WholeCase {
   std::string spec;
   Shape image;
+  int64_t batch = 16;
 };
 
 constexpr const char* kWholeGpt = "gpt:layers=1,hidden=16,heads=4,seq=8,vocab=16,dropout=0.2";
@@ -57,9 +58,19 @@ std::vector<WholeCase> whole_cases() {
           {"moe:layers=1,hidden=16,heads=4,seq=8,vocab=16,experts=8,capacity=0.75,shared=1,dropout=0.2", {}}};
 }
 
+/// Networks and batches with sizes that few numbers of ranks divide, so that shards differ.
+std::vector<WholeCase> uneven_cases() {
+  return {{"mlp:hidden=17,dropout=0.2", {1, 6, 5}, 11},
+          {"lenet", {1, 28, 28}, 7},
+          {"resnet18:width=7,size=8", {3, 8, 8}, 11},
+          {"gpt:layers=1,hidden=15,heads=5,seq=7,vocab=17,dropout=0.2", {}, 11},
+          {"llama:layers=1,hidden=18,heads=3,kv_heads=3,intermediate=17,seq=7,vocab=19", {}, 10},
+          {"moe:layers=1,hidden=15,heads=5,seq=7,vocab=17,experts=5,capacity=0.75,shared=1", {}, 11}};
+}
+
 TEST_F(WholeMode, TrainsAsOneRank) {
-  for (const auto& [spec, image] : whole_cases()) {
-    Job job = whole_job(spec, image);
+  for (const auto& [spec, image, batch] : whole_cases()) {
+    Job job = whole_job(spec, image, batch);
     const JobResult oracle = interpret_job(job);
     for (const int ranks : {2, 4, 8}) {
       job.ranks = ranks;
@@ -109,10 +120,10 @@ struct PlanCounts {
 };
 
 /// Runs a job under random plans, those that whole mode can run. In whole mode the others have to be refused.
-void run_random_plans(const WholeCase& one, PlanCounts& counts) {
-  Job job = whole_job(one.spec, one.image);
+void run_random_plans(const WholeCase& one, const std::vector<Mesh>& meshes, PlanCounts& counts) {
+  Job job = whole_job(one.spec, one.image, one.batch);
   const JobResult oracle = interpret_job(job);
-  for (const Mesh& mesh : {Mesh({{"a", 2}}), Mesh({{"a", 2}, {"b", 2}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})}) {
+  for (const Mesh& mesh : meshes) {
     for (int seed = 0; seed < whole_plans_of_each(); ++seed) {
       job.mesh = mesh;
       job.ranks = static_cast<int>(mesh.ranks());
@@ -128,7 +139,7 @@ void run_random_plans(const WholeCase& one, PlanCounts& counts) {
         } catch (const InvalidArgument& error) {
           EXPECT_EQ(std::string(error.what()),
                     fmt::format("[collectives] ranks that cannot run one program, got a graph in which {}, expected "
-                                "equal shards, or --collectives cut",
+                                "another plan, or --collectives cut",
                                 *refusal));
         }
         continue;
@@ -141,22 +152,81 @@ void run_random_plans(const WholeCase& one, PlanCounts& counts) {
 
 TEST_F(WholeMode, RandomPlans) {
   PlanCounts counts;
-  for (const WholeCase& one : whole_cases()) run_random_plans(one, counts);
+  const std::vector<Mesh> meshes{Mesh({{"a", 2}}), Mesh({{"a", 2}, {"b", 2}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})};
+  for (const WholeCase& one : whole_cases()) run_random_plans(one, meshes, counts);
   EXPECT_GE(counts.whole, 2 * whole_plans_of_each());
   fmt::print("{} random plans in whole mode, {} refused\n", counts.whole, counts.refused);
+}
+
+TEST_F(WholeMode, RandomPlansOfUnevenShards) {
+  PlanCounts counts;
+  const std::vector<Mesh> meshes{Mesh({{"a", 3}}), Mesh({{"a", 4}}), Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 7}}),
+                                 Mesh({{"a", 4}, {"b", 2}})};
+  for (const WholeCase& one : uneven_cases()) run_random_plans(one, meshes, counts);
+  EXPECT_GE(counts.whole, 10 * whole_plans_of_each());
+  fmt::print("{} random plans in whole mode, {} refused\n", counts.whole, counts.refused);
+}
+
+/// Data parallelism of rows that the ranks need not divide.
+Plan uneven_data_plan(const Graph& graph, int64_t ranks) {
+  return make_plan(graph, all_ops(), Mesh({{"data", ranks}}), {.parallel = Parallel::hybrid});
+}
+
+TEST_F(WholeMode, TrainsWithUnevenRows) {
+  for (const auto& [spec, image, batch] : uneven_cases()) {
+    Job job = whole_job(spec, image, batch);
+    const JobResult oracle = interpret_job(job);
+    for (const int ranks : {3, 6, 8}) {
+      job.ranks = ranks;
+      for (const int64_t level : {0, 1, 3}) {
+        job.zero = {.level = level, .threshold = 0};
+        job.plan = [&](const Graph& graph) { return uneven_data_plan(graph, ranks); };
+        const Program program = compile_job(job);
+        if (const auto refusal = refusal_of_whole(program.local())) {
+          ADD_FAILURE() << spec << " on " << ranks << ": " << *refusal;
+          continue;
+        }
+        expect_same_training(run_job(job, program), oracle, 1e-9,
+                             fmt::format("{} on {} ranks, level {}", spec, ranks, level));
+      }
+    }
+  }
+}
+
+TEST_F(WholeMode, TrainsWithUnevenRowsHoweverWorkIsSplit) {
+  const WholeCase gpt = uneven_cases()[3];
+  Job job = whole_job(gpt.spec, gpt.image, /*batch=*/14);
+  const JobResult oracle = interpret_job(job);
+  job.micro_batches = 2;
+  for (const int ranks : {3, 6}) {
+    for (const Order order : {Order::gpipe, Order::one_forward_one_backward}) {
+      Job split = job;
+      split.ranks = ranks;
+      split.training.recompute = order == Order::gpipe ? Recompute::full : Recompute::none;
+      split.zero = {.level = order == Order::gpipe ? 3 : 1, .threshold = 0};
+      split.plan = [&](const Graph& graph) { return uneven_data_plan(graph, ranks); };
+      const std::string what = fmt::format("{} ranks, {}", ranks, name_of(order));
+      expect_same_training(run_job(split), oracle, 1e-9, what);
+      if (ranks % 2 != 0) continue;
+      split.pipeline = {.stages = 2, .order = order};
+      split.plan = nullptr;
+      split.stage_plan = uneven_data_plan;
+      expect_same_training(run_job(split), oracle, 1e-9, what + ", stages");
+    }
+  }
 }
 
 /// A state that a chain of negations fills from an input.
 constexpr std::string_view kWholeChain = R"(partita graph 1
 graph chain
-input %x: f64[8,16,8]
-state %y: f64[8,16,8] statistic zeros
-%a = neg(%x) : f64[8,16,8]
-%b = neg(%a) : f64[8,16,8]
-%c = neg(%b) : f64[8,16,8]
-%d = neg(%c) : f64[8,16,8]
-%e = neg(%d) : f64[8,16,8]
-%f = neg(%e) : f64[8,16,8]
+input %x: f64[SHAPE]
+state %y: f64[SHAPE] statistic zeros
+%a = neg(%x) : f64[SHAPE]
+%b = neg(%a) : f64[SHAPE]
+%c = neg(%b) : f64[SHAPE]
+%d = neg(%c) : f64[SHAPE]
+%e = neg(%d) : f64[SHAPE]
+%f = neg(%e) : f64[SHAPE]
 store %y = %f
 )";
 
@@ -182,15 +252,24 @@ std::vector<double> end_of_chain(const Program& program, CollectiveMode mode, co
   return end;
 }
 
-// Nothing but moves stands between the nodes of a chain, so every bit arrives.
-TEST_F(WholeMode, ReshardsMoveBits) {
-  const Graph graph = parse_graph(kWholeChain, all_ops());
-  const Array input = random_array({DType::f64, {8, 16, 8}}, random_key(1, "x"));
+/// Returns the text with `value` in place of every `name`.
+std::string replaced(std::string_view text, std::string_view name, std::string_view value) {
+  std::string whole(text);
+  for (size_t at = whole.find(name); at != std::string::npos; at = whole.find(name)) {
+    whole.replace(at, name.size(), value);
+  }
+  return whole;
+}
+
+/// Runs a chain on f64 of a shape under random plans, whose moves change no bit.
+void run_random_chains(std::string_view shape, const std::vector<Mesh>& meshes) {
+  const Graph graph = parse_graph(replaced(kWholeChain, "SHAPE", shape), all_ops());
+  const Array input = random_array(graph.type(graph.input("x")), random_key(1, "x"));
   const auto device = make_device(all_ops(), {.name = "xla:cpu"});
   std::vector<double> expected;
   for (int64_t i = 0; i < input.type().elements(); ++i) expected.push_back(input.at(i));
   std::map<std::string, int> moves;
-  for (const Mesh& mesh : {Mesh({{"a", 2}, {"b", 2}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})}) {
+  for (const Mesh& mesh : meshes) {
     for (int seed = 0; seed < 8 * whole_plans_of_each(); ++seed) {
       const Program program =
           compile(graph, all_ops(), device->catalog(), {.mesh = mesh, .own_plan = [&](const Graph& given, int64_t) {
@@ -213,6 +292,15 @@ TEST_F(WholeMode, ReshardsMoveBits) {
   fmt::print("{} refused\n", moves["refused"]);
 }
 
+// Nothing but moves stands between the nodes of a chain, so every bit arrives.
+TEST_F(WholeMode, ReshardsMoveBits) {
+  run_random_chains("8,16,8", {Mesh({{"a", 2}, {"b", 2}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})});
+}
+
+TEST_F(WholeMode, ReshardsOfUnevenShardsMoveBits) {
+  run_random_chains("7,13,9", {Mesh({{"a", 3}}), Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})});
+}
+
 /// The gradient of the weight is the sum of the rows, of which each rank has one: its part is exact.
 constexpr std::string_view kSumOfRows = R"(partita graph 1
 graph rows
@@ -226,10 +314,7 @@ output loss = %loss
 // Each rank rounds its part once, parts are added in f32 in the order of the ranks, and the sum is rounded once.
 TEST_F(WholeMode, RoundedSumsHaveTheBitsOfCutMode) {
   for (const int ranks : {2, 4, 8}) {
-    std::string text(kSumOfRows);
-    for (size_t at = text.find("RANKS"); at != std::string::npos; at = text.find("RANKS")) {
-      text.replace(at, 5, fmt::format("{}", ranks));
-    }
+    const std::string text = replaced(kSumOfRows, "RANKS", fmt::format("{}", ranks));
     Job job;
     job.forward = parse_graph(text, all_ops());
     job.training.optimizer = {.kind = OptimizerKind::sgd};
@@ -273,9 +358,9 @@ TEST_F(WholeMode, RoundedSumsHaveTheBitsOfCutMode) {
 }
 
 TEST_F(WholeMode, TrainsWithRoundedSums) {
-  for (const auto& [spec, image] : whole_cases()) {
+  for (const auto& [spec, image, batch] : whole_cases()) {
     if (!spec.starts_with("mlp") && !spec.starts_with("gpt")) continue;
-    Job job = model_job(spec, {.dtype = DType::f32, .image = image, .batch = 16, .steps = 3});
+    Job job = model_job(spec, {.dtype = DType::f32, .image = image, .batch = batch, .steps = 3});
     job.device_name = "xla:cpu";
     job.training.precision.reductions = DType::bf16;
     job.ranks = 4;
@@ -295,15 +380,7 @@ std::string message_of_training(const Job& job) {
 
 TEST_F(WholeMode, RefusesRanksThatCannotRunOneProgram) {
   if (ranks_are_processes()) GTEST_SKIP() << "a process that fails is ended by its launcher";
-  Job job = whole_job("mlp:hidden=16", {1, 6, 5});
-  job.ranks = 3;
-  job.plan = [](const Graph& graph) {
-    return make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = Parallel::hybrid});
-  };
-  const std::string uneven = message_of_training(job);
-  EXPECT_TRUE(uneven.starts_with("[collectives] ranks that cannot run one program, got a graph in which ")) << uneven;
-  EXPECT_TRUE(uneven.ends_with(" on rank 2, expected equal shards, or --collectives cut")) << uneven;
-  job = model_job("mlp:hidden=18", {.image = {1, 6, 5}, .batch = 18});
+  Job job = model_job("mlp:hidden=18", {.image = {1, 6, 5}, .batch = 18});
   job.device_name = "xla:cpu";
   job.collectives = CollectiveMode::whole;
   job.ranks = 9;

@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "compiler/emit/emit_rounded.h"
+#include "compiler/emit/padded_values.h"
 #include "compiler/emit/replica_groups.h"
+#include "compiler/emit/uneven_shards.h"
 #include "compiler/partition/collectives.h"
 #include "compiler/partition/exchange.h"
 
@@ -17,19 +19,52 @@ Type operand_type(const LocalGraph& local, const Node& node, int64_t rank) {
   return local.type(node.inputs[0], local.mesh.coordinates(rank));
 }
 
-/// Whether part i of `boxes` is the i-th of equal pieces of a shard along one dimension.
-bool are_pieces(const std::vector<Box>& boxes, int64_t dim) {
-  const auto count = static_cast<int64_t>(boxes.size());
-  for (int64_t i = 0; i < count; ++i) {
-    const Box& box = boxes[static_cast<size_t>(i)];
+/// Returns the sizes of `boxes` along one dimension if they are pieces of a shard there, one after another; else
+/// nothing.
+std::optional<std::vector<int64_t>> pieces_of(const std::vector<Box>& boxes, int64_t dim) {
+  std::vector<int64_t> sizes;
+  int64_t at = 0;
+  for (const Box& box : boxes) {
     for (int64_t d = 0; d < static_cast<int64_t>(box.size()); ++d) {
-      const auto& [begin, end, size] = box[static_cast<size_t>(d)];
-      const int64_t piece = d == dim ? size / count : size;
-      const int64_t expected = d == dim ? i * piece : 0;
-      if (begin != expected || end != expected + piece || (d == dim && size % count != 0)) return false;
+      const Range& range = box[static_cast<size_t>(d)];
+      if (d == dim ? range.begin != at : !range.whole()) return std::nullopt;
     }
+    sizes.push_back(box[static_cast<size_t>(dim)].count());
+    at += sizes.back();
   }
-  return true;
+  if (at != boxes[0][static_cast<size_t>(dim)].size) return std::nullopt;
+  return sizes;
+}
+
+/// Sizes of the pieces of operands, which are scattered, and of results, which are gathered.
+struct Pieces {
+  PieceSizes scattered{}, gathered{};  // by rank
+};
+
+/// Returns the pieces that a collective moves; nothing if it moves others.
+std::optional<Pieces> pieces_of(const LocalGraph& local, NodeId id, Collective kind) {
+  const auto& attrs = local.graph.nodes[id].attrs.as<CollectiveAttrs>();
+  Pieces pieces;
+  const auto add = [](PieceSizes& to, const std::vector<Box>& boxes, int64_t dim) {
+    std::optional<std::vector<int64_t>> sizes = pieces_of(boxes, dim);
+    if (sizes) to.push_back(std::move(*sizes));
+    return sizes.has_value();
+  };
+  const Node& node = local.graph.nodes[id];
+  const bool is_even = !is_padded(local, node.inputs[0]) && !is_padded(local, node.outputs[0]);
+  for (int64_t rank = 0; rank < (is_even ? 1 : local.mesh.ranks()); ++rank) {
+    bool are_pieces = true;
+    if (kind == Collective::all_to_all) {
+      const Exchange exchange = exchange_of(local, id, rank);
+      are_pieces =
+          add(pieces.scattered, exchange.send, attrs.to_dim) && add(pieces.gathered, exchange.receive, attrs.dim);
+    } else {
+      const bool gathers = kind == Collective::all_gather;
+      are_pieces = add(gathers ? pieces.gathered : pieces.scattered, parts_of(local, id, rank).ranges, attrs.dim);
+    }
+    if (!are_pieces) return std::nullopt;
+  }
+  return pieces;
 }
 
 /// Returns the rank from which each rank receives its whole result in a permute; empty if some rank receives parts.
@@ -55,16 +90,12 @@ std::vector<int64_t> sources_of(const LocalGraph& local, NodeId id) {
 }
 
 bool can_write(const LocalGraph& local, NodeId id, Collective kind) {
-  const auto& attrs = local.graph.nodes[id].attrs.as<CollectiveAttrs>();
   switch (kind) {
     case Collective::all_reduce:
     case Collective::slice: return true;
     case Collective::all_gather:
-    case Collective::reduce_scatter: return are_pieces(parts_of(local, id, 0).ranges, attrs.dim);
-    case Collective::all_to_all: {
-      const Exchange exchange = exchange_of(local, id, 0);
-      return are_pieces(exchange.send, attrs.to_dim) && are_pieces(exchange.receive, attrs.dim);
-    }
+    case Collective::reduce_scatter:
+    case Collective::all_to_all: return pieces_of(local, id, kind).has_value();
     case Collective::permute: return !sources_of(local, id).empty();
     default: return false;
   }
@@ -83,39 +114,39 @@ Hlo reduced(HloBody& body, std::string_view op, const std::string& details, Redu
                   result);
 }
 
-Hlo sliced(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result) {
+/// Writes the part of `x` that each rank keeps. The operand is made longer if it ends before the longest part would.
+Hlo sliced(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& x, const Type& result) {
   std::vector<Box> boxes;
   for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) boxes.push_back(slice_of(local, id, rank));
   std::string starts, types;
+  Shape room = x.type.shape;
   for (size_t d = 0; d < result.shape.size(); ++d) {
     std::vector<int64_t> begins;
     for (const Box& box : boxes) begins.push_back(box[d].begin);
+    room[d] = std::max(room[d], std::ranges::max(begins) + result.shape[d]);
     starts += ", " + emit_by_rank(body, begins).name;
     types += ", tensor<i32>";
   }
+  const Hlo operand = emit_extended(body, x, room);
   return body.add(
       fmt::format("\"stablehlo.dynamic_slice\"({}{}) <{{slice_sizes = array<i64: {}>}}> : ({}{}) -> {}", operand.name,
                   starts, fmt::join(result.shape, ", "), hlo_type(operand.type), types, hlo_type(result)),
       result);
 }
 
+/// Returns `type` with `ways` times its size along a dimension.
+Type times(Type type, int64_t dim, int64_t ways) {
+  type.shape[static_cast<size_t>(dim)] *= ways;
+  return type;
+}
+
 }  // namespace
 
 std::optional<std::string> refusal_of_whole(const LocalGraph& local) {
-  const Mesh& mesh = local.mesh;
-  const auto count = static_cast<ValueId>(local.graph.values.size());
-  for (ValueId value = 0; value < count; ++value) {
-    const Type first = local.type(value, mesh.coordinates(0));
-    for (int64_t rank = 1; rank < mesh.ranks(); ++rank) {
-      const Type type = local.type(value, mesh.coordinates(rank));
-      if (type == first) continue;
-      return fmt::format("{} is {} on rank 0 and {} on rank {}", local.graph.values[value].name, print(first),
-                         print(type), rank);
-    }
-  }
   for (size_t id = 0; id < local.graph.nodes.size(); ++id) {
     const Node& node = local.graph.nodes[id];
-    if (!is_emitted_collective(node, mesh) || can_write(local, static_cast<NodeId>(id), *collective_of(node))) continue;
+    if (!is_emitted_collective(node, local.mesh) || can_write(local, static_cast<NodeId>(id), *collective_of(node)))
+      continue;
     return fmt::format("{} ({}) moves parts that no operation of StableHLO moves", node.name, node.op);
   }
   return std::nullopt;
@@ -125,7 +156,7 @@ void require_whole(const LocalGraph& local) {
   const std::optional<std::string> refusal = refusal_of_whole(local);
   if (!refusal) return;
   throw InvalidArgument(
-      "[collectives] ranks that cannot run one program, got a graph in which {}, expected equal shards, or "
+      "[collectives] ranks that cannot run one program, got a graph in which {}, expected another plan, or "
       "--collectives cut",
       *refusal);
 }
@@ -144,36 +175,52 @@ Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo
   if (kind == Collective::slice) return sliced(body, local, id, operand, result);
   const ReplicaGroups of_mesh = replica_groups(local.mesh, axes_of(node, local.mesh));
   const std::string& groups = of_mesh.text;
-  const auto typed = [&](std::string_view op, const std::string& details) {
-    return body.add(fmt::format("\"{}\"({}) <{{{}}}> : ({}) -> {}", op, operand.name, details, hlo_type(operand.type),
-                                hlo_type(result)),
-                    result);
+  const auto typed = [&](std::string_view op, const Hlo& given, const std::string& details, const Type& type) {
+    return body.add(
+        fmt::format("\"{}\"({}) <{{{}}}> : ({}) -> {}", op, given.name, details, hlo_type(given.type), hlo_type(type)),
+        type);
   };
+  const auto size_of_result = [&](int64_t dim) { return result.shape[static_cast<size_t>(dim)]; };
   switch (kind) {
-    case Collective::all_gather:
-      return typed("stablehlo.all_gather", fmt::format("all_gather_dim = {} : i64, {}", attrs.dim, groups));
-    case Collective::all_to_all:
-      return typed("stablehlo.all_to_all",
-                   fmt::format("concat_dimension = {} : i64, {}, split_count = {} : i64, split_dimension = {} : i64",
-                               attrs.dim, groups, of_mesh.ways, attrs.to_dim));
+    case Collective::all_gather: {
+      const Hlo gathered =
+          typed("stablehlo.all_gather", operand, fmt::format("all_gather_dim = {} : i64, {}", attrs.dim, groups),
+                times(operand.type, attrs.dim, of_mesh.ways));
+      return emit_joined(body, gathered, attrs.dim, pieces_of(local, id, kind)->gathered, size_of_result(attrs.dim));
+    }
+    case Collective::all_to_all: {
+      const Pieces pieces = *pieces_of(local, id, kind);
+      const Hlo spread = emit_spread(body, operand, attrs.to_dim, pieces.scattered, size_of_result(attrs.to_dim));
+      Type type = times(operand.type, attrs.dim, of_mesh.ways);
+      type.shape[static_cast<size_t>(attrs.to_dim)] = size_of_result(attrs.to_dim);
+      const Hlo moved =
+          typed("stablehlo.all_to_all", spread,
+                fmt::format("concat_dimension = {} : i64, {}, split_count = {} : i64, split_dimension = {} : i64",
+                            attrs.dim, groups, of_mesh.ways, attrs.to_dim),
+                type);
+      return emit_joined(body, moved, attrs.dim, pieces.gathered, size_of_result(attrs.dim));
+    }
     case Collective::permute: {
       const std::vector<int64_t> sources = sources_of(local, id);
       std::vector<std::array<int64_t, 2>> pairs;
       for (size_t rank = 0; rank < sources.size(); ++rank) pairs.push_back({sources[rank], static_cast<int64_t>(rank)});
-      return typed("stablehlo.collective_permute",
-                   fmt::format("source_target_pairs = dense<{}> : tensor<{}x2xi64>", pairs, pairs.size()));
+      return typed("stablehlo.collective_permute", operand,
+                   fmt::format("source_target_pairs = dense<{}> : tensor<{}x2xi64>", pairs, pairs.size()), result);
     }
     default: break;
   }
   PARTITA_CHECK(kind == Collective::all_reduce || kind == Collective::reduce_scatter, "{} in a program", node.op);
   const bool scatters = kind == Collective::reduce_scatter;
+  const Hlo spread = !scatters ? operand
+                               : emit_spread(body, operand, attrs.dim, pieces_of(local, id, kind)->scattered,
+                                             size_of_result(attrs.dim));
   if (attrs.wire) {
-    return scatters ? emit_rounded_reduce_scatter(body, of_mesh, *attrs.wire, operand, attrs.dim, result)
-                    : emit_rounded_all_reduce(body, of_mesh, *attrs.wire, {operand})[0];
+    return scatters ? emit_rounded_reduce_scatter(body, of_mesh, *attrs.wire, spread, attrs.dim, result)
+                    : emit_rounded_all_reduce(body, of_mesh, *attrs.wire, {spread})[0];
   }
   return reduced(body, scatters ? "stablehlo.reduce_scatter" : "stablehlo.all_reduce",
                  groups + (scatters ? fmt::format(", scatter_dimension = {} : i64", attrs.dim) : ""), attrs.reduce,
-                 operand, result);
+                 spread, result);
 }
 
 std::vector<Hlo> emit_all_reduces(HloBody& body, const LocalGraph& local, const std::vector<NodeId>& ids,

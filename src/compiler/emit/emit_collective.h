@@ -9,8 +9,8 @@
 
 namespace partita {
 
-/// Says why the ranks of a stage cannot run one program with all of its collectives: shards of different sizes, or a
-/// collective that no operation of StableHLO performs. None: they can.
+/// Says why the ranks of a stage cannot run one program with all of its collectives: one that no operation of StableHLO
+/// performs. None: they can.
 std::optional<std::string> refusal_of_whole(const LocalGraph& local);
 /// Checks that the ranks can run one program. Throws InvalidArgument with the reason of `refusal_of_whole` otherwise.
 void require_whole(const LocalGraph& local);
@@ -19,7 +19,7 @@ void require_whole(const LocalGraph& local);
 bool is_emitted_collective(const Node& node, const Mesh& mesh);
 
 /// Writes a collective for which `is_emitted_collective` holds, of a graph that `refusal_of_whole` accepts. `result` is
-/// the type of its result on every rank.
+/// the type of its result in the program of all ranks. Operands may have padding (compiler/emit/uneven_shards.h).
 Hlo emit_collective(HloBody& body, const LocalGraph& local, NodeId id, const Hlo& operand, const Type& result);
 
 /// Writes the all_reduces of a bucket (schedule/schedule.h): nodes of one reduction, over the same groups. Those whose

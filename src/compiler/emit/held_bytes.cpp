@@ -23,8 +23,8 @@ std::vector<HeldBytes> held_bytes(const Segmenter& segmenter, const std::vector<
   const Schedule& schedule = segmenter.schedule();
   const auto last_readers = segmenter.last_readers();
   const auto bytes_of = [&](int place) {
-    const Buffer& buffer = schedule.buffers[place];
-    return schedule.is_external(place) ? 0 : segmenter.local().type(buffer.value, coordinates).bytes() * buffer.copies;
+    const int64_t copies = schedule.is_external(place) ? 0 : schedule.buffers[place].copies;
+    return copies * segmenter.type_of(place, coordinates).bytes();
   };
   std::set<int> states, live;
   for (const int entry : schedule.entry) states.insert(segmenter.places()[static_cast<size_t>(entry)]);

@@ -8,6 +8,7 @@
 #include "compiler/emit/emit_node.h"
 #include "compiler/emit/gather_barriers.h"
 #include "compiler/emit/recompute_barriers.h"
+#include "compiler/emit/uneven_shards.h"
 #include "compiler/partition/collectives.h"
 #include "ir/ops/id_flags.h"
 
@@ -61,7 +62,7 @@ class Segmenter::Writer {
   }
 
  private:
-  Type type_of(int buffer) const { return local_.type(schedule_.buffers[buffer].value, coordinates_); }
+  Type type_of(int buffer) const { return whole_.type_of(buffer, coordinates_); }
 
   std::string parameter(size_t index) {
     const int place = segment_.inputs[index];
@@ -112,42 +113,32 @@ class Segmenter::Writer {
 
   void check_ids(NodeId node, const std::vector<Hlo>& inputs) {
     const IdOperand& ids = ops_.at(local_.graph.nodes[node].op).traits.ids;
-    flags_.push_back(emit_id_flag(body_, inputs[ids.operand], *id_limit_of(ids, whole_, local_, node, coordinates_)));
+    const int64_t limit = *id_limit_of(ids, whole_, local_, node, coordinates_);
+    const auto flag = [&](HloBody& body, const Hlo& given) { return emit_id_flag(body, given, limit); };
+    const Hlo& given = inputs[ids.operand];
+    flags_.push_back(whole_.mode_ == CollectiveMode::whole
+                         ? emit_without_padding(body_, {local_, rules_, node, ranks()}, given,
+                                                local_.graph.nodes[node].inputs[ids.operand], flag)
+                         : flag(body_, given));
   }
 
-  /// Computes a node. In whole mode, ranks whose shards have other attributes choose among branches.
   std::vector<Hlo> computed(const Instruction& instruction, const std::vector<Hlo>& inputs,
                             const std::vector<Type>& types) {
-    const NodeId id = instruction.node;
-    const OpDef& op = ops_.at(local_.graph.nodes[id].op);
-    const auto emit = [&](HloBody& body, const Attrs& attrs) {
-      if (instruction.choice.kernel == kCudnnKernel) return op.cudnn->emit({body, attrs, inputs, types});
-      return emit_node(body, ops_, op, attrs, inputs, types);
+    const OpDef& op = ops_.at(local_.graph.nodes[instruction.node].op);
+    const auto emit = [&](HloBody& body, const Attrs& attrs, const std::vector<Hlo>& given,
+                          const std::vector<Type>& made) {
+      if (instruction.choice.kernel == kCudnnKernel) return op.cudnn->emit({body, attrs, given, made});
+      return emit_node(body, ops_, op, attrs, given, made);
     };
-    std::vector<Attrs> distinct;
-    std::vector<std::string> texts;
-    std::vector<int64_t> branch_of;  // by rank
-    for (const std::vector<int64_t>& one : ranks()) {
-      Attrs attrs = local_.attrs(id, one, rules_);
-      std::string text = attrs.print();
-      const auto known = std::ranges::find(texts, text);
-      branch_of.push_back(known - texts.begin());
-      if (known != texts.end()) continue;
-      distinct.push_back(std::move(attrs));
-      texts.push_back(std::move(text));
+    if (whole_.mode_ == CollectiveMode::whole) {
+      return emit_on_shards(body_, {local_, rules_, instruction.node, ranks()}, inputs, emit);
     }
-    if (distinct.size() == 1) return emit(body_, distinct[0]);
-    std::vector<HloBody::Branch> branches;
-    for (const Attrs& attrs : distinct) {
-      branches.emplace_back([&](HloBody& body) { return emit(body, attrs); });
-    }
-    return body_.add_case(emit_by_rank(body_, branch_of), branches);
+    return emit(body_, local_.attrs(instruction.node, coordinates_, rules_), inputs, types);
   }
 
-  /// Returns the coordinates of the ranks that run the module, in this micro-batch.
+  /// Returns the coordinates of the ranks that run the module in whole mode, in this micro-batch.
   std::vector<std::vector<int64_t>> ranks() const {
     const Mesh& mesh = local_.mesh;
-    if (whole_.mode_ == CollectiveMode::cut) return {coordinates_};
     const int64_t micro_batch = mesh.micro_axis() < 0 ? 0 : coordinates_[static_cast<size_t>(mesh.micro_axis())];
     std::vector<std::vector<int64_t>> all;
     for (int64_t rank = 0; rank < mesh.ranks(); ++rank) all.push_back(mesh.coordinates(rank, micro_batch));
@@ -246,6 +237,11 @@ Segmenter::Segmenter(const Schedule& schedule, const LocalGraph& local, const Op
   for (const int entry : schedule.entry) is_state_[places_[entry]] = true;
   id_checks_ = id_checks_of(*this, schedule, local, ops);
   if (guarding == Guarding::where_possible) guard_ = update_guard_of(*this);
+}
+
+Type Segmenter::type_of(int buffer, const std::vector<int64_t>& coordinates) const {
+  const ValueId value = schedule_.buffers[buffer].value;
+  return mode_ == CollectiveMode::whole ? local_.largest(value) : local_.type(value, coordinates);
 }
 
 /// Places that an instruction reads. A sum over micro-batches and a stack of them read their result; a message of a

@@ -78,6 +78,9 @@ class Segmenter {
   const std::vector<IdCheck>& id_checks() const { return id_checks_; }
   /// The guard of the update; none: the host looks at the step before it.
   const std::optional<UpdateGuard>& guard() const { return guard_; }
+  /// Returns the type of a buffer in programs: that of its shard on the rank at `coordinates`, in whole mode that of
+  /// the largest shard (compiler/emit/uneven_shards.h).
+  Type type_of(int buffer, const std::vector<int64_t>& coordinates) const;
   /// Returns the places that an instruction writes.
   std::vector<int> writes_of(const Instruction& instruction) const;
   /// Returns the segments in order: the longest ranges of instructions that are parts of programs. No segment goes on

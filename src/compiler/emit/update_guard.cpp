@@ -10,12 +10,6 @@
 namespace partita {
 namespace {
 
-const Attrs kNone;
-const std::vector<Hlo> kNoInputs;
-const std::vector<Type> kNoOutputs;
-
-EmitCall call_in(HloBody& body) { return {body, kNone, kNoInputs, kNoOutputs}; }
-
 Hlo both(HloBody& body, const Hlo& a, const Hlo& b) { return body.add_same("stablehlo.and", {a, b}); }
 
 }  // namespace

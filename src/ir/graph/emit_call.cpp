@@ -22,6 +22,10 @@ std::string literal(double value, DType dtype) {
   }
 }
 
+const Attrs kNoAttrs;
+const std::vector<Hlo> kNoInputs;
+const std::vector<Type> kNoOutputs;
+
 std::string list(const std::vector<int64_t>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
 
 }  // namespace
@@ -83,5 +87,7 @@ Hlo EmitCall::reduce(const Hlo& x, std::string_view op, const Hlo& start, const 
                               x.name, start.name, op, list(dims), hlo_types({x, start}), hlo_type(result)),
                   result);
 }
+
+EmitCall call_in(HloBody& body) { return {body, kNoAttrs, kNoInputs, kNoOutputs}; }
 
 }  // namespace partita

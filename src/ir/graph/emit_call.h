@@ -33,4 +33,7 @@ struct EmitCall {
   Hlo reduce(const Hlo& x, std::string_view op, const Hlo& start, const std::vector<int64_t>& dims) const;
 };
 
+/// Returns a call of no node, whose functions write operations into `body`, which outlives it.
+EmitCall call_in(HloBody& body);
+
 }  // namespace partita

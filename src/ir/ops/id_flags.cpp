@@ -7,10 +7,7 @@
 namespace partita {
 
 Hlo emit_id_flag(HloBody& body, const Hlo& ids, int64_t limit) {
-  const Attrs none;
-  const std::vector<Hlo> inputs;
-  const std::vector<Type> outputs;
-  const EmitCall call{body, none, inputs, outputs};
+  const EmitCall call = call_in(body);
   const int64_t count = ids.type.elements();
   if (count == 0) return call.splat_integer(0, {DType::i64, {2}});
   const Hlo flat = call.reshape(ids, {count});

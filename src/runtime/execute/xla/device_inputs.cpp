@@ -6,6 +6,7 @@
 #include "compiler/emit/held_bytes.h"
 #include "ir/sharding/box_runs.h"
 #include "runtime/execute/shard_copy.h"
+#include "runtime/execute/xla/padded_arrays.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
@@ -50,7 +51,7 @@ pjrt::Buffer DeviceInputs::upload(int buffer, ConstTensor given, const Box& box)
   const std::string& name = parts_.local.graph.values[parts_.schedule.buffers[buffer].value].name;
   return with_place([&](const Error&) { return fmt::format("{}, which goes to the device{}", name, parts_.owner); },
                     [&] {
-                      return parts_.accelerator.client().upload(parts_.accelerator.device(), {type, part});
+                      return upload_padded(parts_.accelerator, {type, part}, parts_.type_on_device(buffer));
                     });
 }
 
@@ -109,7 +110,7 @@ bool DeviceInputs::use_next() {
 
 int64_t DeviceInputs::bytes() const {
   int64_t bytes = 0;
-  for (const int place : kept_) bytes += parts_.buffers.type_of(place).bytes();
+  for (const int place : kept_) bytes += parts_.type_on_device(place).bytes();
   return bytes;
 }
 

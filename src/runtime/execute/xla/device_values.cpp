@@ -4,6 +4,7 @@
 #include <new>
 #include <tuple>
 
+#include "runtime/execute/xla/padded_arrays.h"
 #include "runtime/execute/xla/with_place.h"
 
 namespace partita {
@@ -68,21 +69,33 @@ void DeviceValues::require_present(int place) const {
                        name_of(place), lost_by_);
 }
 
-const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
+/// Copies the value of a place to the device, from an address in the host's memory.
+void DeviceValues::upload(int place, const char* from, Value& to) const {
+  with_place([&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.owner); },
+             [&] {
+               to.device = std::make_shared<const pjrt::Buffer>(upload_padded(
+                   parts_.accelerator, {parts_.buffers.type_of(place), from}, parts_.type_on_device(place)));
+             });
+}
+
+/// Returns a state that the holder has. If its programs pad it otherwise, this has a copy, made anew each time.
+const pjrt::Buffer& DeviceValues::held_on_device(int place) {
   const Held& held = held_[static_cast<size_t>(place)];
-  if (held.holder != nullptr) return held.holder->on_device(held.holder->place_of(held.buffer), 0);
+  const int there = held.holder->place_of(held.buffer);
+  if (held.holder->parts_.type_on_device(there) == parts_.type_on_device(place)) {
+    return held.holder->on_device(there, 0);
+  }
+  Value& copy = value(place, 0);
+  upload(place, held.holder->on_host(held.buffer, 0), copy);
+  return *copy.device;
+}
+
+const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
+  if (held_[static_cast<size_t>(place)].holder != nullptr) return held_on_device(place);
   const std::lock_guard lock(mutex_);
   require_present(place);
   Value& found = value(place, micro_batch);
-  if (!found.device) {
-    const ConstTensor tensor{parts_.buffers.type_of(place), parts_.buffers.copy_of(place, micro_batch)};
-    with_place(
-        [&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.owner); },
-        [&] {
-          found.device = std::make_shared<const pjrt::Buffer>(
-              parts_.accelerator.client().upload(parts_.accelerator.device(), tensor));
-        });
-  }
+  if (!found.device) upload(place, parts_.buffers.copy_of(place, micro_batch), found);
   return *found.device;
 }
 
@@ -137,7 +150,9 @@ void DeviceValues::read_by(int place, const std::string& whither, const std::fun
 }
 
 void DeviceValues::download(const pjrt::Buffer& from, int place, char* to) {
-  read_by(place, "comes from the device", [&] { from.download(Tensor{parts_.buffers.type_of(place), to}); });
+  read_by(place, "comes from the device", [&] {
+    download_padded(from, parts_.type_on_device(place), {parts_.buffers.type_of(place), to});
+  });
 }
 
 Array DeviceValues::downloaded(const pjrt::Buffer& from, int place) {

@@ -30,6 +30,9 @@ class DeviceValues {
     const StageBuffers& buffers;
     const Accelerator& accelerator;
     std::string owner;  // end of messages: " on rank 2"
+
+    /// Returns the type of a place on the device. It may be longer than that on the host (`Segmenter::type_of`).
+    Type type_on_device(int place) const { return segmenter.type_of(place, buffers.coordinates()); }
   };
 
   /// All that `parts` refers to outlives this object. `holder`, if given, has the external states of the schedule.
@@ -103,6 +106,8 @@ class DeviceValues {
   };
   Value& value(int place, int64_t micro_batch);
   static void release(Value& value);
+  void upload(int place, const char* from, Value& to) const;
+  const pjrt::Buffer& held_on_device(int place);
   const pjrt::Buffer* only_on_device(int buffer, int64_t micro_batch);
   const std::string& name_of(int place) const;
   void require_present(int place) const;

@@ -1,0 +1,207 @@
+#include "compiler/emit/uneven_shards.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "compiler/emit/emit_collective.h"
+#include "compiler/emit/padded_values.h"
+#include "ir/graph/emit_call.h"
+
+namespace partita {
+namespace {
+
+/// The dimension of an operand in which it has padding to replace.
+struct Masked {
+  size_t operand = 0, dim = 0;
+  Reduce reduce = Reduce::none;  // how the node combines the elements along it
+};
+
+/// Returns the dimension of a tensor that a factor alone has, without a window; none if there is no such dimension.
+/// `is_plain` becomes false if the factor is elsewhere in the tensor.
+std::optional<size_t> dim_of(const TensorMap& tensor, int factor, bool& is_plain) {
+  std::optional<size_t> found;
+  for (size_t d = 0; d < tensor.size(); ++d) {
+    if (std::ranges::find(tensor[d].factors, factor) == tensor[d].factors.end()) continue;
+    if (found || tensor[d].factors.size() != 1 || tensor[d].window) is_plain = false;
+    found = d;
+  }
+  return found;
+}
+
+/// Whether zeros in operands `held` make the products that contain them zero: the op is linear in each of them.
+bool is_linear_in(const ShardingRule& rule, const std::vector<size_t>& held) {
+  return std::ranges::all_of(held, [&](size_t operand) {
+    return std::ranges::any_of(rule.linear, [&](const Linear& group) {
+      return group.kinds.sum && std::ranges::find(group.operands, static_cast<int>(operand)) != group.operands.end();
+    });
+  });
+}
+
+/// How the padding of a node's operands stays out of its results' own elements.
+class PaddingOfNode {
+ public:
+  explicit PaddingOfNode(const ShardedNode& node)
+      : local_(node.local),
+        node_(node.local.graph.nodes[node.id]),
+        rule_(node.rules[node.id]),
+        cut_(local_.cuts[node.id]) {
+    for (size_t f = 0; f < cut_.size(); ++f) add_factor(static_cast<int>(f));
+    is_plain_ = is_plain_ && has_padding_in_factors_alone();
+  }
+
+  /// Whether the node may be written on padded operands, with `masked` replaced.
+  bool is_plain() const { return is_plain_; }
+  const std::vector<Masked>& masked() const { return masked_; }
+
+ private:
+  void add_factor(int factor) {
+    const Factor& own = rule_.factors[factor];
+    if (own.size % local_.mesh.ways(cut_[factor]) == 0) return;
+    uneven_.push_back(factor);
+    const auto in_results = std::ranges::count_if(
+        rule_.outputs, [&](const TensorMap& output) { return dim_of(output, factor, is_plain_).has_value(); });
+    std::vector<size_t> held;
+    std::vector<Masked> masked;
+    for (size_t i = 0; i < rule_.inputs.size(); ++i) {
+      const std::optional<size_t> dim = dim_of(rule_.inputs[i], factor, is_plain_);
+      if (!dim) continue;
+      held.push_back(i);
+      masked.push_back({i, *dim, own.reduce});
+    }
+    if (in_results == static_cast<int64_t>(rule_.outputs.size())) return;
+    const bool can_mask =
+        own.reduce == Reduce::sum ? is_linear_in(rule_, held) : held.size() == 1 && is_extreme_of(held[0], own.reduce);
+    is_plain_ = is_plain_ && can_mask && in_results == 0;
+    masked_.insert(masked_.end(), masked.begin(), masked.end());
+  }
+
+  /// Whether the result is the largest, or smallest, element of an operand of floats: these have infinities.
+  bool is_extreme_of(size_t operand, Reduce reduce) const {
+    return is_float(local_.graph.type(node_.inputs[operand]).dtype) &&
+           std::ranges::any_of(rule_.linear, [&](const Linear& group) {
+             return group.kinds.has(reduce) && group.operands == std::vector{static_cast<int>(operand)};
+           });
+  }
+
+  bool has_padding_in_factors_alone() const {
+    const auto explained = [&](ValueId value, const TensorMap& tensor) {
+      const Type& whole = local_.graph.type(value);
+      for (size_t d = 0; d < whole.shape.size(); ++d) {
+        const auto& dims = local_.shardings[value].dims;
+        const bool has_halo = !local_.shardings[value].halos.empty() && local_.shardings[value].halos[d];
+        if (!has_halo && whole.shape[d] % local_.mesh.ways(dims[d]) == 0) continue;
+        const auto& factors = tensor[d].factors;
+        if (has_halo || factors.size() != 1 || std::ranges::find(uneven_, factors[0]) == uneven_.end()) return false;
+      }
+      return true;
+    };
+    for (size_t i = 0; i < node_.inputs.size(); ++i) {
+      if (!explained(node_.inputs[i], rule_.inputs[i])) return false;
+    }
+    for (size_t k = 0; k < node_.outputs.size(); ++k) {
+      if (!explained(node_.outputs[k], rule_.outputs[k])) return false;
+    }
+    return true;
+  }
+
+  const LocalGraph& local_;
+  const Node& node_;
+  const ShardingRule& rule_;
+  const Cut& cut_;
+  std::vector<int> uneven_;  // cut factors whose parts differ
+  std::vector<Masked> masked_;
+  bool is_plain_ = true;
+};
+
+/// Returns `x` with the identity of a reduction in place of its padding along a dimension. `counts`: own elements
+/// there, by rank.
+Hlo emit_masked(HloBody& body, const Hlo& x, size_t dim, const std::vector<int64_t>& counts, Reduce reduce) {
+  const EmitCall call = call_in(body);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double identity = reduce == Reduce::sum ? 0 : reduce == Reduce::max ? -kInfinity : kInfinity;
+  const Type places{DType::i32, x.type.shape};
+  const Hlo place = body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(places)), places);
+  const Hlo is_own = call.compare("LT", place, call.broadcast(emit_by_rank(body, counts), x.type.shape));
+  Hlo masked = call.select(is_own, x, call.splat(identity, x.type));
+  masked.half = x.half;
+  return masked;
+}
+
+std::string print_types(const std::vector<Type>& types) {
+  std::string text;
+  for (const Type& type : types) text += " " + print(type);
+  return text;
+}
+
+std::vector<Type> types_of(const LocalGraph& local, const std::vector<ValueId>& values,
+                           const std::vector<int64_t>& coordinates) {
+  std::vector<Type> types;
+  for (const ValueId value : values) types.push_back(local.type(value, coordinates));
+  return types;
+}
+
+std::vector<Hlo> without_padding(HloBody& body, const std::vector<Hlo>& values, const std::vector<Type>& types) {
+  std::vector<Hlo> cut;
+  for (size_t i = 0; i < values.size(); ++i) cut.push_back(emit_cut(body, values[i], types[i].shape));
+  return cut;
+}
+
+}  // namespace
+
+bool is_padded(const LocalGraph& local, ValueId value) {
+  const Sharding& sharding = local.shardings[value];
+  const Type& whole = local.graph.type(value);
+  for (size_t d = 0; d < whole.shape.size(); ++d) {
+    if (!sharding.halos.empty() && sharding.halos[d]) return true;
+    if (whole.shape[d] % local.mesh.ways(sharding.dims[d]) != 0) return true;
+  }
+  return false;
+}
+
+std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, const std::vector<Hlo>& inputs,
+                                const EmitShard& emit) {
+  const LocalGraph& local = node.local;
+  const Node& own = local.graph.nodes[node.id];
+  std::vector<Type> largest;
+  for (const ValueId output : own.outputs) largest.push_back(local.largest(output));
+  RankBranches by_attrs, by_types;
+  const auto pads = [&](ValueId value) { return is_padded(local, value); };
+  const bool has_padding = std::ranges::any_of(own.inputs, pads) || std::ranges::any_of(own.outputs, pads);
+  for (const std::vector<int64_t>& rank : node.ranks) {
+    const Attrs attrs = local.attrs(node.id, rank, node.rules);
+    by_attrs.add(attrs.print(), [&, attrs](HloBody& inner) { return emit(inner, attrs, inputs, largest); });
+    if (!has_padding) continue;
+    const std::vector<Type> given = types_of(local, own.inputs, rank), made = types_of(local, own.outputs, rank);
+    by_types.add(attrs.print() + print_types(given) + print_types(made), [&, attrs, given, made](HloBody& inner) {
+      std::vector<Hlo> results = emit(inner, attrs, without_padding(inner, inputs, given), made);
+      for (size_t k = 0; k < results.size(); ++k) results[k] = emit_extended(inner, results[k], largest[k].shape);
+      return results;
+    });
+  }
+  if (!has_padding) return by_attrs.choose(body);
+  const PaddingOfNode padding(node);
+  if (by_attrs.count() > 1 || !padding.is_plain()) return by_types.choose(body);
+  std::vector<Hlo> masked = inputs;
+  for (const Masked& one : padding.masked()) {
+    std::vector<int64_t> counts;
+    for (const std::vector<int64_t>& rank : node.ranks) {
+      counts.push_back(local.type(own.inputs[one.operand], rank).shape[one.dim]);
+    }
+    masked[one.operand] = emit_masked(body, masked[one.operand], one.dim, counts, one.reduce);
+  }
+  return emit(body, local.attrs(node.id, node.ranks[0], node.rules), masked, largest);
+}
+
+Hlo emit_without_padding(HloBody& body, const ShardedNode& node, const Hlo& x, ValueId value,
+                         const std::function<Hlo(HloBody&, const Hlo&)>& emit) {
+  RankBranches branches;
+  for (const std::vector<int64_t>& rank : node.ranks) {
+    const Type type = node.local.type(value, rank);
+    branches.add(print(type),
+                 [&, type](HloBody& inner) { return std::vector{emit(inner, emit_cut(inner, x, type.shape))}; });
+  }
+  return branches.choose(body)[0];
+}
+
+}  // namespace partita
