@@ -90,12 +90,10 @@ class Segmenter::Writer {
       return;
     }
     if (std::ranges::find(segment_.checks, index) != segment_.checks.end()) {
-      check_ids(instruction.node, inputs);
+      check_ids(instruction, inputs);
     }
     inputs = barriers_.guarded(index, inputs, values_, body_);
-    std::vector<Type> types;
-    for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
-    const std::vector<Hlo> results = computed(instruction, inputs, types);
+    const std::vector<Hlo> results = computed(instruction, inputs);
     barriers_.declare(index, results);
     gathers_.computed(results[0]);
     for (size_t k = 0; k < results.size(); ++k) values_[places_[instruction.outputs[k]]] = results[k];
@@ -111,29 +109,44 @@ class Segmenter::Writer {
     return emit_is_good(body_, guard, local_.mesh, good, value_of(guard.loss), value_of(guard.finite));
   }
 
-  void check_ids(NodeId node, const std::vector<Hlo>& inputs) {
-    const IdOperand& ids = ops_.at(local_.graph.nodes[node].op).traits.ids;
-    const int64_t limit = *id_limit_of(ids, whole_, local_, node, coordinates_);
+  void check_ids(const Instruction& instruction, const std::vector<Hlo>& inputs) {
+    const IdOperand& ids = ops_.at(local_.graph.nodes[instruction.node].op).traits.ids;
+    const int64_t limit = *id_limit_of(ids, whole_, local_, instruction.node, coordinates_);
     const auto flag = [&](HloBody& body, const Hlo& given) { return emit_id_flag(body, given, limit); };
     const Hlo& given = inputs[ids.operand];
     flags_.push_back(whole_.mode_ == CollectiveMode::whole
-                         ? emit_without_padding(body_, {local_, rules_, node, ranks()}, given,
-                                                local_.graph.nodes[node].inputs[ids.operand], flag)
+                         ? emit_without_padding(body_, sharded(instruction), given, ids.operand, flag)
                          : flag(body_, given));
   }
 
-  std::vector<Hlo> computed(const Instruction& instruction, const std::vector<Hlo>& inputs,
-                            const std::vector<Type>& types) {
+  std::vector<Hlo> computed(const Instruction& instruction, const std::vector<Hlo>& inputs) {
     const OpDef& op = ops_.at(local_.graph.nodes[instruction.node].op);
     const auto emit = [&](HloBody& body, const Attrs& attrs, const std::vector<Hlo>& given,
                           const std::vector<Type>& made) {
       if (instruction.choice.kernel == kCudnnKernel) return op.cudnn->emit({body, attrs, given, made});
       return emit_node(body, ops_, op, attrs, given, made);
     };
-    if (whole_.mode_ == CollectiveMode::whole) {
-      return emit_on_shards(body_, {local_, rules_, instruction.node, ranks()}, inputs, emit);
+    if (whole_.mode_ == CollectiveMode::cut) {
+      std::vector<Type> types;
+      for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
+      return emit(body_, local_.attrs(instruction.node, coordinates_, rules_), inputs, types);
     }
-    return emit(body_, local_.attrs(instruction.node, coordinates_, rules_), inputs, types);
+    std::vector<Hlo> used = inputs;
+    std::vector<Hlo> results = emit_on_shards(body_, sharded(instruction), used, emit);
+    for (size_t i = 0; i < used.size(); ++i) {
+      Hlo& value = values_.at(places_[instruction.inputs[i]]);
+      if (value.name == inputs[i].name) value = used[i];
+    }
+    return results;
+  }
+
+  ShardedNode sharded(const Instruction& instruction) const {
+    const auto values_of = [&](const std::vector<int>& buffers) {
+      std::vector<ValueId> values;
+      for (const int buffer : buffers) values.push_back(schedule_.buffers[buffer].value);
+      return values;
+    };
+    return {local_, rules_, instruction.node, values_of(instruction.inputs), values_of(instruction.outputs), ranks()};
   }
 
   /// Returns the coordinates of the ranks that run the module in whole mode, in this micro-batch.

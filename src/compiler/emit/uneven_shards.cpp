@@ -42,10 +42,7 @@ bool is_linear_in(const ShardingRule& rule, const std::vector<size_t>& held) {
 class PaddingOfNode {
  public:
   explicit PaddingOfNode(const ShardedNode& node)
-      : local_(node.local),
-        node_(node.local.graph.nodes[node.id]),
-        rule_(node.rules[node.id]),
-        cut_(local_.cuts[node.id]) {
+      : local_(node.local), node_(node), rule_(node.rules[node.id]), cut_(local_.cuts[node.id]) {
     for (size_t f = 0; f < cut_.size(); ++f) add_factor(static_cast<int>(f));
     is_plain_ = is_plain_ && has_padding_in_factors_alone();
   }
@@ -106,7 +103,7 @@ class PaddingOfNode {
   }
 
   const LocalGraph& local_;
-  const Node& node_;
+  const ShardedNode& node_;
   const ShardingRule& rule_;
   const Cut& cut_;
   std::vector<int> uneven_;  // cut factors whose parts differ
@@ -159,20 +156,19 @@ bool is_padded(const LocalGraph& local, ValueId value) {
   return false;
 }
 
-std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, const std::vector<Hlo>& inputs,
+std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, std::vector<Hlo>& inputs,
                                 const EmitShard& emit) {
   const LocalGraph& local = node.local;
-  const Node& own = local.graph.nodes[node.id];
   std::vector<Type> largest;
-  for (const ValueId output : own.outputs) largest.push_back(local.largest(output));
+  for (const ValueId output : node.outputs) largest.push_back(local.largest(output));
   RankBranches by_attrs, by_types;
   const auto pads = [&](ValueId value) { return is_padded(local, value); };
-  const bool has_padding = std::ranges::any_of(own.inputs, pads) || std::ranges::any_of(own.outputs, pads);
+  const bool has_padding = std::ranges::any_of(node.inputs, pads) || std::ranges::any_of(node.outputs, pads);
   for (const std::vector<int64_t>& rank : node.ranks) {
     const Attrs attrs = local.attrs(node.id, rank, node.rules);
     by_attrs.add(attrs.print(), [&, attrs](HloBody& inner) { return emit(inner, attrs, inputs, largest); });
     if (!has_padding) continue;
-    const std::vector<Type> given = types_of(local, own.inputs, rank), made = types_of(local, own.outputs, rank);
+    const std::vector<Type> given = types_of(local, node.inputs, rank), made = types_of(local, node.outputs, rank);
     by_types.add(attrs.print() + print_types(given) + print_types(made), [&, attrs, given, made](HloBody& inner) {
       std::vector<Hlo> results = emit(inner, attrs, without_padding(inner, inputs, given), made);
       for (size_t k = 0; k < results.size(); ++k) results[k] = emit_extended(inner, results[k], largest[k].shape);
@@ -186,18 +182,19 @@ std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, const st
   for (const Masked& one : padding.masked()) {
     std::vector<int64_t> counts;
     for (const std::vector<int64_t>& rank : node.ranks) {
-      counts.push_back(local.type(own.inputs[one.operand], rank).shape[one.dim]);
+      counts.push_back(local.type(node.inputs[one.operand], rank).shape[one.dim]);
     }
     masked[one.operand] = emit_masked(body, masked[one.operand], one.dim, counts, one.reduce);
+    if (one.reduce == Reduce::sum) inputs[one.operand] = masked[one.operand];
   }
   return emit(body, local.attrs(node.id, node.ranks[0], node.rules), masked, largest);
 }
 
-Hlo emit_without_padding(HloBody& body, const ShardedNode& node, const Hlo& x, ValueId value,
+Hlo emit_without_padding(HloBody& body, const ShardedNode& node, const Hlo& x, size_t operand,
                          const std::function<Hlo(HloBody&, const Hlo&)>& emit) {
   RankBranches branches;
   for (const std::vector<int64_t>& rank : node.ranks) {
-    const Type type = node.local.type(value, rank);
+    const Type type = node.local.type(node.inputs[operand], rank);
     branches.add(print(type),
                  [&, type](HloBody& inner) { return std::vector{emit(inner, emit_cut(inner, x, type.shape))}; });
   }

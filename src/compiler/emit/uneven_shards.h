@@ -14,11 +14,13 @@ namespace partita {
 /// Whether shards of a value differ in size, so that some ranks have padding.
 bool is_padded(const LocalGraph& local, ValueId value);
 
-/// A node of a local graph, for the ranks at `ranks` that run one program.
+/// An instruction of a program that the ranks at `ranks` run. Its operands and results are those of its node, or what
+/// casts made them of, or make of them.
 struct ShardedNode {
   const LocalGraph& local;
   const Rules& rules;
   NodeId id = -1;
+  std::vector<ValueId> inputs{}, outputs{};
   std::vector<std::vector<int64_t>> ranks{};  // coordinates, by replica
 };
 
@@ -29,12 +31,12 @@ using EmitShard = std::function<std::vector<Hlo>(HloBody& body, const Attrs& att
 /// Writes a node, whose operands may have padding, such that the own elements of its results depend on no padding.
 /// Results have the types `LocalGraph::largest`. Ranks whose shards have other attributes choose among branches. So do
 /// ranks whose shards differ in size, unless padding moves from operands to results alone, or zeros in its place change
-/// no sum.
-std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, const std::vector<Hlo>& inputs,
+/// no sum. Afterwards `inputs` has those zeros, so that later nodes can use the same values.
+std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, std::vector<Hlo>& inputs,
                                 const EmitShard& emit);
 
-/// Calls `emit` with an operand of a node that has no padding, in a branch for each of its types on ranks.
-Hlo emit_without_padding(HloBody& body, const ShardedNode& node, const Hlo& x, ValueId value,
+/// Calls `emit` with operand `operand` of a node, `x`, without padding, in a branch for each of its types on ranks.
+Hlo emit_without_padding(HloBody& body, const ShardedNode& node, const Hlo& x, size_t operand,
                          const std::function<Hlo(HloBody&, const Hlo&)>& emit);
 
 }  // namespace partita

@@ -24,7 +24,7 @@ const char* dense_part(ConstTensor given, const Box& box) {
 
 }  // namespace
 
-DeviceInputs::DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& values)
+DeviceInputs::DeviceInputs(const DeviceParts& parts, DeviceValues& values)
     : parts_(parts),
       values_(values),
       kept_(kept_inputs(parts.segmenter)),

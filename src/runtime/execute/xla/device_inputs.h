@@ -15,7 +15,7 @@ namespace partita {
 class DeviceInputs {
  public:
   /// All that `parts` refers to and `values`, which has the inputs of the step, outlive this object.
-  DeviceInputs(const DeviceValues::Parts& parts, DeviceValues& values);
+  DeviceInputs(const DeviceParts& parts, DeviceValues& values);
 
   /// Copies the elements of `given` inside `box`, this rank's part of an input, to the device. It stays there until it
   /// is set again. Returns false, and copies nothing, unless programs alone read it. Throws
@@ -53,7 +53,7 @@ class DeviceInputs {
   bool is_kept(int buffer) const { return kept_.contains(values_.place_of(buffer)); }
   bool host_reads(int buffer) const { return host_reads_[static_cast<size_t>(values_.place_of(buffer))]; }
 
-  const DeviceValues::Parts parts_;
+  const DeviceParts parts_;
   DeviceValues& values_;
   const std::set<int> kept_;      // places
   std::vector<bool> host_reads_;  // by place

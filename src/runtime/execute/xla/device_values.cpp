@@ -24,7 +24,7 @@ std::pair<ExitCode, std::string> code_and_message(const std::exception_ptr& erro
 
 }  // namespace
 
-DeviceValues::DeviceValues(const Parts& parts, DeviceValues* holder)
+DeviceValues::DeviceValues(const DeviceParts& parts, DeviceValues* holder)
     : parts_(parts),
       places_(parts.segmenter.places()),
       values_(places_.size()),

@@ -18,25 +18,26 @@
 
 namespace partita {
 
+/// The values of a stage, and the device on which they are.
+struct DeviceParts {
+  const LocalGraph& local;
+  const Schedule& schedule;
+  const Segmenter& segmenter;
+  const StageBuffers& buffers;
+  const Accelerator& accelerator;
+  std::string owner;  // end of messages: " on rank 2"
+
+  /// Returns the type of a place on the device. It may be longer than that on the host (`Segmenter::type_of`).
+  Type type_on_device(int place) const { return segmenter.type_of(place, buffers.coordinates()); }
+};
+
 /// The places of a schedule (compiler/emit/segments.h), each with a copy on the device and one at its address in
 /// StageBuffers, made from one another when they are needed. At the beginning all are on the host. The thread that runs
 /// the schedule calls all functions, but others may call `on_host` between steps.
 class DeviceValues {
  public:
-  struct Parts {
-    const LocalGraph& local;
-    const Schedule& schedule;
-    const Segmenter& segmenter;
-    const StageBuffers& buffers;
-    const Accelerator& accelerator;
-    std::string owner;  // end of messages: " on rank 2"
-
-    /// Returns the type of a place on the device. It may be longer than that on the host (`Segmenter::type_of`).
-    Type type_on_device(int place) const { return segmenter.type_of(place, buffers.coordinates()); }
-  };
-
   /// All that `parts` refers to outlives this object. `holder`, if given, has the external states of the schedule.
-  DeviceValues(const Parts& parts, DeviceValues* holder);
+  DeviceValues(const DeviceParts& parts, DeviceValues* holder);
 
   int place_of(int buffer) const { return places_[static_cast<size_t>(buffer)]; }
   /// Returns the value of a place in a micro-batch, on the device. Throws RuntimeFailure(out_of_memory) if the device
@@ -114,7 +115,7 @@ class DeviceValues {
   void read_by(int place, const std::string& whither, const std::function<void()>& read);
   void download(const pjrt::Buffer& from, int place, char* to);
 
-  const Parts parts_;
+  const DeviceParts parts_;
   const std::vector<int>& places_;
   std::vector<std::vector<Value>> values_;      // by place, and there by copy
   std::vector<Held> held_;                      // by place: of external states
