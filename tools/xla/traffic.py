@@ -20,10 +20,11 @@ is free.
 of a conditional the one with the largest bound. GB, TFLOP and ms are those of kernels executed. XLA writes down the trip
 count of a loop if it is constant. Other loops count as one pass, and a line after the table says how many there are.
 
-A collective takes the time of a ring at --link, plus --launch. An all-reduce of n ranks sends 2 (n - 1) / n of its bytes,
-a permutation all of them, others (n - 1) / n. If the module does not say n, it counts as large. Collectives run one after
-the other, next to the kernels that the schedule has between start and end. Their ms in the table are those for which
-kernels then wait, so the sum is a bound of the step. A called computation begins with a link that is free.
+A collective takes the time of a ring at --link, plus --launch and --message. An all-reduce of n ranks sends 2 (n - 1) /
+n of its bytes, a permutation all of them, others (n - 1) / n. If the module does not say n, it counts as large.
+Collectives run one after the other, next to the kernels that the schedule has between start and end. Their ms in the
+table are those for which kernels then wait, so the sum is a bound of the step. A called computation begins with a link
+that is free.
 
 --collectives prints a line for each collective, or for all alike if there are more than 24. It shows the bytes of the
 whole tensor, the ms at --link, the number and ms of the kernels between start and end, and the ms that kernels wait. All
@@ -327,7 +328,7 @@ class Collective(Kernel):
         self.bytes, self.work, self.tensor = read + written, collections.Counter(), max(read, written)
         whole = self.opcode in ("collective-permute", "collective-broadcast", "send") or not self.ranks
         sent = (2 if self.opcode == "all-reduce" else 1) * self.tensor * (1 if whole else 1 - 1 / self.ranks)
-        self.link = sent / options.link / 1e9 + options.launch * 1e-6
+        self.link = sent / options.link / 1e9 + (options.launch + options.message) * 1e-6
         shapes = ", ".join(map(str, operands))
         self.shapes = f"{shapes} -> {result}" if self.opcode in ("all-gather", "reduce-scatter") else shapes
         config = item.config().get("collective_backend_config", {})
@@ -529,6 +530,7 @@ def main():
     parser.add_argument("--tf32", type=float, default=495, help="TFLOP/s of products of f32 that are rounded to TF32")
     parser.add_argument("--f32", type=float, default=67, help="TFLOP/s of products of f32, and of f64")
     parser.add_argument("--link", type=float, default=450, help="GB/s of a collective; the default is NVLink of an H100")
+    parser.add_argument("--message", type=float, default=0, help="microseconds of a collective without its bytes")
     parser.add_argument("--launch", type=float, default=2, help="microseconds for each kernel")
     options = parser.parse_args()
     options.peaks = collections.defaultdict(lambda: options.f32)
