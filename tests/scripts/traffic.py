@@ -81,7 +81,7 @@ def scheduled(body, *numbers):
 
 
 def options_of(**changed):
-    return argparse.Namespace(**{"bandwidth": 1.0, "launch": 0.0, "link": 1.0,
+    return argparse.Namespace(**{"bandwidth": 1.0, "launch": 0.0, "message": 0.0, "link": 1.0,
                                  "peaks": collections.defaultdict(lambda: 1.0), **changed})
 
 
