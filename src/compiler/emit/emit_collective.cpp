@@ -245,8 +245,8 @@ Hlo emit_on_all_ranks(HloBody& body, const Mesh& mesh, const Hlo& flag) {
   return body.add_typed("stablehlo.convert", {all}, "", flag.type);
 }
 
-Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values) {
-  const Type scalar{DType::i32, {}}, one{DType::i32, {1}}, all{DType::i32, {static_cast<int64_t>(values.size())}};
+Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values, DType dtype) {
+  const Type scalar{dtype, {}}, one{dtype, {1}}, all{dtype, {static_cast<int64_t>(values.size())}};
   if (std::ranges::all_of(values, [&](int64_t value) { return value == values[0]; })) {
     return body.add(fmt::format("stablehlo.constant dense<{}> : {}", values[0], hlo_type(scalar)), scalar);
   }

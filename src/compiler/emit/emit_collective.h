@@ -30,7 +30,7 @@ std::vector<Hlo> emit_all_reduces(HloBody& body, const LocalGraph& local, const 
 /// Writes whether a scalar flag holds on all ranks of a stage.
 Hlo emit_on_all_ranks(HloBody& body, const Mesh& mesh, const Hlo& flag);
 
-/// Returns the scalar of type i32 that has `values[r]` on rank r.
-Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values);
+/// Returns the scalar of an integer type that has `values[r]` on rank r.
+Hlo emit_by_rank(HloBody& body, const std::vector<int64_t>& values, DType dtype = DType::i32);
 
 }  // namespace partita

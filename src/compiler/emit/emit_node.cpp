@@ -31,12 +31,15 @@ std::vector<Hlo> emit_expansion(HloBody& body, const OpSet& ops, const OpDef& op
 
 std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, const Attrs& attrs,
                            const std::vector<Hlo>& inputs, const std::vector<Type>& outputs) {
-  const EmitCall call{body, attrs, inputs, outputs};
+  return emit_node(ops, op, {body, attrs, inputs, outputs});
+}
+
+std::vector<Hlo> emit_node(const OpSet& ops, const OpDef& op, const EmitCall& call) {
   if (op.emit) return op.emit(call);
   if (op.pointwise) {
-    if (const Pointwise loops = op.pointwise(attrs); loops.traced) return emission_of(loops)(call);
+    if (const Pointwise loops = op.pointwise(call.attrs); loops.traced) return emission_of(loops)(call);
   }
-  if (op.expand) return emit_expansion(body, ops, op, attrs, inputs, outputs);
+  if (op.expand) return emit_expansion(call.body, ops, op, call.attrs, call.inputs, call.outputs);
   throw InvalidArgument(
       "[emit] an op that cannot be written as StableHLO, got {}, expected one that has an emission, a formula or an "
       "expansion",

@@ -10,8 +10,10 @@
 
 namespace partita {
 
-/// Writes one node on a shard into `body` and returns its results: by the op's `emit`, else by its formula, else by its
-/// expansion. `inputs` and `outputs` are local. Throws InvalidArgument if the op has none of these.
+/// Writes one node on a shard and returns its results: by the op's `emit`, else by its formula, else by its expansion.
+/// Throws InvalidArgument if the op has none of these.
+std::vector<Hlo> emit_node(const OpSet& ops, const OpDef& op, const EmitCall& call);
+/// Writes it into `body`. `inputs` and `outputs` are local. Throws as the other overload does.
 std::vector<Hlo> emit_node(HloBody& body, const OpSet& ops, const OpDef& op, const Attrs& attrs,
                            const std::vector<Hlo>& inputs, const std::vector<Type>& outputs);
 

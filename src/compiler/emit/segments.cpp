@@ -121,15 +121,12 @@ class Segmenter::Writer {
 
   std::vector<Hlo> computed(const Instruction& instruction, const std::vector<Hlo>& inputs) {
     const OpDef& op = ops_.at(local_.graph.nodes[instruction.node].op);
-    const auto emit = [&](HloBody& body, const Attrs& attrs, const std::vector<Hlo>& given,
-                          const std::vector<Type>& made) {
-      if (instruction.choice.kernel == kCudnnKernel) return op.cudnn->emit({body, attrs, given, made});
-      return emit_node(body, ops_, op, attrs, given, made);
-    };
+    const bool is_cudnn = instruction.choice.kernel == kCudnnKernel;
+    const auto emit = [&](const EmitCall& call) { return is_cudnn ? op.cudnn->emit(call) : emit_node(ops_, op, call); };
     if (whole_.mode_ == CollectiveMode::cut) {
       std::vector<Type> types;
       for (const int buffer : instruction.outputs) types.push_back(type_of(buffer));
-      return emit(body_, local_.attrs(instruction.node, coordinates_, rules_), inputs, types);
+      return emit({body_, local_.attrs(instruction.node, coordinates_, rules_), inputs, types});
     }
     std::vector<Hlo> used = inputs;
     std::vector<Hlo> results = emit_on_shards(body_, sharded(instruction), used, emit);
@@ -146,7 +143,13 @@ class Segmenter::Writer {
       for (const int buffer : buffers) values.push_back(schedule_.buffers[buffer].value);
       return values;
     };
-    return {local_, rules_, instruction.node, values_of(instruction.inputs), values_of(instruction.outputs), ranks()};
+    return {.local = local_,
+            .rules = rules_,
+            .id = instruction.node,
+            .can_share = instruction.choice.kernel != kCudnnKernel,
+            .inputs = values_of(instruction.inputs),
+            .outputs = values_of(instruction.outputs),
+            .ranks = ranks()};
   }
 
   /// Returns the coordinates of the ranks that run the module in whole mode, in this micro-batch.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "compiler/emit/emit_collective.h"
 #include "compiler/emit/padded_values.h"
@@ -38,6 +39,20 @@ bool is_linear_in(const ShardingRule& rule, const std::vector<size_t>& held) {
   });
 }
 
+/// Returns `x` with the identity of a reduction in place of its padding along a dimension. `counts`: own elements
+/// there, by rank.
+Hlo emit_masked(HloBody& body, const Hlo& x, size_t dim, const std::vector<int64_t>& counts, Reduce reduce) {
+  const EmitCall call = call_in(body);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double identity = reduce == Reduce::sum ? 0 : reduce == Reduce::max ? -kInfinity : kInfinity;
+  const Type places{DType::i32, x.type.shape};
+  const Hlo place = body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(places)), places);
+  const Hlo is_own = call.compare("LT", place, call.broadcast(emit_by_rank(body, counts), x.type.shape));
+  Hlo masked = call.select(is_own, x, call.splat(identity, x.type));
+  masked.half = x.half;
+  return masked;
+}
+
 /// How the padding of a node's operands stays out of its results' own elements.
 class PaddingOfNode {
  public:
@@ -49,7 +64,20 @@ class PaddingOfNode {
 
   /// Whether the node may be written on padded operands, with `masked` replaced.
   bool is_plain() const { return is_plain_; }
-  const std::vector<Masked>& masked() const { return masked_; }
+  /// Returns the operands with numbers that change no result in place of padding. Where these are zeros, `inputs` has
+  /// them afterwards.
+  std::vector<Hlo> masked(HloBody& body, std::vector<Hlo>& inputs) const {
+    std::vector<Hlo> masked = inputs;
+    for (const Masked& one : masked_) {
+      std::vector<int64_t> counts;
+      for (const std::vector<int64_t>& rank : node_.ranks) {
+        counts.push_back(local_.type(node_.inputs[one.operand], rank).shape[one.dim]);
+      }
+      masked[one.operand] = emit_masked(body, masked[one.operand], one.dim, counts, one.reduce);
+      if (one.reduce == Reduce::sum) inputs[one.operand] = masked[one.operand];
+    }
+    return masked;
+  }
 
  private:
   void add_factor(int factor) {
@@ -111,19 +139,42 @@ class PaddingOfNode {
   bool is_plain_ = true;
 };
 
-/// Returns `x` with the identity of a reduction in place of its padding along a dimension. `counts`: own elements
-/// there, by rank.
-Hlo emit_masked(HloBody& body, const Hlo& x, size_t dim, const std::vector<int64_t>& counts, Reduce reduce) {
-  const EmitCall call = call_in(body);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double identity = reduce == Reduce::sum ? 0 : reduce == Reduce::max ? -kInfinity : kInfinity;
-  const Type places{DType::i32, x.type.shape};
-  const Hlo place = body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(places)), places);
-  const Hlo is_own = call.compare("LT", place, call.broadcast(emit_by_rank(body, counts), x.type.shape));
-  Hlo masked = call.select(is_own, x, call.splat(identity, x.type));
-  masked.half = x.half;
-  return masked;
-}
+/// The attributes of a node on the ranks that run a program.
+class AttrsOfRanks {
+ public:
+  explicit AttrsOfRanks(const ShardedNode& node) {
+    const auto& take_place = node.rules.op(node.id).traits.take_place;
+    std::set<std::string> texts;
+    for (const std::vector<int64_t>& rank : node.ranks) {
+      own_.push_back(node.local.attrs(node.id, rank, node.rules));
+      Attrs rest = own_.back();
+      if (node.can_share && take_place) begins_.push_back(take_place(rest));
+      texts.insert(rest.print());
+    }
+    are_shared_ = texts.size() == 1;
+  }
+
+  const Attrs& of(size_t replica) const { return own_[replica]; }
+  /// Whether they differ in no more than where shards begin, and in sizes.
+  bool are_shared() const { return are_shared_; }
+  /// Writes the node with the attributes of the last rank, which has the largest shard, and where shards begin as data.
+  std::vector<Hlo> emit_shared(HloBody& body, const std::vector<Hlo>& inputs, const std::vector<Type>& outputs,
+                               const EmitShard& emit) const {
+    std::vector<Hlo> data;
+    const bool differ = std::ranges::any_of(begins_, [&](const auto& begins) { return begins != begins_[0]; });
+    for (size_t k = 0; differ && k < begins_[0].size(); ++k) {
+      std::vector<int64_t> by_rank;
+      for (const std::vector<int64_t>& begins : begins_) by_rank.push_back(begins.at(k));
+      data.push_back(emit_by_rank(body, by_rank, DType::i64));
+    }
+    return emit({body, own_.back(), inputs, outputs, differ ? &data : nullptr});
+  }
+
+ private:
+  std::vector<Attrs> own_;
+  std::vector<std::vector<int64_t>> begins_;  // by rank, for ops that take them
+  bool are_shared_ = false;
+};
 
 std::string print_types(const std::vector<Type>& types) {
   std::string text;
@@ -135,6 +186,12 @@ std::vector<Type> types_of(const LocalGraph& local, const std::vector<ValueId>& 
                            const std::vector<int64_t>& coordinates) {
   std::vector<Type> types;
   for (const ValueId value : values) types.push_back(local.type(value, coordinates));
+  return types;
+}
+
+std::vector<Type> largest_of(const LocalGraph& local, const std::vector<ValueId>& values) {
+  std::vector<Type> types;
+  for (const ValueId value : values) types.push_back(local.largest(value));
   return types;
 }
 
@@ -159,35 +216,32 @@ bool is_padded(const LocalGraph& local, ValueId value) {
 std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, std::vector<Hlo>& inputs,
                                 const EmitShard& emit) {
   const LocalGraph& local = node.local;
-  std::vector<Type> largest;
-  for (const ValueId output : node.outputs) largest.push_back(local.largest(output));
-  RankBranches by_attrs, by_types;
   const auto pads = [&](ValueId value) { return is_padded(local, value); };
   const bool has_padding = std::ranges::any_of(node.inputs, pads) || std::ranges::any_of(node.outputs, pads);
-  for (const std::vector<int64_t>& rank : node.ranks) {
-    const Attrs attrs = local.attrs(node.id, rank, node.rules);
-    by_attrs.add(attrs.print(), [&, attrs](HloBody& inner) { return emit(inner, attrs, inputs, largest); });
-    if (!has_padding) continue;
-    const std::vector<Type> given = types_of(local, node.inputs, rank), made = types_of(local, node.outputs, rank);
-    by_types.add(attrs.print() + print_types(given) + print_types(made), [&, attrs, given, made](HloBody& inner) {
-      std::vector<Hlo> results = emit(inner, attrs, without_padding(inner, inputs, given), made);
+  const std::vector<Type> largest = largest_of(local, node.outputs);
+  const AttrsOfRanks attrs(node);
+  if (attrs.are_shared()) {
+    const std::optional<PaddingOfNode> padding = has_padding ? std::optional<PaddingOfNode>(node) : std::nullopt;
+    if (!padding || padding->is_plain()) {
+      std::vector<Hlo> given = inputs;
+      if (padding) given = padding->masked(body, inputs);
+      return attrs.emit_shared(body, given, largest, emit);
+    }
+  }
+  RankBranches branches;
+  for (size_t i = 0; i < node.ranks.size(); ++i) {
+    const Attrs& own = attrs.of(i);
+    const std::vector<Type> given = types_of(local, node.inputs, node.ranks[i]),
+                            made = types_of(local, node.outputs, node.ranks[i]);
+    const std::string text = own.print() + (has_padding ? print_types(given) + print_types(made) : "");
+    branches.add(text, [&, given, made](HloBody& inner) {
+      const std::vector<Hlo> cut = without_padding(inner, inputs, given);
+      std::vector<Hlo> results = emit({inner, own, cut, made});
       for (size_t k = 0; k < results.size(); ++k) results[k] = emit_extended(inner, results[k], largest[k].shape);
       return results;
     });
   }
-  if (!has_padding) return by_attrs.choose(body);
-  const PaddingOfNode padding(node);
-  if (by_attrs.count() > 1 || !padding.is_plain()) return by_types.choose(body);
-  std::vector<Hlo> masked = inputs;
-  for (const Masked& one : padding.masked()) {
-    std::vector<int64_t> counts;
-    for (const std::vector<int64_t>& rank : node.ranks) {
-      counts.push_back(local.type(node.inputs[one.operand], rank).shape[one.dim]);
-    }
-    masked[one.operand] = emit_masked(body, masked[one.operand], one.dim, counts, one.reduce);
-    if (one.reduce == Reduce::sum) inputs[one.operand] = masked[one.operand];
-  }
-  return emit(body, local.attrs(node.id, node.ranks[0], node.rules), masked, largest);
+  return branches.choose(body);
 }
 
 Hlo emit_without_padding(HloBody& body, const ShardedNode& node, const Hlo& x, size_t operand,

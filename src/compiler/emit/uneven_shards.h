@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/partition/local_graph.h"
-#include "ir/graph/hlo.h"
+#include "ir/graph/emit_call.h"
 
 namespace partita {
 
@@ -20,17 +20,18 @@ struct ShardedNode {
   const LocalGraph& local;
   const Rules& rules;
   NodeId id = -1;
+  bool can_share = true;
   std::vector<ValueId> inputs{}, outputs{};
   std::vector<std::vector<int64_t>> ranks{};  // coordinates, by replica
 };
 
-/// Writes a node on operands and results of some types.
-using EmitShard = std::function<std::vector<Hlo>(HloBody& body, const Attrs& attrs, const std::vector<Hlo>& inputs,
-                                                 const std::vector<Type>& outputs)>;
+/// Writes a node by a call whose results have types of a shard, or of the largest one.
+using EmitShard = std::function<std::vector<Hlo>(const EmitCall& call)>;
 
 /// Writes a node, whose operands may have padding, such that the own elements of its results depend on no padding.
-/// Results have the types `LocalGraph::largest`. Ranks whose shards have other attributes choose among branches. So do
-/// ranks whose shards differ in size, unless padding moves from operands to results alone, or zeros in its place change
+/// Results have the types `LocalGraph::largest`. Where its shards begin is data, if `can_share` and the op takes it so
+/// (`OpTraits::take_place`). Ranks whose shards have other attributes choose among branches. So do ranks whose shards
+/// differ in size, unless padding moves from operands to results alone, or zeros in its place change
 /// no sum. Afterwards `inputs` has those zeros, so that later nodes can use the same values.
 std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, std::vector<Hlo>& inputs,
                                 const EmitShard& emit);

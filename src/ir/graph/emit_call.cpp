@@ -38,6 +38,13 @@ Hlo EmitCall::splat_integer(int64_t value, const Type& type) const {
   return body.add(fmt::format("stablehlo.constant dense<{}> : {}", value, hlo_type(type)), type);
 }
 
+Hlo EmitCall::begin(int64_t own, const Type& type, size_t index) const {
+  if (begins == nullptr) {
+    return is_float(type.dtype) ? splat(static_cast<double>(own), type) : splat_integer(own, type);
+  }
+  return broadcast(convert(begins->at(index), type.dtype), type.shape);
+}
+
 Hlo EmitCall::broadcast(const Hlo& x, const Shape& shape) const {
   if (x.type.shape == shape) return x;
   std::vector<int64_t> dims;

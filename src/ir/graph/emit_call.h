@@ -12,7 +12,15 @@ struct EmitCall {
   const Attrs& attrs;
   const std::vector<Hlo>& inputs;
   const std::vector<Type>& outputs;
+  /// Where the shard begins on the rank that runs the program, as scalars of i64, if ranks share it and differ in that
+  /// (`OpTraits::take_place`); null: where `attrs` says.
+  const std::vector<Hlo>* begins = nullptr;
 
+  /// Whether `own`, where the shard begins by the attributes, is 0 on all ranks.
+  bool begins_at_0(int64_t own) const { return begins == nullptr && own == 0; }
+  /// Returns where the shard begins in every place of a type of numbers: `own` by the attributes, else number `index`
+  /// of `begins`.
+  Hlo begin(int64_t own, const Type& type, size_t index = 0) const;
   /// Returns `value` in every place. Infinities and NaN are written in the width of the type.
   Hlo splat(double value, const Type& type) const;
   /// Returns an integer in every place of an integer type that holds it.

@@ -128,6 +128,10 @@ struct OpTraits {
   std::function<int64_t(const OpCall&)> table_rows = nullptr;
   /// The ids that the kernel checks.
   IdOperand ids = {};
+  /// Takes out of attributes what differs between shards alone: sets where the shard begins, and sizes that its types
+  /// say, to 0 or nothing, and returns where it begins. Set for ops whose `emit` reads these from EmitCall::begin and
+  /// from the types, or from the attributes of the largest shard; a rank's part of a sum must be zero for zeros there.
+  std::function<std::vector<int64_t>(Attrs&)> take_place = nullptr;
   /// Returns how the op normalizes over the rows of a batch. Set for such ops and their gradients.
   std::function<BatchStatistics(const OpCall&)> batch_statistics = nullptr;
 };

@@ -147,7 +147,7 @@ Hlo hlo_set_rows(const EmitCall& call, const Hlo& x, const Hlo& numbers, const H
 Hlo hlo_rows_of_groups(const EmitCall& call, const Hlo& ids, int64_t groups, int64_t begin, int64_t rows) {
   const Type type{DType::i64, {groups, ids.type.elements() / std::max<int64_t>(1, groups)}};
   const Traced own(call, call.convert(call.reshape(ids, type.shape), DType::i64));
-  const Traced row = own - static_cast<double>(begin), group(call, hlo_iota(call, 0, type));
+  const Traced row = own - Traced(call, call.begin(begin, type)), group(call, hlo_iota(call, 0, type));
   const Traced place = group * static_cast<double>(rows) + row;
   const Traced inside = select_of(row < static_cast<double>(rows), place, -1);
   return call.reshape(select_of(row < 0, -1, inside).as(call, type), {ids.type.elements()});

@@ -2,6 +2,10 @@
 // Helpers shared by the op files: checks with uniform messages, broadcasting and pointwise loops. The checks throw
 // InvalidArgument that begins with "[op]".
 
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
 #include "ir/graph/builder.h"
 #include "ir/graph/op_def.h"
 
@@ -40,6 +44,35 @@ std::function<Attrs(const Attrs&, const Shard&)> localized(const Fn& change) {
     A attrs = given.as<A>();
     change(attrs, shard);
     return attrs;
+  };
+}
+
+/// Returns `OpTraits::take_place` of an op whose attributes, an A, have `begin`, and the local sizes `sizes`.
+template <class A, class... Sizes>
+std::function<std::vector<int64_t>(Attrs&)> takes_begin(Sizes A::*... sizes) {
+  return [=](Attrs& given) {
+    A attrs = given.as<A>();
+    std::vector<int64_t> begins;
+    if constexpr (std::is_same_v<decltype(attrs.begin), int64_t>) {
+      begins = {std::exchange(attrs.begin, 0)};
+    } else {
+      begins = attrs.begin;
+      std::ranges::fill(attrs.begin, 0);
+    }
+    ((attrs.*sizes = Sizes{}), ...);
+    given = attrs;
+    return begins;
+  };
+}
+
+/// Returns `OpTraits::take_place` of an op whose attributes, an A, have the shape of its result.
+template <class A>
+std::function<std::vector<int64_t>(Attrs&)> takes_shape() {
+  return [](Attrs& given) {
+    A attrs = given.as<A>();
+    attrs.shape = {};
+    given = attrs;
+    return std::vector<int64_t>{};
   };
 }
 

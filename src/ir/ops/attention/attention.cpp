@@ -30,6 +30,7 @@ AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const
 OpDef attention_part(const char* name, const char* summary, size_t operands) {
   OpDef op = new_op(name, summary, {.count = operands, .floats = {0}}, AttentionAttrs{});
   op.localize = localize_attention;
+  op.traits.take_place = takes_begin<AttentionAttrs>();
   return op;
 }
 

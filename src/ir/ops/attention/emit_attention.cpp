@@ -120,8 +120,8 @@ class AttentionEmitter {
     }
     if (!attrs_.causal) return scaled;
     const Type positions{DType::i64, pairs_};
-    const Hlo own = call_.body.add_same("stablehlo.add",
-                                        {hlo_iota(call_, 2, positions), call_.splat_integer(attrs_.begin, positions)});
+    const Hlo own =
+        call_.body.add_same("stablehlo.add", {hlo_iota(call_, 2, positions), call_.begin(attrs_.begin, positions)});
     return call_.select(call_.compare("LE", hlo_iota(call_, 4, positions), own), scaled,
                         call_.splat(-kInfinity, scaled.type));
   }

@@ -45,7 +45,7 @@ std::vector<Hlo> emit_relative_buckets(const EmitCall& call) {
   const Type& result = call.outputs[0];
   const Type type{DType::i64, result.shape};
   const Traced query(call, hlo_iota(call, 0, type)), key(call, hlo_iota(call, 1, type));
-  const Traced distance = query - key + static_cast<double>(attrs.begin);
+  const Traced distance = query - key + Traced(call, call.begin(attrs.begin, type));
   const Traced size = attrs.both_sides ? abs_of(distance) : max_of(distance, 0);
   const int64_t buckets = attrs.both_sides ? attrs.buckets / 2 : attrs.buckets,
                 near = std::max<int64_t>(1, buckets / 2);
@@ -95,6 +95,7 @@ std::vector<OpDef> relative_buckets_ops() {
   });
   op.grad = no_gradients;
   op.emit = emit_relative_buckets;
+  op.traits.take_place = takes_begin(&RelativeBucketsAttrs::queries, &RelativeBucketsAttrs::keys);
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& given, Inputs, Outputs out) {
     const auto& attrs = given.as<RelativeBucketsAttrs>();

@@ -80,7 +80,7 @@ std::vector<Hlo> emit_rotary(const EmitCall& call) {
   const int64_t rows = are_given ? result.elements() / result.shape.back() : positions;
   const Type table{DType::f64, {rows, pairs}}, place{DType::i64, table.shape};
   const auto counted = [&] {
-    return call.body.add_same("stablehlo.add", {hlo_iota(call, 0, place), call.splat_integer(attrs.begin, place)});
+    return call.body.add_same("stablehlo.add", {hlo_iota(call, 0, place), call.begin(attrs.begin, place)});
   };
   const Hlo own = are_given ? call.broadcast_in(call.reshape(call.inputs[1], {rows}), {0}, table.shape) : counted();
   const Hlo angle = call.body.add_same(
@@ -131,6 +131,7 @@ std::vector<OpDef> rotary_ops() {
     return {call.apply("rotary", {call.d_outputs[0], call.inputs[1]}, Attrs(back)), Value()};
   };
   op.emit = emit_rotary;
+  op.traits.take_place = takes_begin<RotaryAttrs>();
   op.flops_per_point = 3;
   op.kernel = float_kernel<float, RotaryAttrs>(run_rotary);
   op.samples = {{{sample_of({6, 4})}, RotaryAttrs{100}},

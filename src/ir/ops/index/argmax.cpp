@@ -87,11 +87,12 @@ OpDef first_equal_op() {
     const Type indices{DType::i64, x.type.shape};
     const int64_t last = indices.rank() - 1, none = std::numeric_limits<int64_t>::max();
     const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", last, hlo_type(indices)), indices);
-    const Hlo begin = call.splat_integer(call.attrs.as<FirstEqualAttrs>().begin, indices);
+    const Hlo begin = call.begin(call.attrs.as<FirstEqualAttrs>().begin, indices);
     const Hlo column = call.body.add_same("stablehlo.add", {steps, begin});
     return {call.reduce(call.select(equal, column, call.splat_integer(none, indices)), "minimum",
                         call.splat_integer(none, {DType::i64, {}}), {last})};
   };
+  op.traits.take_place = takes_begin<FirstEqualAttrs>();
   op.kernel = number_kernel<FirstEqualAttrs>(run_first_equal);
   op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 1}, 2)}, FirstEqualAttrs{}},
                 {{ids_of({2, 3, 5}, 2), ids_of({2, 3, 1}, 2)}, FirstEqualAttrs{3}}};

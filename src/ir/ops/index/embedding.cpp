@@ -24,7 +24,7 @@ void gather(const Attrs& all, Inputs in, Outputs out) {
 
 /// Returns the local row of each id. Rows outside of the shard are below 0 or beyond it.
 Hlo local_rows_of(const EmitCall& call, const Hlo& ids, int64_t begin) {
-  return begin == 0 ? ids : call.body.add_same("stablehlo.subtract", {ids, call.splat_integer(begin, ids.type)});
+  return call.begins_at_0(begin) ? ids : call.body.add_same("stablehlo.subtract", {ids, call.begin(begin, ids.type)});
 }
 
 std::vector<Hlo> emit_embedding(const EmitCall& call) {
@@ -59,6 +59,7 @@ OpDef embedding_op() {
   op.traits.table_rows = embedding_table_rows;
   op.traits.ids = kEmbeddingIds.described(1, embedding_table_rows);
   op.emit = emit_embedding;
+  op.traits.take_place = takes_begin<EmbeddingAttrs>();
   op.flops_per_point = 0;
   op.kernel = gather;
   op.samples = {{{sample_of({10, 4}), ids_of({2, 3}, 10)}, EmbeddingAttrs{}},
@@ -120,6 +121,7 @@ OpDef scatter_rows_op() {
     return {Value(), call.apply("embedding", {call.d_outputs[0], call.inputs[0]}, rows)};
   };
   op.emit = emit_scatter_rows;
+  op.traits.take_place = takes_begin(&ScatterRowsAttrs::rows);
   op.kernel = float_kernel<float, ScatterRowsAttrs>(run_scatter_rows);
   op.samples = {{{ids_of({2, 3}, 10), sample_of({2, 3, 4})}, ScatterRowsAttrs{10, 0, 10}},
                 {{ids_of({5}, 6), sample_of({5, 3})}, ScatterRowsAttrs{6, 0, 6}},

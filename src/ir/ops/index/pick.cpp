@@ -16,7 +16,7 @@ Hlo is_column(const EmitCall& call, const Hlo& ids, int64_t begin, const Shape& 
   std::iota(rows.begin(), rows.end(), 0);
   const Hlo columns = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", last, hlo_type(type)), type);
   const Hlo own =
-      call.body.add_same("stablehlo.subtract", {call.broadcast_in(ids, rows, shape), call.splat_integer(begin, type)});
+      call.body.add_same("stablehlo.subtract", {call.broadcast_in(ids, rows, shape), call.begin(begin, type)});
   return call.compare("EQ", columns, own);
 }
 
@@ -62,6 +62,7 @@ OpDef pick_op() {
     const Hlo rest = call.splat(0, x.type), start = call.splat(0, {x.type.dtype, {}});
     return {call.reduce(call.select(hit, x, rest), "add", start, {x.type.rank() - 1})};
   };
+  op.traits.take_place = takes_begin<PickAttrs>();
   op.flops_per_point = 0;
   op.kernel = run_pick;
   op.samples = {{{sample_of({4, 6}), ids_of({4}, 6)}, PickAttrs{}},
@@ -114,6 +115,7 @@ OpDef one_hot_op() {
     return classes == 0 ? std::nullopt : std::optional(classes);
   });
   op.emit = emit_one_hot;
+  op.traits.take_place = takes_begin(&OneHotAttrs::depth);
   op.flops_per_point = 0;
   op.kernel = float_kernel<float, OneHotAttrs>(run_one_hot);
   op.samples = {{{ids_of({4}, 6)}, OneHotAttrs{6, 0, 0, 1, 0, DType::f64}},

@@ -81,6 +81,7 @@ OpDef take_along_op() {
   };
   op.traits.ids = kTakeAlongIds.described(1, take_along_columns);
   op.emit = emit_take_along;
+  op.traits.take_place = takes_begin<TakeAlongAttrs>();
   op.flops_per_point = 0;
   op.kernel = run_take_along;
   op.samples = {{{sample_of({4, 6}), ids_of({4, 3}, 6)}, TakeAlongAttrs{}},
@@ -134,7 +135,7 @@ std::vector<Hlo> emit_put_along(const EmitCall& call) {
   std::vector<int64_t> dims(d.type.shape.size());
   std::iota(dims.begin(), dims.end(), 0);
   const Type ids{DType::i64, shape}, sums{wide_type(d.type.dtype), shape};
-  const Traced column = Traced(call, hlo_iota(call, d.type.rank(), ids)) + static_cast<double>(attrs.begin);
+  const Traced column = Traced(call, hlo_iota(call, d.type.rank(), ids)) + Traced(call, call.begin(attrs.begin, ids));
   const Traced index(call, call.broadcast_in(call.convert(indices, DType::i64), dims, shape));
   const Hlo hit = (column == index).as(call, ids), one = call.convert(d, sums.dtype);
   const Hlo parts = call.select(hit, call.broadcast_in(one, dims, shape), call.splat(0, sums));
@@ -158,6 +159,7 @@ OpDef put_along_op() {
   };
   op.traits.ids = kPutAlongIds.described(1, [](const OpCall& call) { return call.attrs.as<PutAlongAttrs>().whole(); });
   op.emit = emit_put_along;
+  op.traits.take_place = takes_begin(&PutAlongAttrs::size);
   op.kernel = float_kernel<float, PutAlongAttrs>(run_put_along);
   op.samples = {{{sample_of({4, 3}), ids_of({4, 3}, 6)}, PutAlongAttrs{6, 0, 6}},
                 {{sample_of({2, 3, 7}), ids_of({2, 3, 7}, 5)}, PutAlongAttrs{5}},

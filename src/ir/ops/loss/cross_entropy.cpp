@@ -149,7 +149,7 @@ std::vector<Hlo> emit_cross_entropy_grad(const EmitCall& call) {
   std::iota(rows.begin(), rows.end(), 0);
   const Type ids{labels.type.dtype, shape};
   const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", last, hlo_type(ids)), ids);
-  const Hlo begin = call.splat_integer(call.attrs.as<CrossEntropyGradAttrs>().begin, ids);
+  const Hlo begin = call.begin(call.attrs.as<CrossEntropyGradAttrs>().begin, ids);
   const Hlo classes = call.body.add_same("stablehlo.add", {steps, begin});
   const Hlo hit = call.convert(call.compare("EQ", classes, call.broadcast_in(labels, rows, shape)), wide);
   const auto spread = [&](size_t operand) { return Traced(call, call.broadcast(call.inputs[operand], shape)); };
@@ -180,6 +180,7 @@ OpDef cross_entropy_grad_op() {
       1, [](const OpCall& call) { return call.attrs.as<CrossEntropyGradAttrs>().classes; });
   op.grad = by_formula(cross_entropy_grad_formula);
   op.emit = emit_cross_entropy_grad;
+  op.traits.take_place = takes_begin<CrossEntropyGradAttrs>();
   op.flops_per_point = 4;
   op.kernel = float_kernel<float, CrossEntropyGradAttrs>(run_cross_entropy_grad);
   op.samples = {

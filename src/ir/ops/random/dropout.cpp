@@ -89,6 +89,7 @@ std::vector<OpDef> dropout_ops() {
     return {call.apply("dropout", {call.d_outputs[0], call.inputs[1]}, call.attrs), Value()};
   };
   op.emit = emit_dropout;
+  op.traits.take_place = takes_begin<DropoutAttrs>();
   op.kernel = float_kernel<float, DropoutAttrs>(run_dropout);
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
   op.samples = {{{sample_of({4, 6}), step}, DropoutAttrs{0.4, 12345, {}, {}}},

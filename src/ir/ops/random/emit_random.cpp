@@ -21,9 +21,7 @@ class PhiloxEmitter {
                 const std::vector<int64_t>& begin)
       : call_(call), type_{DType::i64, part}, low_(integer((int64_t{1} << 32) - 1)), half_(integer(32)) {
     const Shape strides = strides_of(whole.empty() ? part : whole);
-    int64_t first = 0;
-    for (size_t d = 0; d < begin.size(); ++d) first += begin[d] * strides[d];
-    Hlo element = integer(first);
+    Hlo element = first_of(begin, strides);
     for (size_t d = 0; d < part.size(); ++d) {
       const Hlo steps = hlo_iota(call, static_cast<int64_t>(d), type_);
       element = both("add", element, both("multiply", steps, integer(strides[d])));
@@ -69,6 +67,17 @@ class PhiloxEmitter {
   }
 
  private:
+  /// Returns the global number of the first element.
+  Hlo first_of(const std::vector<int64_t>& begin, const Shape& strides) const {
+    int64_t first = 0;
+    for (size_t d = 0; d < begin.size(); ++d) first += begin[d] * strides[d];
+    if (call_.begins == nullptr) return integer(first);
+    Hlo sum = integer(0);
+    for (size_t d = 0; d < begin.size(); ++d) {
+      sum = both("add", sum, both("multiply", call_.begin(begin[d], type_, d), integer(strides[d])));
+    }
+    return sum;
+  }
   Traced lane() const { return {call_, lane_}; }
   Hlo integer(int64_t value) const { return call_.splat_integer(value, type_); }
   Hlo both(const char* op, const Hlo& a, const Hlo& b) const {

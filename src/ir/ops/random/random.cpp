@@ -77,6 +77,7 @@ std::vector<OpDef> random_ops() {
   };
   op.grad = no_gradients;
   op.emit = emit_random;
+  op.traits.take_place = takes_begin(&RandomAttrs::shape);
   op.kernel = fill_random;
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
   op.samples = {{{step}, RandomAttrs{"uniform", 5, DType::f64, {4, 6}, {}, {}}},

@@ -114,6 +114,7 @@ OpDef combine_op() {
   };
   op.flops_per_point = 2;
   op.emit = emit_combine;
+  op.traits.take_place = takes_begin<CombineAttrs>();
   op.traits.ids = slot_operand("combine", combine_slots);
   op.kernel = float_kernel<float, CombineAttrs>(run_combine);
   // Slot 8, or 6, means none.
@@ -174,6 +175,7 @@ OpDef combine_grad_weights_op() {
   };
   op.flops_per_point = 2;
   op.emit = emit_combine_grad_weights;
+  op.traits.take_place = takes_begin<CombineAttrs>();
   op.traits.ids = slot_operand("combine_grad_weights", combine_slots);
   op.kernel = float_kernel<float, CombineAttrs>(run_combine_grad_weights);
   op.samples = {{{sample_of({8, 6}), ids_of({4, 2}, 9), sample_of({4, 6})}, CombineAttrs{}},

@@ -99,6 +99,7 @@ std::vector<OpDef> dispatch_ops() {
   });
   op.grad = grad_dispatch;
   op.emit = emit_dispatch;
+  op.traits.take_place = takes_begin(&DispatchAttrs::size);
   op.traits.ids = slot_operand("dispatch", [](const OpCall& call) { return call.attrs.as<DispatchAttrs>().whole(); });
   op.kernel = float_kernel<float, DispatchAttrs>(run_dispatch);
   // Slot 8, or 6, means none.

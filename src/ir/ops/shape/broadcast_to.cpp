@@ -30,6 +30,7 @@ std::vector<OpDef> broadcast_to_ops() {
     copy_elements(in[0], {broadcast_strides(in[0].type.shape, out[0].type.shape)}, out[0]);
   };
   op.traits = {.halves = {.results = 1, .follow = true}, .moves_elements = true, .degree = degree_of_first};
+  op.traits.take_place = takes_shape<BroadcastAttrs>();
   op.samples = {{{sample_of({4, 1})}, BroadcastAttrs{{4, 6}}},
                 {{sample_of({})}, BroadcastAttrs{{5}}},
                 {{sample_of({3})}, BroadcastAttrs{{2, 4, 3}}}};

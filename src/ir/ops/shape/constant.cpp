@@ -36,6 +36,7 @@ std::vector<OpDef> constant_ops() {
   op.emit = [](const EmitCall& call) -> std::vector<Hlo> {
     return {call.splat(call.attrs.as<ConstantAttrs>().value, call.outputs[0])};
   };
+  op.traits.take_place = takes_shape<ConstantAttrs>();
   op.kernel = [](const Attrs& attrs, Inputs, Outputs out) {
     for_dtype(out[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);

@@ -48,8 +48,10 @@ std::vector<OpDef> iota_ops() {
     const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
     const Type& type = call.outputs[0];
     const Hlo steps = call.body.add(fmt::format("stablehlo.iota dim = {} : {}", attrs.axis, hlo_type(type)), type);
-    return {attrs.begin == 0 ? steps : call.body.add_same("stablehlo.add", {steps, call.splat(attrs.begin, type)})};
+    if (call.begins_at_0(attrs.begin)) return {steps};
+    return {call.body.add_same("stablehlo.add", {steps, call.begin(attrs.begin, type)})};
   };
+  op.traits.take_place = takes_begin(&IotaAttrs::shape);
   op.kernel = [](const Attrs& all, Inputs, Outputs out) {
     const IotaAttrs& attrs = all.as<IotaAttrs>();
     const int64_t size = attrs.shape[attrs.axis], stride = strides_of(attrs.shape)[attrs.axis];

@@ -32,6 +32,7 @@ std::vector<OpDef> reshape_ops() {
     return {call.reshape(call.inputs[0], call.outputs[0].shape)};
   };
   op.traits = {.halves = {.results = 1, .follow = true}, .moves_elements = true, .degree = degree_of_first};
+  op.traits.take_place = takes_shape<ReshapeAttrs>();
   op.samples = {{{sample_of({2, 3, 8})}, ReshapeAttrs{{2, 3, 4, 2}}},
                 {{sample_of({2, 3, 4, 2})}, ReshapeAttrs{{6, 8}}},
                 {{sample_of({6, 2})}, ReshapeAttrs{{4, 3}}},
