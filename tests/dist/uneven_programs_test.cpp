@@ -8,11 +8,18 @@
 #include "compiler/emit/emit_collective.h"
 #include "compiler/emit/segments.h"
 #include "compiler/search/make_plan.h"
+#include "runtime/launch/place.h"
 #include "support/fake_accelerated.h"
 #include "support/random_plan.h"
+#include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
+
+int64_t count_of(const std::string& text, const char* pattern) {
+  const std::regex expression(pattern);
+  return std::distance(std::sregex_iterator(text.begin(), text.end(), expression), std::sregex_iterator());
+}
 
 class UnevenPrograms : public FakeAccelerated {
  protected:
@@ -76,19 +83,35 @@ TEST_F(UnevenPrograms, RanksHaveOneText) {
   EXPECT_GE(whole, 6);
 }
 
+// Where a dropout, a part of a table or a part of a sequence begins is data.
+TEST_F(UnevenPrograms, RanksNeedNoBranches) {
+  const auto count = [](const JobConfig& config) {
+    const Program program = ZooJob(config, Place{.cores = 2}).program(Purpose::training);
+    const std::string text = text_of(program, 0);
+    EXPECT_NE(text.find("replica_id"), std::string::npos) << config.model;
+    return count_of(text, "stablehlo.case");
+  };
+  JobConfig config = configured("gpt:layers=1,hidden=16,heads=4,seq=8,vocab=17,dropout=0.2", {});
+  config.training.batch = 12;
+  config.ranks = {.count = 4, .threads = 1, .device = "xla:cpu", .collectives = CollectiveChoice::whole};
+  EXPECT_EQ(count(config), 0) << "data parallelism";
+  config.plan.options.parallel = Parallel::automatic;
+  config.plan.options.blocks.tensor = 2;
+  EXPECT_EQ(count(config), 0) << "a table of 17 words in two parts";
+  config.plan.options.blocks = {.context = 2};
+  EXPECT_EQ(count(config), 0) << "sequences in two parts";
+}
+
 // Casts around a product are folded into it, in programs of all ranks as in those of one.
 TEST_F(UnevenPrograms, ProductsTakeOperandsOf16Bits) {
-  const auto count = [](const std::string& text, const char* pattern) {
-    const std::regex expression(pattern);
-    return std::distance(std::sregex_iterator(text.begin(), text.end(), expression), std::sregex_iterator());
-  };
   for (const char* spec :
        {"gpt:layers=1,hidden=16,heads=4,seq=8,vocab=16", "gpt:layers=1,hidden=15,heads=5,seq=7,vocab=17"}) {
     Job job = uneven_job(spec, DType::f32);
     job.training.precision.precision = MixedPrecision::bf16;
     const std::string text = text_of(compile_job(job), 0);
-    EXPECT_GE(count(text, "dot_general "), 10);
-    EXPECT_EQ(count(text, "dot_general "), count(text, R"(dot_general [^\n]*bf16>, tensor<[0-9x]*bf16>\))")) << text;
+    EXPECT_GE(count_of(text, "dot_general "), 10);
+    EXPECT_EQ(count_of(text, "dot_general "), count_of(text, R"(dot_general [^\n]*bf16>, tensor<[0-9x]*bf16>\))"))
+        << text;
   }
 }
 
