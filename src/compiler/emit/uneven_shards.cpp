@@ -30,15 +30,6 @@ std::optional<size_t> dim_of(const TensorMap& tensor, int factor, bool& is_plain
   return found;
 }
 
-/// Whether zeros in operands `held` make the products that contain them zero: the op is linear in each of them.
-bool is_linear_in(const ShardingRule& rule, const std::vector<size_t>& held) {
-  return std::ranges::all_of(held, [&](size_t operand) {
-    return std::ranges::any_of(rule.linear, [&](const Linear& group) {
-      return group.kinds.sum && std::ranges::find(group.operands, static_cast<int>(operand)) != group.operands.end();
-    });
-  });
-}
-
 /// Returns `x` with the identity of a reduction in place of its padding along a dimension. `counts`: own elements
 /// there, by rank.
 Hlo emit_masked(HloBody& body, const Hlo& x, size_t dim, const std::vector<int64_t>& counts, Reduce reduce) {
@@ -96,9 +87,24 @@ class PaddingOfNode {
     }
     if (in_results == static_cast<int64_t>(rule_.outputs.size())) return;
     const bool can_mask =
-        own.reduce == Reduce::sum ? is_linear_in(rule_, held) : held.size() == 1 && is_extreme_of(held[0], own.reduce);
+        own.reduce == Reduce::sum ? is_linear_in(held) : held.size() == 1 && is_extreme_of(held[0], own.reduce);
     is_plain_ = is_plain_ && can_mask && in_results == 0;
     masked_.insert(masked_.end(), masked.begin(), masked.end());
+  }
+
+  /// Whether zeros in operands `held` make each product that contains them zero: the op is linear in one of them at
+  /// least, and in each but numbers of rows.
+  bool is_linear_in(const std::vector<size_t>& held) const {
+    const auto is_linear = [&](size_t operand) {
+      return std::ranges::any_of(rule_.linear, [&](const Linear& group) {
+        return group.kinds.sum && std::ranges::find(group.operands, static_cast<int>(operand)) != group.operands.end();
+      });
+    };
+    const auto is_harmless = [&](size_t operand) {
+      const DType dtype = local_.graph.type(node_.inputs[operand]).dtype;
+      return is_linear(operand) || dtype == DType::i32 || dtype == DType::i64;
+    };
+    return std::ranges::any_of(held, is_linear) && std::ranges::all_of(held, is_harmless);
   }
 
   /// Whether the result is the largest, or smallest, element of an operand of floats: these have infinities.
