@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <set>
 
 #include "compiler/emit/emit_collective.h"
@@ -10,16 +9,12 @@
 #include "compiler/search/make_plan.h"
 #include "runtime/launch/place.h"
 #include "support/fake_accelerated.h"
+#include "support/matches.h"
 #include "support/random_plan.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
-
-int64_t count_of(const std::string& text, const char* pattern) {
-  const std::regex expression(pattern);
-  return std::distance(std::sregex_iterator(text.begin(), text.end(), expression), std::sregex_iterator());
-}
 
 class UnevenPrograms : public FakeAccelerated {
  protected:
@@ -89,7 +84,7 @@ TEST_F(UnevenPrograms, RanksNeedNoBranches) {
     const Program program = ZooJob(config, Place{.cores = 2}).program(Purpose::training);
     const std::string text = text_of(program, 0);
     EXPECT_NE(text.find("replica_id"), std::string::npos) << config.model;
-    return count_of(text, "stablehlo.case");
+    return matches_of(text, "stablehlo\\.case").size();
   };
   JobConfig config = configured("gpt:layers=1,hidden=16,heads=4,seq=8,vocab=17,dropout=0.2", {});
   config.training.batch = 12;
@@ -109,8 +104,9 @@ TEST_F(UnevenPrograms, ProductsTakeOperandsOf16Bits) {
     Job job = uneven_job(spec, DType::f32);
     job.training.precision.precision = MixedPrecision::bf16;
     const std::string text = text_of(compile_job(job), 0);
-    EXPECT_GE(count_of(text, "dot_general "), 10);
-    EXPECT_EQ(count_of(text, "dot_general "), count_of(text, R"(dot_general [^\n]*bf16>, tensor<[0-9x]*bf16>\))"))
+    EXPECT_GE(matches_of(text, "dot_general ").size(), 10);
+    EXPECT_EQ(matches_of(text, "dot_general ").size(),
+              matches_of(text, R"(dot_general [^\n]*bf16>, tensor<[0-9x]*bf16>\))").size())
         << text;
   }
 }

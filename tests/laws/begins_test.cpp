@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "compiler/emit/emit_node.h"
 #include "ir/graph/emit_call.h"
 #include "ir/ops/registry.h"
 #include "laws/emitted.h"
 #include "laws/special_numbers.h"
+#include "support/matches.h"
 
 namespace partita::laws {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 Attrs from_0(const Attrs& attrs) {
   FieldTexts changed;
   for (const auto& [name, text] : attrs.texts()) {
-    if (name == "begin") changed.emplace_back(name, std::regex_replace(text, std::regex("-?[0-9]+"), "0"));
+    if (name == "begin") changed.emplace_back(name, replace_matches(text, "-?[0-9]+", "0"));
   }
   return attrs.with(changed);
 }

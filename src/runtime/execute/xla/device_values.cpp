@@ -85,8 +85,10 @@ const pjrt::Buffer& DeviceValues::held_on_device(int place) {
   if (held.holder->parts_.type_on_device(there) == parts_.type_on_device(place)) {
     return held.holder->on_device(there, 0);
   }
+  const char* const address = held.holder->on_host(held.buffer, 0);
+  const std::lock_guard lock(mutex_);
   Value& copy = value(place, 0);
-  upload(place, held.holder->on_host(held.buffer, 0), copy);
+  upload(place, address, copy);
   return *copy.device;
 }
 
