@@ -87,9 +87,8 @@ const pjrt::Buffer& DeviceValues::held_on_device(int place) {
   }
   const char* const address = held.holder->on_host(held.buffer, 0);
   const std::lock_guard lock(mutex_);
-  Value& copy = value(place, 0);
-  upload(place, address, copy);
-  return *copy.device;
+  upload(place, address, value(place, 0));
+  return *value(place, 0).device;
 }
 
 const pjrt::Buffer& DeviceValues::on_device(int place, int64_t micro_batch) {
