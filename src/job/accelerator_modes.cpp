@@ -8,7 +8,7 @@
 namespace partita {
 
 // No mode is proven yet. One becomes so together with the table of docs/guide/accelerators.md, when
-// tools/gpu/first_hour.sh has passed. Before `whole` does, what it refuses (uneven shards, ranks that share a device)
+// tools/gpu/first_hour.sh has passed. Before `whole` does, what it refuses (ranks that share a device, some moves)
 // has to be known here, so that auto takes cut for it.
 ProvenModes proven_modes(std::string_view /*kind*/) { return {}; }
 

@@ -154,6 +154,7 @@ TEST(OptimizerSharding, RoundedParametersAreGatheredInEachMicroBatch) {
       for (const int64_t level : {1, 3}) {
         Job job = model_job(spec, {.dtype = DType::f32, .batch = 16});
         job.training.precision = {.precision = MixedPrecision::bf16};
+        job.kernels = KernelSet::reference;  // kernels of 16 bits, which some processors have, leave out casts
         job.ranks = 2 * stages;
         job.micro_batches = 4;
         job.zero = {.level = level, .threshold = 0};

@@ -160,7 +160,11 @@ TEST_F(WholeMode, RandomPlans) {
 
 TEST_F(WholeMode, RandomPlansOfUnevenShards) {
   PlanCounts counts;
-  const std::vector<Mesh> meshes{Mesh({{"a", 3}}), Mesh({{"a", 4}}), Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 7}}),
+  const std::vector<Mesh> meshes{Mesh({{"a", 3}}),
+                                 Mesh({{"a", 4}}),
+                                 Mesh({{"a", 2}, {"b", 3}}),
+                                 Mesh({{"a", 7}}),
+                                 Mesh({{"a", 3}}, {2, 0, 1}),
                                  Mesh({{"a", 4}, {"b", 2}})};
   for (const WholeCase& one : uneven_cases()) run_random_plans(one, meshes, counts);
   EXPECT_GE(counts.whole, 10 * whole_plans_of_each());
@@ -298,7 +302,8 @@ TEST_F(WholeMode, ReshardsMoveBits) {
 }
 
 TEST_F(WholeMode, ReshardsOfUnevenShardsMoveBits) {
-  run_random_chains("7,13,9", {Mesh({{"a", 3}}), Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})});
+  run_random_chains("7,13,9",
+                    {Mesh({{"a", 3}}, {1, 2, 0}), Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 2}, {"b", 2}, {"c", 2}})});
 }
 
 /// The gradient of the weight is the sum of the rows, of which each rank has one: its part is exact.
@@ -358,12 +363,16 @@ TEST_F(WholeMode, RoundedSumsHaveTheBitsOfCutMode) {
 }
 
 TEST_F(WholeMode, TrainsWithRoundedSums) {
-  for (const auto& [spec, image, batch] : whole_cases()) {
+  std::vector<WholeCase> cases = whole_cases();
+  for (const WholeCase& one : uneven_cases()) cases.push_back(one);
+  for (const auto& [spec, image, batch] : cases) {
     if (!spec.starts_with("mlp") && !spec.starts_with("gpt")) continue;
     Job job = model_job(spec, {.dtype = DType::f32, .image = image, .batch = batch, .steps = 3});
     job.device_name = "xla:cpu";
     job.training.precision.reductions = DType::bf16;
     job.ranks = 4;
+    job.zero = {.level = batch % 4 == 0 ? 0 : 1, .threshold = 0};
+    job.plan = [&](const Graph& graph) { return uneven_data_plan(graph, job.ranks); };
     job.collectives = CollectiveMode::cut;
     const JobResult cut = run_job(job);
     job.collectives = CollectiveMode::whole;

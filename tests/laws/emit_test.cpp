@@ -142,13 +142,6 @@ TEST(Emission, AttentionOf16BitsMultipliesThem) {
   EXPECT_LE(backward.error(), 2e-5);
 }
 
-/// The part of a case that a rank computes from its operands.
-Case part_of(const Case& node, const Shard& shard) {
-  std::vector<Array> inputs;
-  for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(slice(node.inputs[i], shard.inputs[i]));
-  return {node.op, node.op.localize ? node.op.localize(node.attrs, shard) : node.attrs, std::move(inputs)};
-}
-
 // Parts have other attributes: where they begin, how far windows reach beyond them.
 TEST(Emission, ComputesWhatTheReferenceComputesOnParts) {
   if (!has_plugin()) GTEST_SKIP() << "no PARTITA_PJRT_PLUGIN: tools/xla/get_plugin.sh";

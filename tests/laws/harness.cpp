@@ -143,6 +143,12 @@ std::string differs(const Array& got, const Array& expected, double tolerance) {
   return "";
 }
 
+Case part_of(const Case& node, const Shard& shard) {
+  std::vector<Array> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(slice(node.inputs[i], shard.inputs[i]));
+  return {node.op, node.op.localize ? node.op.localize(node.attrs, shard) : node.attrs, std::move(inputs)};
+}
+
 std::vector<Type> types_of(const std::vector<Array>& arrays) {
   std::vector<Type> types;
   for (const Array& array : arrays) types.push_back(array.type());

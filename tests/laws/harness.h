@@ -41,6 +41,9 @@ class Case {
 
 std::vector<Type> types_of(const std::vector<Array>& arrays);
 
+/// The part of a case that a rank computes from its operands.
+Case part_of(const Case& node, const Shard& shard);
+
 /// [2] [3] [5] [2,2] [2,3] [3,2] [2,2,2].
 const std::vector<Mesh>& meshes();
 /// Every assignment of axes to factors, and the reversed order where two axes cut one factor.

@@ -67,22 +67,25 @@ std::optional<Pieces> pieces_of(const LocalGraph& local, NodeId id, Collective k
   return pieces;
 }
 
-/// Returns the rank from which each rank receives its whole result in a permute; empty if some rank receives parts.
+/// Returns the rank from which each rank receives its whole result in a permute; empty if some rank receives parts, or
+/// some rank sends to several.
 std::vector<int64_t> sources_of(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
+  if (local.largest(node.inputs[0]) != local.largest(node.outputs[0])) return {};
   const Axes axes = axes_of(node, local.mesh);
   std::vector<int64_t> sources;
   std::vector<bool> sends(static_cast<size_t>(local.mesh.ranks()), false);
   for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
     const Exchange exchange = exchange_of(local, id, rank);
     const std::vector<int> group = local.mesh.group(rank, axes);
-    const int64_t all = operand_type(local, node, rank).elements();
+    const Type result = local.type(node.outputs[0], local.mesh.coordinates(rank));
+    const int64_t all = result.elements();
     const auto whole = std::ranges::find(exchange.receive_counts, all);
     const auto received = std::ranges::count_if(exchange.receive_counts, [](int64_t count) { return count > 0; });
     if (received != 1 || whole == exchange.receive_counts.end()) return {};
     const int source = group[static_cast<size_t>(whole - exchange.receive_counts.begin())];
-    // One operation sends the operand of a rank to one other rank.
-    if (sends[static_cast<size_t>(source)]) return {};
+    // One operation sends the operand of a rank, all of it, to one other rank.
+    if (sends[static_cast<size_t>(source)] || operand_type(local, node, source) != result) return {};
     sends[static_cast<size_t>(source)] = true;
     sources.push_back(source);
   }

@@ -3,25 +3,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "base/error.h"
 #include "compiler/emit/emit_collective.h"
-#include "ir/graph/emit_call.h"
+#include "ir/ops/emission.h"
 
 namespace partita {
 namespace {
 
 /// Returns the elements from `begin` on, `size` of them, along a dimension.
 Hlo piece_of(HloBody& body, const Hlo& x, int64_t dim, int64_t begin, int64_t size) {
-  std::vector<std::string> ranges;
-  Type type = x.type;
-  for (size_t d = 0; d < type.shape.size(); ++d) {
-    const bool is_cut = static_cast<int64_t>(d) == dim;
-    ranges.push_back(fmt::format("{}:{}", is_cut ? begin : 0, is_cut ? begin + size : type.shape[d]));
-    if (is_cut) type.shape[d] = size;
-  }
-  return body.add_typed("stablehlo.slice", {x}, fmt::format(" [{}]", fmt::join(ranges, ", ")), type);
+  const std::vector<int64_t> steps(x.type.shape.size(), 1);
+  std::vector<int64_t> from(x.type.shape.size(), 0), to = x.type.shape;
+  from[static_cast<size_t>(dim)] = begin;
+  to[static_cast<size_t>(dim)] = begin + size;
+  return hlo_slice(call_in(body), x, from, to, steps);
 }
 
 Shape with_size(Shape shape, int64_t dim, int64_t size) {
@@ -56,24 +51,18 @@ bool are_all(const PieceSizes& sizes, int64_t room) {
 
 Hlo emit_cut(HloBody& body, const Hlo& x, const Shape& shape) {
   if (x.type.shape == shape) return x;
-  std::vector<std::string> ranges;
-  for (const int64_t size : shape) ranges.push_back(fmt::format("0:{}", size));
-  Hlo cut =
-      body.add_typed("stablehlo.slice", {x}, fmt::format(" [{}]", fmt::join(ranges, ", ")), {x.type.dtype, shape});
+  const std::vector<int64_t> from(shape.size(), 0), steps(shape.size(), 1);
+  Hlo cut = hlo_slice(call_in(body), x, from, shape, steps);
   cut.half = x.half;
   return cut;
 }
 
 Hlo emit_extended(HloBody& body, const Hlo& x, const Shape& shape) {
   if (x.type.shape == shape) return x;
-  const std::vector<int64_t> zeros(shape.size(), 0);
-  std::vector<int64_t> after;
-  for (size_t d = 0; d < shape.size(); ++d) after.push_back(shape[d] - x.type.shape[d]);
-  const Hlo zero = call_in(body).splat(0, {x.type.dtype, {}});
-  Hlo extended = body.add_typed("stablehlo.pad", {x, zero},
-                                fmt::format(", low = [{}], high = [{}], interior = [{}]", fmt::join(zeros, ", "),
-                                            fmt::join(after, ", "), fmt::join(zeros, ", ")),
-                                {x.type.dtype, shape});
+  const EmitCall call = call_in(body);
+  std::vector<HloEdge> edges;
+  for (size_t d = 0; d < shape.size(); ++d) edges.push_back({.after = shape[d] - x.type.shape[d]});
+  Hlo extended = hlo_pad(call, x, call.splat(0, {x.type.dtype, {}}), edges);
   extended.half = x.half;
   return extended;
 }

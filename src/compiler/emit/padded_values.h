@@ -19,7 +19,6 @@ class RankBranches {
  public:
   /// Adds the next rank, with a text of what distinguishes it, and the branch of ranks with this text.
   void add(const std::string& text, const HloBody::Branch& branch);
-  size_t count() const { return branches_.size(); }
   /// Writes the only branch by itself, or the choice of one.
   std::vector<Hlo> choose(HloBody& body) const;
 

@@ -106,4 +106,11 @@ void RecomputeBarriers::declare(size_t i, const std::vector<Hlo>& results) {
   if (!results.empty()) last_gradient_ = results[0].name;
 }
 
+void RecomputeBarriers::declare_same(const Hlo& value, const Hlo& now) {
+  for (auto& [name, group] : groups_) {
+    if (group.made.contains(value.name)) group.made.insert(now.name);
+  }
+  if (gradients_.contains(value.name)) gradients_.emplace(now.name, now);
+}
+
 }  // namespace partita

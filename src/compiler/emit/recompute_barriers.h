@@ -31,6 +31,8 @@ class RecomputeBarriers {
                            HloBody& body);
   /// Declares the results of instruction `i`, a computation.
   void declare(size_t i, const std::vector<Hlo>& results);
+  /// Declares that `now` is used from here on in place of `value`, with the same numbers but in padding.
+  void declare_same(const Hlo& value, const Hlo& now);
 
  private:
   struct Group {

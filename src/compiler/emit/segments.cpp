@@ -132,7 +132,9 @@ class Segmenter::Writer {
     std::vector<Hlo> results = emit_on_shards(body_, sharded(instruction), used, emit);
     for (size_t i = 0; i < used.size(); ++i) {
       Hlo& value = values_.at(places_[instruction.inputs[i]]);
-      if (value.name == inputs[i].name) value = used[i];
+      if (value.name != inputs[i].name || used[i].name == value.name) continue;
+      barriers_.declare_same(value, used[i]);
+      value = used[i];
     }
     return results;
   }
@@ -183,8 +185,8 @@ class Segmenter::Writer {
     const OpDef& op = ops_.at(accumulating_op(reduce));
     const Hlo joined = emit_node(body_, ops_, op, op.attrs, {sum, part}, {sum.type})[0];
     const Type flags{DType::boolean, sum.type.shape};
-    const Hlo first = EmitCall{body_, op.attrs, {}, {}}.broadcast({"%is_first", {DType::boolean, {}}}, flags.shape);
-    return EmitCall{body_, op.attrs, {}, {}}.select(first, part, joined);
+    const Hlo first = call_in(body_).broadcast({"%is_first", {DType::boolean, {}}}, flags.shape);
+    return call_in(body_).select(first, part, joined);
   }
 
   const Segmenter& whole_;

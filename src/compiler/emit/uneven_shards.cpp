@@ -12,6 +12,14 @@
 namespace partita {
 namespace {
 
+bool has_halo(const Sharding& sharding, size_t dim) { return !sharding.halos.empty() && sharding.halos[dim]; }
+
+/// Whether shards of a value differ in size along a dimension.
+bool is_padded_along(const LocalGraph& local, ValueId value, size_t dim) {
+  const Sharding& sharding = local.shardings[value];
+  return has_halo(sharding, dim) || local.graph.type(value).shape[dim] % local.mesh.ways(sharding.dims[dim]) != 0;
+}
+
 /// The dimension of an operand in which it has padding to replace.
 struct Masked {
   size_t operand = 0, dim = 0;
@@ -92,12 +100,16 @@ class PaddingOfNode {
     masked_.insert(masked_.end(), masked.begin(), masked.end());
   }
 
-  /// Whether zeros in operands `held` make each product that contains them zero: the op is linear in one of them at
-  /// least, and in each but numbers of rows.
+  /// Whether zeros in operands `held` add nothing to a sum: the op is linear in some of them, and the others are
+  /// numbers of rows, which only say where an element goes.
   bool is_linear_in(const std::vector<size_t>& held) const {
+    const auto is_held = [&](int operand) {
+      return std::ranges::find(held, static_cast<size_t>(operand)) != held.end();
+    };
     const auto is_linear = [&](size_t operand) {
       return std::ranges::any_of(rule_.linear, [&](const Linear& group) {
-        return group.kinds.sum && std::ranges::find(group.operands, static_cast<int>(operand)) != group.operands.end();
+        return group.kinds.sum && std::ranges::all_of(group.operands, is_held) &&
+               std::ranges::find(group.operands, static_cast<int>(operand)) != group.operands.end();
       });
     };
     const auto is_harmless = [&](size_t operand) {
@@ -117,13 +129,10 @@ class PaddingOfNode {
 
   bool has_padding_in_factors_alone() const {
     const auto explained = [&](ValueId value, const TensorMap& tensor) {
-      const Type& whole = local_.graph.type(value);
-      for (size_t d = 0; d < whole.shape.size(); ++d) {
-        const auto& dims = local_.shardings[value].dims;
-        const bool has_halo = !local_.shardings[value].halos.empty() && local_.shardings[value].halos[d];
-        if (!has_halo && whole.shape[d] % local_.mesh.ways(dims[d]) == 0) continue;
+      for (size_t d = 0; d < tensor.size(); ++d) {
+        if (!is_padded_along(local_, value, d)) continue;
         const auto& factors = tensor[d].factors;
-        if (has_halo || factors.size() != 1 || std::ranges::find(uneven_, factors[0]) == uneven_.end()) return false;
+        if (factors.size() != 1 || std::ranges::find(uneven_, factors[0]) == uneven_.end()) return false;
       }
       return true;
     };
@@ -153,9 +162,9 @@ class AttrsOfRanks {
     std::set<std::string> texts;
     for (const std::vector<int64_t>& rank : node.ranks) {
       own_.push_back(node.local.attrs(node.id, rank, node.rules));
-      Attrs rest = own_.back();
-      if (node.can_share && take_place) begins_.push_back(take_place(rest));
-      texts.insert(rest.print());
+      rest_ = own_.back();
+      if (node.can_share && take_place) begins_.push_back(take_place(rest_));
+      texts.insert(rest_.print());
     }
     are_shared_ = texts.size() == 1;
   }
@@ -163,7 +172,7 @@ class AttrsOfRanks {
   const Attrs& of(size_t replica) const { return own_[replica]; }
   /// Whether they differ in no more than where shards begin, and in sizes.
   bool are_shared() const { return are_shared_; }
-  /// Writes the node with the attributes of the last rank, which has the largest shard, and where shards begin as data.
+  /// Writes the node for all ranks, with where shards begin as data if they differ in that.
   std::vector<Hlo> emit_shared(HloBody& body, const std::vector<Hlo>& inputs, const std::vector<Type>& outputs,
                                const EmitShard& emit) const {
     std::vector<Hlo> data;
@@ -173,11 +182,12 @@ class AttrsOfRanks {
       for (const std::vector<int64_t>& begins : begins_) by_rank.push_back(begins.at(k));
       data.push_back(emit_by_rank(body, by_rank, DType::i64));
     }
-    return emit({body, own_.back(), inputs, outputs, differ ? &data : nullptr});
+    return differ ? emit({body, rest_, inputs, outputs, &data}) : emit({body, own_[0], inputs, outputs});
   }
 
  private:
   std::vector<Attrs> own_;
+  Attrs rest_;                                // without where the shard begins, and its sizes
   std::vector<std::vector<int64_t>> begins_;  // by rank, for ops that take them
   bool are_shared_ = false;
 };
@@ -210,11 +220,8 @@ std::vector<Hlo> without_padding(HloBody& body, const std::vector<Hlo>& values, 
 }  // namespace
 
 bool is_padded(const LocalGraph& local, ValueId value) {
-  const Sharding& sharding = local.shardings[value];
-  const Type& whole = local.graph.type(value);
-  for (size_t d = 0; d < whole.shape.size(); ++d) {
-    if (!sharding.halos.empty() && sharding.halos[d]) return true;
-    if (whole.shape[d] % local.mesh.ways(sharding.dims[d]) != 0) return true;
+  for (size_t d = 0; d < local.shardings[value].dims.size(); ++d) {
+    if (is_padded_along(local, value, d)) return true;
   }
   return false;
 }

@@ -20,9 +20,9 @@ struct ShardedNode {
   const LocalGraph& local;
   const Rules& rules;
   NodeId id = -1;
-  bool can_share = true;
+  bool can_share = true;  // whether `emit` takes where a shard begins from EmitCall::begin
   std::vector<ValueId> inputs{}, outputs{};
-  std::vector<std::vector<int64_t>> ranks{};  // coordinates, by replica
+  std::vector<std::vector<int64_t>> ranks{};  // coordinates of each replica, in this micro-batch
 };
 
 /// Writes a node by a call whose results have types of a shard, or of the largest one.

@@ -128,9 +128,9 @@ struct OpTraits {
   std::function<int64_t(const OpCall&)> table_rows = nullptr;
   /// The ids that the kernel checks.
   IdOperand ids = {};
-  /// Takes out of attributes what differs between shards alone: sets where the shard begins, and sizes that its types
-  /// say, to 0 or nothing, and returns where it begins. Set for ops whose `emit` reads these from EmitCall::begin and
-  /// from the types, or from the attributes of the largest shard; a rank's part of a sum must be zero for zeros there.
+  /// Returns where the shard begins, the numbers of `EmitCall::begin` in its order and as many on each shard, and
+  /// resets these and the sizes that types imply, so that the attributes of all shards become equal. An op that sets it
+  /// reads both in `emit` from EmitCall::begin and from its types alone.
   std::function<std::vector<int64_t>(Attrs&)> take_place = nullptr;
   /// Returns how the op normalizes over the rows of a batch. Set for such ops and their gradients.
   std::function<BatchStatistics(const OpCall&)> batch_statistics = nullptr;

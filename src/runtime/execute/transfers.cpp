@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/emit/uneven_shards.h"
+
 namespace partita {
 namespace {
 
@@ -114,15 +116,15 @@ void Transfers::find_ends(size_t t) {
   Ends& ends = ends_[t];
   ends.comes_here = to.group.contains(world_.rank());
   const bool is_sender = from.group.contains(world_.rank());
-  // Programs of all ranks of a stage may have the value with padding, as much as its shards there ask for.
-  const bool is_alike = from.local.largest(from.value) == to.local.largest(to.value);
+  // Programs of all ranks of a stage may have padding, as much as shards there ask for: it stays on their devices.
+  const bool may_pad = is_padded(from.local, from.value) || is_padded(to.local, to.value);
   for (int member = 0; member < to.group.count; ++member) {
     const int rank = to.group.first + member;
     if (!is_sender && rank != world_.rank()) continue;
     const Box wanted = to.box(member);
     for (const Parcel& parcel : parcels_for(from, to, member)) {
       const int source = from.group.first + parcel.sender;
-      const bool is_mail = mail_ != nullptr && is_alike && mail_->reaches(source, rank) && parcel.whole == wanted;
+      const bool is_mail = mail_ != nullptr && !may_pad && mail_->reaches(source, rank) && parcel.whole == wanted;
       if (source == world_.rank()) {
         const Box box = common_part(parcel.whole, wanted);
         ends.sends.push_back({rank, box, elements_of(box), is_mail});

@@ -55,7 +55,7 @@ std::vector<Hlo> emit_relative_buckets(const EmitCall& call) {
     beginnings.push_back(first_in_bucket(far, buckets, attrs.furthest));
   }
   if (!beginnings.empty()) {
-    const Shape shape{attrs.queries, attrs.keys, static_cast<int64_t>(beginnings.size())};
+    const Shape shape{result.shape[0], result.shape[1], static_cast<int64_t>(beginnings.size())};
     const Hlo reached = call.compare("GE", call.broadcast_in(size.as(call, type), {0, 1}, shape),
                                      call.broadcast_in(hlo_list(call, beginnings), {2}, shape));
     const Hlo zero = call.splat_integer(0, {DType::i64, {}});

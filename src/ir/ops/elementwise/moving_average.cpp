@@ -8,8 +8,9 @@ namespace partita {
 std::vector<OpDef> moving_average_ops() {
   OpDef op = pointwise_op<MovingAverageAttrs>(
       "moving_average", "(average, x): keep average + (1 - keep) x", [](const MovingAverageAttrs& attrs) {
-        return formula(
-            [=](auto average, auto x) { return decltype(x)(attrs.keep) * average + decltype(x)(1 - attrs.keep) * x; });
+        return formula([=](auto average, auto x) {
+          return decltype(x)(attrs.keep) * average + decltype(x)(1 - attrs.keep) * x;
+        });
       });
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {

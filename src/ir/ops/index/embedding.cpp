@@ -83,8 +83,8 @@ constexpr auto run_scatter_rows = []<class T>(const ScatterRowsAttrs& attrs, Inp
 };
 
 std::vector<Hlo> emit_scatter_rows(const EmitCall& call) {
-  const auto& attrs = call.attrs.as<ScatterRowsAttrs>();
-  return {hlo_add_rows(call, attrs.rows, local_rows_of(call, call.inputs[0], attrs.begin), call.inputs[1])};
+  const Hlo rows = local_rows_of(call, call.inputs[0], call.attrs.as<ScatterRowsAttrs>().begin);
+  return {hlo_add_rows(call, call.outputs[0].shape[0], rows, call.inputs[1])};
 }
 
 OpDef scatter_rows_op() {

@@ -126,7 +126,7 @@ std::vector<Hlo> emit_put_along(const EmitCall& call) {
   const Type& result = call.outputs[0];
   if (d.type.elements() == 0 || result.elements() == 0) return {call.splat(0, result)};
   if (d.type.shape.back() > kFew) {
-    const Hlo places = hlo_places(call, indices, attrs.begin, attrs.size);
+    const Hlo places = hlo_places(call, indices, attrs.begin, result.shape.back());
     const Hlo sums = hlo_add_rows(call, result.elements(), places, call.reshape(d, {d.type.elements(), 1}));
     return {call.reshape(sums, result.shape)};
   }

@@ -69,7 +69,7 @@ void DeviceValues::require_present(int place) const {
                        name_of(place), lost_by_);
 }
 
-/// Copies the value of a place to the device, from an address in the host's memory.
+/// Copies the value of a place to the device, from an address in the host's memory. The mutex is locked.
 void DeviceValues::upload(int place, const char* from, Value& to) const {
   with_place([&](const Error&) { return fmt::format("{}, which goes to the device{}", name_of(place), parts_.owner); },
              [&] {
@@ -78,7 +78,9 @@ void DeviceValues::upload(int place, const char* from, Value& to) const {
              });
 }
 
-/// Returns a state that the holder has. If its programs pad it otherwise, this has a copy, made anew each time.
+/// Returns a state that the holder has. If its programs pad it otherwise, this has a copy, made anew each time, since
+/// the holder may have set the state. Nobody writes the holder's states while this thread runs a program that reads
+/// them.
 const pjrt::Buffer& DeviceValues::held_on_device(int place) {
   const Held& held = held_[static_cast<size_t>(place)];
   const int there = held.holder->place_of(held.buffer);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kMaxInFlight = 64;  // runs; plugins may hold the results of all of them
 
-/// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if shards are uneven: the
-/// last rows of a dataset often are.
+/// One rank needs no whole mode. What updates nothing, such as an evaluation, does without it if its plan has a move
+/// that no program performs.
 CollectiveMode mode_of(const StagePrograms::Parts& parts) {
   if (parts.collectives == CollectiveMode::cut || parts.local.mesh.ranks() == 1) return CollectiveMode::cut;
   const bool updates = parts.schedule.update() < parts.schedule.instructions.size();
