@@ -219,6 +219,9 @@ class Refusals(Case):
         for size in (0, -2):
             with self.refuses(ValueError, f"sink_size, got {size}"):
                 model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
+        for size in ("x", 2.0, True):
+            with self.refuses(TypeError, f"[train] sink_size is not an integer, got {size!r}, expected -1 or one from 1"):
+                model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
         with self.refuses(ValueError, "initial_epoch", "expected 0 to 1"):
             model.train(2, data.batch(2), initial_epoch=2)
         with self.refuses(NotImplementedError, "column_order is not supported"):

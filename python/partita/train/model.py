@@ -98,8 +98,8 @@ class Model(OfJobs):
         """Trains for `epoch` epochs on the batches of `train_dataset`. `callbacks`: a Callback or a list of them. With
         `dataset_sink_mode` callbacks see the steps of an epoch as one, and an epoch has `sink_size` steps unless that
         is -1: the next epoch continues with the rows that follow. `initial_epoch`: how many epochs were trained before.
-        Raises TypeError if `epoch` is no integer, ValueError if it is below 1, if `sink_size` is neither -1 nor from 1,
-        or without an optimizer."""
+        Raises TypeError if `epoch` or `sink_size` is no integer, ValueError if `epoch` is below 1, if `sink_size` is
+        neither -1 nor from 1, or without an optimizer."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
@@ -126,6 +126,8 @@ class Model(OfJobs):
             raise TypeError(f"[{where}] the number of epochs is not an integer, got {epoch!r}, expected one from 1")
         if epoch < 1:
             raise ValueError(f"[{where}] bad number of epochs, got {epoch}, expected an integer from 1")
+        if not isinstance(sink_size, int) or isinstance(sink_size, bool):
+            raise TypeError(f"[{where}] sink_size is not an integer, got {sink_size!r}, expected -1 or one from 1")
         if sink_size < -1 or sink_size == 0:
             raise ValueError(f"[{where}] bad sink_size, got {sink_size}, expected -1 or an integer from 1")
         if not sink or sink_size == -1:
