@@ -220,7 +220,8 @@ class Refusals(Case):
             with self.refuses(ValueError, f"sink_size, got {size}"):
                 model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
         for size in ("x", 2.0, True):
-            with self.refuses(TypeError, f"[train] sink_size is not an integer, got {size!r}, expected -1 or one from 1"):
+            text = f"[train] sink_size is not an integer, got {size!r}, expected -1 or one from 1"
+            with self.refuses(TypeError, text):
                 model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
         with self.refuses(ValueError, "initial_epoch", "expected 0 to 1"):
             model.train(2, data.batch(2), initial_epoch=2)
