@@ -19,6 +19,7 @@
 #include "support/needs_plugin.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
+#include "support/texts/texts.h"
 
 namespace partita {
 namespace {
@@ -381,6 +382,81 @@ TEST_F(WholeMode, TrainsWithRoundedSums) {
       EXPECT_NEAR(whole.losses[step], cut.losses[step], 1e-4 * std::abs(cut.losses[step])) << spec << ", step " << step;
     }
   }
+}
+
+constexpr std::string_view kSharedRows = R"(partita graph 1
+graph rows
+input %x: f64[4,5] batch=0
+state %w: f64[5,7] parameter normal(0,1)
+%a = matmul(%x, %w) : f64[4,7]
+%b = tanh(%a) : f64[4,7]
+%loss = reduce(%b) {axes=[0,1]} : f64[]
+output loss = %loss
+)";
+constexpr std::string_view kSharedRowsAndImage = R"(partita graph 1
+graph image
+input %x: f64[4,5] batch=0
+input %image: f64[1,1,6,6]
+input %filter: f64[1,1,3,3]
+state %w: f64[5,7] parameter normal(0,1)
+%a = matmul(%x, %w) : f64[4,7]
+%b = tanh(%a) : f64[4,7]
+%loss = reduce(%b) {axes=[0,1]} : f64[]
+%c = conv2d(%image, %filter) {pads=[1,1,1,1]} : f64[1,1,6,6]
+output loss = %loss
+output c = %c
+)";
+constexpr std::string_view kColumnsPlan = R"(partita plan 1
+mesh ranks=3
+input %x {} {}
+input %w {} {ranks}
+node a j={ranks}
+node b b={ranks}
+node loss b={ranks}
+)";
+
+// An evaluation that cannot be a program of all ranks has its own copies of states, which have padding in the training.
+TEST_F(WholeMode, AnEvaluationInCutModeReadsPaddedStates) {
+  if (ranks_are_processes()) GTEST_SKIP() << "two devices of one process";
+  const auto catalog = make_device(all_ops(), {.name = "xla:cpu"});
+  const auto compiled = [&](std::string_view text, const std::string& more, const Program* holder) {
+    CompileOptions options{.ranks = 3};
+    options.own_plan = [&](const Graph& given, int64_t) {
+      return parse_plan(std::string(kColumnsPlan) + more, given, all_ops());
+    };
+    options.holder = holder;
+    return compile(parse_graph(std::string(text), all_ops()), all_ops(), catalog->catalog(), options);
+  };
+  const Program first = compiled(kSharedRows, "", nullptr);
+  const Program second = compiled(kSharedRowsAndImage, "node c h={ranks}\n", &first);
+  ASSERT_TRUE(second.schedule().is_external(second.schedule().entry[0]));
+  ASSERT_FALSE(refusal_of_whole(first.local()));
+  ASSERT_TRUE(refusal_of_whole(second.local()));
+  const Array x = random_array({DType::f64, {4, 5}}, 3), w = random_array({DType::f64, {5, 7}}, 4);
+  double expected = 0;
+  for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t j = 0; j < 7; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < 5; ++k) sum += x.at(i * 5 + k) * w.at(k * 7 + j);
+      expected += std::tanh(sum);
+    }
+  }
+  on_ranks(3, [&](Communicator& world) {
+    const auto device =
+        make_device(all_ops(), {.name = "xla:cpu", .index = world.rank(), .collectives = CollectiveMode::whole});
+    Executor holder(first.pipeline, first.stages, all_ops(), *device, world);
+    holder.set_state("w", w);
+    Executor reader(second.pipeline, second.stages, all_ops(), *device, world, &holder);
+    for (const char* name : {"image", "filter"}) {
+      const Array zeros(reader.input_type(name));
+      reader.set_input(name, zeros.tensor());
+    }
+    for (Executor* one : {&holder, &reader, &holder, &reader}) {
+      one->set_input("x", x.tensor());
+      one->run();
+      EXPECT_NEAR(one->output("loss").at(0), expected, 1e-12);
+    }
+  });
 }
 
 std::string message_of_training(const Job& job) {
