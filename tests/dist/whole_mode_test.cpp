@@ -16,6 +16,7 @@
 #include "runtime/execute/executor.h"
 #include "runtime/execute/shard_copy.h"
 #include "support/job.h"
+#include "support/matches.h"
 #include "support/needs_plugin.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
@@ -257,18 +258,9 @@ std::vector<double> end_of_chain(const Program& program, CollectiveMode mode, co
   return end;
 }
 
-/// Returns the text with `value` in place of every `name`.
-std::string replaced(std::string_view text, std::string_view name, std::string_view value) {
-  std::string whole(text);
-  for (size_t at = whole.find(name); at != std::string::npos; at = whole.find(name)) {
-    whole.replace(at, name.size(), value);
-  }
-  return whole;
-}
-
 /// Runs a chain on f64 of a shape under random plans, whose moves change no bit.
-void run_random_chains(std::string_view shape, const std::vector<Mesh>& meshes) {
-  const Graph graph = parse_graph(replaced(kWholeChain, "SHAPE", shape), all_ops());
+void run_random_chains(const std::string& shape, const std::vector<Mesh>& meshes) {
+  const Graph graph = parse_graph(replace_matches(std::string(kWholeChain), "SHAPE", shape), all_ops());
   const Array input = random_array(graph.type(graph.input("x")), random_key(1, "x"));
   const auto device = make_device(all_ops(), {.name = "xla:cpu"});
   std::vector<double> expected;
@@ -320,7 +312,7 @@ output loss = %loss
 // Each rank rounds its part once, parts are added in f32 in the order of the ranks, and the sum is rounded once.
 TEST_F(WholeMode, RoundedSumsHaveTheBitsOfCutMode) {
   for (const int ranks : {2, 4, 8}) {
-    const std::string text = replaced(kSumOfRows, "RANKS", fmt::format("{}", ranks));
+    const std::string text = replace_matches(std::string(kSumOfRows), "RANKS", fmt::format("{}", ranks));
     Job job;
     job.forward = parse_graph(text, all_ops());
     job.training.optimizer = {.kind = OptimizerKind::sgd};
@@ -417,7 +409,7 @@ node loss b={ranks}
 
 // An evaluation that cannot be a program of all ranks has its own copies of states, which have padding in the training.
 TEST_F(WholeMode, AnEvaluationInCutModeReadsPaddedStates) {
-  if (ranks_are_processes()) GTEST_SKIP() << "two devices of one process";
+  if (ranks_are_processes()) GTEST_SKIP() << "tried on ranks that are threads";
   const auto catalog = make_device(all_ops(), {.name = "xla:cpu"});
   const auto compiled = [&](std::string_view text, const std::string& more, const Program* holder) {
     CompileOptions options{.ranks = 3};

@@ -7,17 +7,16 @@
 
 #include "compiler/emit/emit_collective.h"
 #include "compiler/emit/padded_values.h"
-#include "ir/graph/emit_call.h"
+#include "ir/ops/emission.h"
 
 namespace partita {
 namespace {
 
-bool has_halo(const Sharding& sharding, size_t dim) { return !sharding.halos.empty() && sharding.halos[dim]; }
-
 /// Whether shards of a value differ in size along a dimension.
 bool is_padded_along(const LocalGraph& local, ValueId value, size_t dim) {
   const Sharding& sharding = local.shardings[value];
-  return has_halo(sharding, dim) || local.graph.type(value).shape[dim] % local.mesh.ways(sharding.dims[dim]) != 0;
+  const bool has_halo = !sharding.halos.empty() && sharding.halos[dim];
+  return has_halo || local.graph.type(value).shape[dim] % local.mesh.ways(sharding.dims[dim]) != 0;
 }
 
 /// The dimension of an operand in which it has padding to replace.
@@ -45,7 +44,7 @@ Hlo emit_masked(HloBody& body, const Hlo& x, size_t dim, const std::vector<int64
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double identity = reduce == Reduce::sum ? 0 : reduce == Reduce::max ? -kInfinity : kInfinity;
   const Type places{DType::i32, x.type.shape};
-  const Hlo place = body.add(fmt::format("stablehlo.iota dim = {} : {}", dim, hlo_type(places)), places);
+  const Hlo place = hlo_iota(call, static_cast<int64_t>(dim), places);
   const Hlo is_own = call.compare("LT", place, call.broadcast(emit_by_rank(body, counts), x.type.shape));
   Hlo masked = call.select(is_own, x, call.splat(identity, x.type));
   masked.half = x.half;

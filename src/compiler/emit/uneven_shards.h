@@ -1,5 +1,5 @@
 #pragma once
-// Programs of ranks whose shards differ in size. There a value has the type `LocalGraph::largest`: in each dimension
+// Programs of ranks whose shards differ. There a value has the type `LocalGraph::largest`: in each dimension
 // the elements of a rank's own shard come first. The others are padding, which may be any numbers.
 
 #include <functional>
@@ -31,8 +31,8 @@ using EmitShard = std::function<std::vector<Hlo>(const EmitCall& call)>;
 /// Writes a node, whose operands may have padding, such that the own elements of its results depend on no padding.
 /// Results have the types `LocalGraph::largest`. Where its shards begin is data, if `can_share` and the op takes it so
 /// (`OpTraits::take_place`). Ranks whose shards have other attributes choose among branches. So do ranks whose shards
-/// differ in size, unless padding moves from operands to results alone, or zeros in its place change
-/// no sum. Afterwards `inputs` has those zeros, so that later nodes can use the same values.
+/// differ in size, unless padding moves from operands to results alone, or zeros in its place change no sum, or an
+/// infinity no maximum or minimum. Replaces the operands in `inputs` that got zeros by these.
 std::vector<Hlo> emit_on_shards(HloBody& body, const ShardedNode& node, std::vector<Hlo>& inputs,
                                 const EmitShard& emit);
 
