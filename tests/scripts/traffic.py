@@ -397,6 +397,11 @@ class Collectives(Checks):
                 self.assert_close(found.link, sent * tensor * 1e-9 + 3e-6)
                 self.assertEqual((found.between, found.hidden, found.seconds), (0, 0, found.link))
 
+    def test_time_of_a_message(self):
+        body, given = self.begun()
+        body.add("all-reduce", shape(F32, 1000), (given,), more=self.RANKS[2])
+        self.assert_close(self.only(module(body), launch=3.0, message=20.0).link, 4000 * 1e-9 + 23e-6)
+
     def test_groups_that_are_not_written_down(self):
         for places, ranks, sent in ((b"", 0, 2), (field(15, field(1, 2) + field(2, 4)), 8, 2 * 7 / 8)):
             body, given = self.begun()
